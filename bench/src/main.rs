@@ -1,0 +1,2 @@
+//! Placeholder until the next commit.
+fn main() {}

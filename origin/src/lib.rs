@@ -1,0 +1,1 @@
+//! The Risk Data Service origin, as a library, so that tests drive what the program runs.

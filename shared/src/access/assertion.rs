@@ -1,0 +1,211 @@
+//! The edge's word to the origin: an HMAC over the whole request and its caller.
+//!
+//! The edge did authentication and limits; the origin believes exactly what is signed here. Method, target, body and principal are
+//! bound, a clock bounds its life to [`MAX_SKEW_SECONDS`], and the nonce lets the origin refuse a second use.
+
+use crate::wire::request_id::hex;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::{Digest, Sha256};
+
+/// How far the two clocks may lie apart, in seconds, either way.
+pub const MAX_SKEW_SECONDS: i64 = 30;
+
+/// A shared secret with a name, so that two can be valid while one replaces the other.
+#[derive(Clone, PartialEq, Eq)]
+pub struct AssertionKey {
+    id: String,
+    secret: Vec<u8>,
+}
+
+impl AssertionKey {
+    /// Reads `<id>:<64 hex characters>`.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (id, secret) = text.trim().split_once(':')?;
+        let named = !id.is_empty() && id.len() <= 32 && id.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
+        let secret = unhex(secret).filter(|bytes| bytes.len() == 32)?;
+        named.then(|| AssertionKey { id: String::from(id), secret })
+    }
+
+    /// Reads a comma-separated list: the first signs, all verify.
+    pub fn parse_list(text: &str) -> Option<Vec<Self>> {
+        let keys: Option<Vec<_>> = text.split(',').map(Self::parse).collect();
+        keys.filter(|keys| !keys.is_empty())
+    }
+
+    /// The key's name; it travels in the clear.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    fn mac(&self, request: &SignedRequest<'_>, seconds: i64, nonce: &str) -> Hmac<Sha256> {
+        // HMAC takes keys of every length; the fallback is never used and would match nothing.
+        let mut mac = Hmac::<Sha256>::new_from_slice(&self.secret).unwrap_or_else(|_| Hmac::<Sha256>::new(&Default::default()));
+        let SignedRequest { method, target, body, principal } = request;
+        let text = format!("v1\n{method}\n{target}\n{seconds}\n{nonce}\n{}\n{principal}", hex(&Sha256::digest(body)));
+        mac.update(text.as_bytes());
+        mac
+    }
+}
+
+impl fmt::Debug for AssertionKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "AssertionKey({})", self.id)
+    }
+}
+
+/// What is signed: everything the origin acts upon.
+#[derive(Debug, Clone, Copy)]
+pub struct SignedRequest<'a> {
+    /// The HTTP method.
+    pub method: &'a str,
+    /// Path and query, as sent.
+    pub target: &'a str,
+    /// The body; empty on reads.
+    pub body: &'a [u8],
+    /// The caller, as JSON.
+    pub principal: &'a str,
+}
+
+/// A signature as it travels: `v1;<key id>;<unix seconds>;<nonce>;<hex>`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Assertion {
+    key_id: String,
+    seconds: i64,
+    nonce: String,
+    signature: Vec<u8>,
+}
+
+/// Why an assertion does not hold; for the log, never for the wire.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AssertionError {
+    /// Not of the form.
+    Malformed,
+    /// Signed with a key that is not, or no longer, known.
+    UnknownKey,
+    /// Signed too long ago, or in the future.
+    Expired,
+    /// The signature does not match the request.
+    Mismatch,
+}
+
+impl Assertion {
+    /// Signs `request` at `seconds` (unix time, the wall's, never a test clock's) with a fresh random `nonce`.
+    pub fn sign(key: &AssertionKey, request: &SignedRequest<'_>, seconds: i64, nonce: [u8; 16]) -> Self {
+        let nonce = hex(&nonce);
+        let signature = key.mac(request, seconds, &nonce).finalize().into_bytes().to_vec();
+        Assertion { key_id: key.id.clone(), seconds, nonce, signature }
+    }
+
+    /// The header's value.
+    pub fn to_header(&self) -> String {
+        format!("v1;{};{};{};{}", self.key_id, self.seconds, self.nonce, hex(&self.signature))
+    }
+
+    /// Reads the header's value.
+    pub fn parse(header: &str) -> Result<Self, AssertionError> {
+        let mut parts = header.split(';');
+        let mut next = || parts.next().ok_or(AssertionError::Malformed);
+        let (version, key_id, seconds, nonce, signature) = (next()?, next()?, next()?, next()?, next()?);
+        let well_formed = version == "v1" && parts.next().is_none() && nonce.len() == 32 && unhex(nonce).is_some();
+        let seconds = seconds.parse().map_err(|_| AssertionError::Malformed)?;
+        let signature = unhex(signature).filter(|bytes| bytes.len() == 32).ok_or(AssertionError::Malformed)?;
+        if !well_formed {
+            return Err(AssertionError::Malformed);
+        }
+        Ok(Assertion { key_id: String::from(key_id), seconds, nonce: String::from(nonce), signature })
+    }
+
+    /// Checks the signature, in constant time, and its age against the verifier's wall clock.
+    pub fn verify(&self, keys: &[AssertionKey], request: &SignedRequest<'_>, now_seconds: i64) -> Result<(), AssertionError> {
+        let key = keys.iter().find(|key| key.id == self.key_id).ok_or(AssertionError::UnknownKey)?;
+        if now_seconds.saturating_sub(self.seconds).unsigned_abs() > MAX_SKEW_SECONDS.unsigned_abs() {
+            return Err(AssertionError::Expired);
+        }
+        key.mac(request, self.seconds, &self.nonce).verify_slice(&self.signature).map_err(|_| AssertionError::Mismatch)
+    }
+
+    /// Unique to one request; a second use is a replay.
+    pub fn nonce(&self) -> &str {
+        &self.nonce
+    }
+}
+
+fn unhex(text: &str) -> Option<Vec<u8>> {
+    if !text.len().is_multiple_of(2) || !text.is_ascii() {
+        return None;
+    }
+    text.as_bytes()
+        .chunks_exact(2)
+        .map(|pair| core::str::from_utf8(pair).ok().filter(|pair| pair.bytes().all(|b| b.is_ascii_hexdigit())).and_then(|pair| u8::from_str_radix(pair, 16).ok()))
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    const SECRET: &str = "k1:00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
+    const NEXT: &str = "k2:ff112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
+    const NOW: i64 = 1_795_219_200;
+
+    fn request<'a>() -> SignedRequest<'a> {
+        SignedRequest { method: "POST", target: "/v1/vaults/batch", body: b"{}", principal: "{\"kind\":\"anonymous\"}" }
+    }
+
+    fn signed() -> Assertion {
+        let key = AssertionKey::parse(SECRET).unwrap();
+        Assertion::parse(&Assertion::sign(&key, &request(), NOW, [9; 16]).to_header()).unwrap()
+    }
+
+    #[test]
+    fn the_origin_believes_what_the_edge_signed() {
+        let keys = AssertionKey::parse_list(&std::format!("{NEXT},{SECRET}")).unwrap();
+        assert_eq!(signed().verify(&keys, &request(), NOW + 30), Ok(()));
+        assert_eq!(signed().verify(&keys, &request(), NOW - 30), Ok(()));
+    }
+
+    #[test]
+    fn nothing_of_the_request_can_be_changed() {
+        let keys = AssertionKey::parse_list(SECRET).unwrap();
+        for other in [
+            SignedRequest { method: "GET", ..request() },
+            SignedRequest { target: "/v1/vaults/batch?x=1", ..request() },
+            SignedRequest { body: b"{} ", ..request() },
+            SignedRequest { principal: "{\"kind\":\"first_party\",\"origin\":\"https://x\"}", ..request() },
+        ] {
+            assert_eq!(signed().verify(&keys, &other, NOW), Err(AssertionError::Mismatch));
+        }
+    }
+
+    #[test]
+    fn an_assertion_lives_half_a_minute_and_dies_with_its_key() {
+        let keys = AssertionKey::parse_list(SECRET).unwrap();
+        assert_eq!(signed().verify(&keys, &request(), NOW + 31), Err(AssertionError::Expired));
+        assert_eq!(signed().verify(&keys, &request(), NOW - 31), Err(AssertionError::Expired));
+        assert_eq!(signed().verify(&AssertionKey::parse_list(NEXT).unwrap(), &request(), NOW), Err(AssertionError::UnknownKey));
+    }
+
+    #[test]
+    fn a_secret_never_shows_in_debug_output() {
+        assert_eq!(std::format!("{:?}", AssertionKey::parse(SECRET).unwrap()), "AssertionKey(k1)");
+    }
+
+    #[test]
+    fn a_short_or_nameless_secret_is_refused() {
+        for bad in ["", ":00", "k1:00", "k1", "k 1:00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"] {
+            assert!(AssertionKey::parse(bad).is_none(), "{bad}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_header_breaks_the_parser(header in "\\PC{0,120}") {
+            let _ = Assertion::parse(&header);
+        }
+    }
+}

@@ -1,0 +1,64 @@
+//! Cross-origin access: granted to the service's own pages, and to nobody else.
+//!
+//! Source: interface, "Authentication", 9.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+/// Response headers that a page's script may read.
+pub const EXPOSED_HEADERS: &str = "age, cache-status, etag, retry-after, warning, x-cache, x-data-version, x-ratelimit-limit, x-ratelimit-remaining, \
+     x-ratelimit-reset, x-ratelimit-window, x-request-id";
+/// Request headers that a page's script may send.
+pub const ALLOWED_HEADERS: &str = "authorization, content-type, if-none-match, last-event-id, x-service-subclient";
+/// Methods that a page's script may use.
+pub const ALLOWED_METHODS: &str = "GET, HEAD, POST, DELETE, OPTIONS";
+/// Seconds a browser may remember a preflight.
+pub const PREFLIGHT_SECONDS: &str = "86400";
+
+/// The service's own origins, such as `https://app.example`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FirstParty(Vec<String>);
+
+impl FirstParty {
+    /// Reads a comma-separated list. Fails with the entry that is no origin: scheme, host, optional port, nothing else.
+    pub fn parse(list: &str) -> Result<Self, String> {
+        let mut origins = Vec::new();
+        for entry in list.split(',').map(str::trim).filter(|entry| !entry.is_empty()) {
+            let host = entry.strip_prefix("https://").or_else(|| entry.strip_prefix("http://"));
+            match host {
+                Some(host) if !host.is_empty() && host.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._:[]".contains(&b)) => {
+                    origins.push(entry.to_ascii_lowercase());
+                }
+                _ => return Err(String::from(entry)),
+            }
+        }
+        Ok(FirstParty(origins))
+    }
+
+    /// The configured origin that a request's `Origin` names, compared as browsers write it.
+    pub fn find(&self, origin: &str) -> Option<&str> {
+        self.0.iter().map(String::as_str).find(|known| *known == origin)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_exact_origin_is_ours() {
+        let ours = FirstParty::parse("https://app.example, http://localhost:5173").unwrap();
+        assert_eq!(ours.find("https://app.example"), Some("https://app.example"));
+        assert_eq!(ours.find("http://localhost:5173"), Some("http://localhost:5173"));
+        for other in ["", "null", "https://app.example.evil", "https://app.example/", "http://app.example", "https://app.example:8443", "*"] {
+            assert_eq!(ours.find(other), None, "{other}");
+        }
+    }
+
+    #[test]
+    fn a_wildcard_or_a_path_is_no_origin() {
+        for bad in ["*", "app.example", "https://app.example/x", "https://", "ftp://app.example"] {
+            assert!(FirstParty::parse(bad).is_err(), "{bad}");
+        }
+    }
+}

@@ -1,0 +1,41 @@
+//! The Risk Data Service's domain, for every host.
+//!
+//! | module | knows |
+//! |---|---|
+//! | [`route`] | the route table: what may be asked, with which parameters, and how long an answer lives |
+//! | [`wire`] | what crosses HTTP: envelopes, error codes, ETags, timestamps, pages |
+//! | [`access`] | who is calling: first-party origins, the edge's assertion, what a caller may page through |
+//! | [`model`] | the resources as the API serves them |
+//! | [`rules`] | derived facts: liquidity, borrow costs, tiers, dwell, thinning of series |
+//! | [`scoring`] | the methodology: tables as data, asset and vault scores, provenance |
+//! | [`select`] | the engine that filters, sorts and pages every list |
+//!
+//! Architecture invariants:
+//! - No clock, no randomness, no I/O: a function that needs "now" takes it.
+//! - Every number that reaches a score, a hash or a signature is an integer, so that native and wasm agree to the bit.
+//! - Nothing here panics on any input.
+#![no_std]
+#![forbid(unsafe_code)]
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::unreachable,
+        clippy::indexing_slicing
+    )
+)]
+
+extern crate alloc;
+
+#[cfg(test)]
+extern crate std;
+
+pub mod access;
+pub mod model;
+pub mod route;
+pub mod rules;
+pub mod scoring;
+pub mod select;
+pub mod wire;

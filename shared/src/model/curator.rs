@@ -1,0 +1,76 @@
+//! Curators: the list row, the detail and their events.
+//!
+//! Source: interface, "Curator and protocol". The shape of `chainDistribution[]` is ours.
+
+use alloc::{string::String, vec::Vec};
+use serde::Serialize;
+
+use super::event::EventRow;
+use super::ids::ChainId;
+use super::vault::VaultRow;
+use crate::wire::time::Timestamp;
+
+/// A curator in the list, and `curator` of the detail.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CuratorRow {
+    /// Curator.
+    pub id: String,
+    /// For display.
+    pub name: String,
+    /// Who they are, in a sentence.
+    pub one_liner: Option<String>,
+    /// Logo.
+    pub logo_url: Option<String>,
+    /// Site.
+    pub website: Option<String>,
+    /// Active vaults.
+    pub vault_count: u64,
+    /// Their supplied value in USD.
+    pub tvl_total: f64,
+    /// Mean net rate of the vaults that report one, weighted by TVL; null when none does.
+    pub avg_apr: Option<f64>,
+    /// When this service first listed the curator.
+    pub created_at: Timestamp,
+}
+
+/// `data` of `GET /v1/curators/{id}`. `V` is the vault row, or its encoded bytes where the host splices them in.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CuratorDetail<V = VaultRow> {
+    /// Who it is.
+    pub curator: CuratorRow,
+    /// The asked page of its vaults, largest first.
+    pub vaults: Vec<V>,
+    /// How many vaults there are on all pages.
+    pub vault_total: u64,
+    /// Where its vaults are, largest value first.
+    pub chain_distribution: Vec<ChainShare>,
+    /// The newest events of its vaults.
+    pub events: Vec<EventRow>,
+    /// How many events there are in all.
+    pub events_total: u64,
+}
+
+/// A curator's presence on one chain.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct ChainShare {
+    /// Chain.
+    pub chain_id: ChainId,
+    /// Chain, for display.
+    pub chain_name: String,
+    /// Active vaults there.
+    pub vault_count: u64,
+    /// Their supplied value.
+    pub tvl_usd: f64,
+    /// That value over the curator's total, 0 to 1; null when the total is 0.
+    pub share: Option<f64>,
+}
+
+/// `data` of `GET /v1/curators/{id}/events`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct CuratorEvents {
+    /// The asked slice, newest first.
+    pub events: Vec<EventRow>,
+    /// How many there are in all.
+    pub total: u64,
+}

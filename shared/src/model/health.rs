@@ -1,0 +1,223 @@
+//! `GET /v1/health` and `GET /ready`.
+//!
+//! Source: interface, "Health and status records". New fields may be added; the names here keep their meaning.
+
+use alloc::{string::String, vec::Vec};
+use serde::Serialize;
+
+use super::ids::{Address, ChainId};
+use super::label::labels;
+use crate::wire::time::Timestamp;
+
+labels! {
+    /// Whether the service can answer.
+    HealthStatus {
+        /// Everything needed answers.
+        Ok = "ok",
+        /// It answers with a part missing.
+        Degraded = "degraded",
+        /// It cannot answer.
+        Down = "down",
+    }
+}
+
+labels! {
+    /// What the platform does when a score run cannot be trusted.
+    FailSafeMode {
+        /// Scores are current.
+        Normal = "normal",
+        /// The last good run is served.
+        Degraded = "degraded",
+        /// No score is served.
+        FailClosed = "fail_closed",
+    }
+}
+
+labels! {
+    /// The circuit breaker before the cache store.
+    CacheBreaker {
+        /// The store answers.
+        Closed = "closed",
+        /// Bounded in-process copies are used instead.
+        Open = "open",
+    }
+}
+
+/// The health record.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Health {
+    /// Whether the service can answer.
+    pub status: HealthStatus,
+    /// The version of the interface document.
+    pub version: &'static str,
+    /// Active vaults.
+    pub vault_count: u64,
+    /// The newest vault sync.
+    pub last_sync: Option<Timestamp>,
+    /// When this record was made.
+    pub timestamp: Timestamp,
+    /// The latest completed score run; null before the first.
+    pub last_score_run: Option<LastScoreRun>,
+    /// How much of what vaults hold is in the asset registry.
+    pub asset_registry_coverage: AssetRegistryCoverage,
+    /// How many deposit assets have an approved version.
+    pub asset_identity_coverage: AssetIdentityCoverage,
+    /// Assets waiting for review.
+    pub asset_registry_queue_backlog: u64,
+    /// Who signs decisions.
+    pub evidence_signer: EvidenceSigner,
+}
+
+/// The latest completed score run.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct LastScoreRun {
+    /// When it completed.
+    pub completed_at: Timestamp,
+    /// The mode it left the platform in.
+    pub fail_safe_mode: FailSafeMode,
+}
+
+/// Exposures of vaults against the asset registry.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AssetRegistryCoverage {
+    /// Exposures of active vaults.
+    pub total_exposures: u64,
+    /// Those whose asset has a version.
+    pub with_asset_version: u64,
+    /// The second over the first in percent; null when there is none to cover.
+    pub coverage_percent: Option<f64>,
+}
+
+/// Assets that vaults name against the approved versions.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct AssetIdentityCoverage {
+    /// What makes two assets one, for example `chain_and_address`.
+    pub identity_basis: &'static str,
+    /// Distinct assets.
+    pub total_identities: u64,
+    /// Those with an approved version.
+    pub with_approved_version: u64,
+    /// The second over the first in percent; null when there is none to cover.
+    pub coverage_percent: Option<f64>,
+    /// The same for every chain.
+    pub by_chain: Vec<ChainIdentityCoverage>,
+}
+
+/// [`AssetIdentityCoverage`] of one chain.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ChainIdentityCoverage {
+    /// Chain.
+    pub chain_id: ChainId,
+    /// Distinct assets there.
+    pub total_identities: u64,
+    /// Those with an approved version.
+    pub with_approved_version: u64,
+    /// The second over the first in percent; null when there is none to cover.
+    pub coverage_percent: Option<f64>,
+}
+
+/// The signer of decisions.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct EvidenceSigner {
+    /// False when the service runs without a signing key.
+    pub configured: bool,
+    /// The address that recovers from its signatures.
+    pub signer_address: Option<Address>,
+    /// Its key's id.
+    pub key_id: Option<String>,
+}
+
+/// `covered` of `total` in percent with two decimals, rounded down so that 100 means all; null when there is none to cover.
+pub fn coverage_percent(covered: u64, total: u64) -> Option<f64> {
+    let hundredths = u128::from(covered) * 10_000;
+    hundredths.checked_div(u128::from(total)).map(|percent| percent as f64 / 100.0)
+}
+
+/// `GET /ready`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Ready {
+    /// Whether this process should get traffic.
+    pub status: ReadyStatus,
+    /// Whether the database answered within a second.
+    pub db: DatabaseState,
+    /// The cache store's breaker; never a reason not to be ready.
+    pub cache: CacheBreaker,
+}
+
+labels! {
+    /// Whether a process should get traffic.
+    ReadyStatus {
+        /// It should.
+        Ready = "ready",
+        /// It should not.
+        NotReady = "not_ready",
+    }
+}
+
+labels! {
+    /// Whether the database answers.
+    DatabaseState {
+        /// It answered in time.
+        Up = "up",
+        /// It did not.
+        Down = "down",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn coverage_says_a_hundred_only_when_nothing_is_missing() {
+        assert_eq!(coverage_percent(0, 0), None);
+        assert_eq!(coverage_percent(1, 3), Some(33.33));
+        assert_eq!(coverage_percent(99_999, 100_000), Some(99.99));
+        assert_eq!(coverage_percent(7, 7), Some(100.0));
+    }
+
+    #[test]
+    fn the_record_has_the_names_of_the_interface() {
+        let record = Health {
+            status: HealthStatus::Ok,
+            version: "1.0.0",
+            vault_count: 3,
+            last_sync: None,
+            timestamp: Timestamp::from_seconds(0),
+            last_score_run: Some(LastScoreRun { completed_at: Timestamp::from_seconds(0), fail_safe_mode: FailSafeMode::FailClosed }),
+            asset_registry_coverage: AssetRegistryCoverage { total_exposures: 2, with_asset_version: 1, coverage_percent: coverage_percent(1, 2) },
+            asset_identity_coverage: AssetIdentityCoverage {
+                identity_basis: "chain_and_address",
+                total_identities: 1,
+                with_approved_version: 1,
+                coverage_percent: coverage_percent(1, 1),
+                by_chain: alloc::vec![ChainIdentityCoverage {
+                    chain_id: ChainId(1),
+                    total_identities: 1,
+                    with_approved_version: 1,
+                    coverage_percent: coverage_percent(1, 1),
+                }],
+            },
+            asset_registry_queue_backlog: 0,
+            evidence_signer: EvidenceSigner { configured: false, signer_address: None, key_id: None },
+        };
+        let expected = serde_json::json!({
+            "status": "ok", "version": "1.0.0", "vaultCount": 3, "lastSync": null, "timestamp": "1970-01-01T00:00:00.000Z",
+            "lastScoreRun": {"completedAt": "1970-01-01T00:00:00.000Z", "failSafeMode": "fail_closed"},
+            "assetRegistryCoverage": {"totalExposures": 2, "withAssetVersion": 1, "coveragePercent": 50.0},
+            "assetIdentityCoverage": {
+                "identityBasis": "chain_and_address", "totalIdentities": 1, "withApprovedVersion": 1, "coveragePercent": 100.0,
+                "byChain": [{"chainId": 1, "totalIdentities": 1, "withApprovedVersion": 1, "coveragePercent": 100.0}],
+            },
+            "assetRegistryQueueBacklog": 0,
+            "evidenceSigner": {"configured": false, "signerAddress": null, "keyId": null},
+        });
+        assert_eq!(serde_json::to_value(record).unwrap(), expected);
+    }
+}

@@ -1,0 +1,197 @@
+//! The statuses that vault rows carry, with their exact words.
+//!
+//! Source: interface, "Vault (list row)" and "Platform and data statuses".
+
+use super::label::labels;
+
+labels! {
+    /// Whether the chain accepts a deposit.
+    DepositStatus {
+        /// The chain confirmed capacity.
+        Open = "open",
+        /// The chain confirmed zero capacity.
+        Closed = "closed",
+        /// Not read, not wired for the protocol, or the read failed.
+        Unknown = "unknown",
+    }
+}
+
+impl DepositStatus {
+    /// The compatibility field `is_depositable`: null when nothing was established.
+    pub const fn is_depositable(self) -> Option<bool> {
+        match self {
+            DepositStatus::Open => Some(true),
+            DepositStatus::Closed => Some(false),
+            DepositStatus::Unknown => None,
+        }
+    }
+}
+
+labels! {
+    /// The withdrawal side's coarse mirror of [`DepositStatus`].
+    WithdrawStatus {
+        /// Live, and its gates were read in the latest cycle.
+        Open = "open",
+        /// Withdrawals are stopped.
+        Closed = "closed",
+        /// Not established.
+        Unknown = "unknown",
+    }
+}
+
+labels! {
+    /// Whether the vault's market lends; it takes precedence over a published rate.
+    BorrowStatus {
+        /// Borrowing is possible.
+        Open = "open",
+        /// The reserve is not borrowable.
+        Disabled = "disabled",
+        /// Borrowing is paused; a rate may still be published.
+        Paused = "paused",
+        /// The cap leaves no room; a rate may still be published.
+        Capped = "capped",
+        /// A gate could not be read.
+        Unknown = "unknown",
+        /// There is no borrower side.
+        NotApplicable = "not_applicable",
+    }
+}
+
+labels! {
+    /// What is known of the campaigns that pay borrowers.
+    BorrowIncentiveStatus {
+        /// At least one campaign is active.
+        Observed = "observed",
+        /// The source answered and no campaign is active.
+        None = "none",
+        /// The current state could not be established.
+        Unavailable = "unavailable",
+        /// There is no borrower side.
+        NotApplicable = "not_applicable",
+    }
+}
+
+labels! {
+    /// The lending liquidity at one instant; see [`crate::rules::liquidity`].
+    LiquidityStatus {
+        /// Some of the supply is not lent out.
+        Available = "available",
+        /// All of it is lent out.
+        Exhausted = "exhausted",
+        /// More is owed than was supplied: a distress signal, not proof of bad debt.
+        Deficit = "deficit",
+        /// TVL or utilization is unknown or does not apply.
+        Unknown = "unknown",
+    }
+}
+
+labels! {
+    /// Whether `tvl_usd` was read.
+    TvlStatus {
+        /// Read from the source.
+        Observed = "observed",
+        /// The read failed; `tvl_usd` is served as 0.
+        Unavailable = "unavailable",
+    }
+}
+
+labels! {
+    /// Whether the published score comes from the methodology.
+    ScoreStatus {
+        /// The vault has a score.
+        Scored = "scored",
+        /// A required input is missing: score and tier are null.
+        Unscored = "unscored",
+    }
+}
+
+labels! {
+    /// What is known of a protocol's audits.
+    AuditStatus {
+        /// At least one audit covers the deployed version.
+        Audited = "audited",
+        /// The search found none.
+        Unaudited = "unaudited",
+        /// Nobody looked, or the source does not say.
+        Unknown = "unknown",
+    }
+}
+
+labels! {
+    /// The side of a market that a campaign pays.
+    RewardSide {
+        /// Depositors.
+        Supply = "supply",
+        /// Borrowers.
+        Borrow = "borrow",
+    }
+}
+
+labels! {
+    /// What kind of campaign a reward row is evidence of.
+    RewardType {
+        /// Tokens paid on one side of one market: the only kind that lowers a borrower's cost.
+        TokenIncentive = "token_incentive",
+        /// Points without a price; listed with `apr` 0.
+        Points = "points",
+        /// A share of trading fees, earned by depositors.
+        TradingFee = "trading_fee",
+        /// A campaign on the net rate of a whole position; kept as evidence only.
+        Strategy = "strategy",
+    }
+}
+
+labels! {
+    /// How much an event matters.
+    Severity {
+        /// Funds are at risk or lost.
+        Critical = "Critical",
+        /// Something to look at.
+        Warning = "Warning",
+        /// For the record.
+        Info = "Info",
+    }
+}
+
+labels! {
+    /// The size class of an incident.
+    IncidentSeverity {
+        /// Contained.
+        Minor = "minor",
+        /// Counted by the methodology's caps.
+        Major = "major",
+    }
+}
+
+labels! {
+    /// Whether an incident has been dealt with.
+    RemediationStatus {
+        /// Closed.
+        Resolved = "resolved",
+        /// Still open.
+        Unresolved = "unresolved",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::{format, string::ToString};
+
+    #[test]
+    fn every_word_reads_back_as_itself() {
+        for status in BorrowStatus::ALL {
+            assert_eq!(BorrowStatus::parse(status.as_str()), Some(*status));
+            assert_eq!(serde_json::to_string(status).unwrap(), format!("\"{status}\""));
+        }
+        assert_eq!(BorrowStatus::parse("Open"), None);
+        assert_eq!(Severity::Critical.to_string(), "Critical");
+    }
+
+    #[test]
+    fn an_unknown_gate_is_neither_depositable_nor_not() {
+        assert_eq!(DepositStatus::Unknown.is_depositable(), None);
+        assert_eq!(DepositStatus::Closed.is_depositable(), Some(false));
+        assert_eq!(DepositStatus::Open.is_depositable(), Some(true));
+    }
+}

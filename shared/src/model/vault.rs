@@ -1,0 +1,265 @@
+//! The vault: its list row, its detail and its rewards.
+//!
+//! Source: interface, "Vault (list row)" and "Vault detail".
+
+use alloc::{string::String, vec::Vec};
+use serde::Serialize;
+
+use super::ids::{Address, ChainId, VaultId};
+use super::status::{
+    AuditStatus, BorrowIncentiveStatus, BorrowStatus, DepositStatus, LiquidityStatus, RewardSide, RewardType, ScoreStatus, TvlStatus, WithdrawStatus,
+};
+use super::vault_history::{SnapshotPoint, VaultEvent};
+use crate::rules::tiers::Tier;
+use crate::scoring::number::MilliPoints;
+use crate::scoring::provenance::{RiskVectors, ScoreProvenance};
+use crate::wire::time::Timestamp;
+
+/// A vault as every list serves it. USD amounts, rates as decimal fractions.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct VaultRow {
+    /// `<protocol_id>-<chain_id>-<address>`.
+    pub id: VaultId,
+    /// The vault's own name.
+    pub name: String,
+    /// The share token's address.
+    pub address: Address,
+    /// Protocol.
+    pub protocol_id: String,
+    /// Protocol, for display.
+    pub protocol_name: String,
+    /// Chain.
+    pub chain_id: ChainId,
+    /// Chain, for display.
+    pub chain_name: String,
+    /// Symbol of the deposit asset; null when its contract names none.
+    pub asset_symbol: Option<String>,
+    /// Supplied value; 0 when `tvl_status` is `unavailable`.
+    pub tvl_usd: f64,
+    /// Interest net of fees plus rewards.
+    pub apr_net: Option<f64>,
+    /// The interest contribution, net of the protocol's fee.
+    pub base_apr: Option<f64>,
+    /// Borrowed over supplied; not clamped, may exceed 1.
+    pub utilization: Option<f64>,
+    /// Gross borrow quote.
+    pub borrow_apr: Option<f64>,
+    /// Priced borrower incentives.
+    pub borrow_reward_apr: Option<f64>,
+    /// `borrow_apr` minus `borrow_reward_apr`; may be negative.
+    pub borrow_apr_net: Option<f64>,
+    /// What is known of borrower campaigns.
+    pub borrow_incentive_status: BorrowIncentiveStatus,
+    /// True for priced incentives and for points.
+    pub has_borrow_rewards: bool,
+    /// Whether the market lends.
+    pub borrow_status: BorrowStatus,
+    /// `borrow_apr` times `utilization`, before fees.
+    pub gross_interest_apy: Option<f64>,
+    /// Value lent out.
+    pub active_loans_usd: Option<f64>,
+    /// Value not lent out.
+    pub available_liquidity_usd: Option<f64>,
+    /// Value owed beyond the supply.
+    pub liquidity_deficit_usd: Option<f64>,
+    /// How the two amounts before read.
+    pub liquidity_status: LiquidityStatus,
+    /// 0 to 10; null when unscored.
+    pub total_score: Option<MilliPoints>,
+    /// The score's tier; null when unscored.
+    pub risk_tier: Option<Tier>,
+    /// Strategy label.
+    pub strategy_type: Option<String>,
+    /// Curator, for display.
+    pub curator_name: Option<String>,
+    /// True when an audit of the deployed version is known.
+    pub is_audited: bool,
+    /// Whether deposits are accepted.
+    pub deposit_status: DepositStatus,
+    /// Whether withdrawals are served.
+    pub withdraw_status: WithdrawStatus,
+    /// Compatibility field, see [`DepositStatus::is_depositable`].
+    pub is_depositable: Option<bool>,
+    /// Null means uncapped, unpriced or unknown.
+    pub deposit_capacity_usd: Option<f64>,
+    /// Seconds since `last_synced_at`, known only when a row is served: see [`super::EncodedRow::write`] and [`VaultRow::served_at`].
+    pub freshness_seconds: Option<u64>,
+    /// The latest successful sync that wrote the row.
+    pub last_synced_at: Option<Timestamp>,
+    /// Whether there is a score.
+    pub score_status: ScoreStatus,
+    /// When the published score or tier last changed value.
+    pub score_updated_at: Option<Timestamp>,
+    /// Whether `tvl_usd` was read.
+    pub tvl_status: TvlStatus,
+    /// The part of `apr_net` that is interest, 0 to 1; null when `apr_net` is not positive. Additive to the interface, which sorts by it.
+    pub real_yield_share: Option<f64>,
+    /// Curator, for filters. Additive to the interface.
+    pub curator_id: Option<String>,
+}
+
+impl VaultRow {
+    /// This row as it reads at `now`.
+    pub fn served_at(mut self, now: Timestamp) -> Self {
+        self.freshness_seconds = freshness_seconds(self.last_synced_at, now);
+        self
+    }
+}
+
+/// Whole seconds since the last sync: null when there was none, 0 when the sync is ahead of this clock.
+pub fn freshness_seconds(last_synced_at: Option<Timestamp>, now: Timestamp) -> Option<u64> {
+    last_synced_at.map(|synced| u64::try_from(now.seconds_since(synced)).unwrap_or(0))
+}
+
+/// `data.vault` of the detail routes: the list row, the score's provenance and the static facts.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct VaultDetail {
+    /// The list row's fields.
+    #[serde(flatten)]
+    pub row: VaultRow,
+    /// One row a borrower campaign.
+    pub borrow_rewards: Vec<Reward>,
+    /// The four vectors with their weights.
+    pub risk_vectors: RiskVectors,
+    /// What is known of audits.
+    pub audit_status: AuditStatus,
+    /// Who audited.
+    pub auditors: Vec<String>,
+    /// Caps, flags and inputs behind the score; null before the first run.
+    pub score_provenance: Option<ScoreProvenance>,
+    /// The share token's symbol.
+    pub symbol: Option<String>,
+    /// The deposit asset's contract.
+    pub asset_address: Option<Address>,
+    /// Version of the deployed protocol.
+    pub protocol_version: Option<String>,
+    /// The protocol's site.
+    pub protocol_website: Option<String>,
+    /// When the protocol was first seen live.
+    pub protocol_launch_date: Option<Timestamp>,
+    /// Date of the newest audit known.
+    pub audit_date: Option<Timestamp>,
+    /// Where the audits can be read.
+    pub audit_report_url: Option<String>,
+    /// True when no key can change the code.
+    pub is_immutable: Option<bool>,
+    /// Delay of administrative changes, in seconds.
+    pub timelock_seconds: Option<u64>,
+    /// When the vault was deployed, or first seen where only that is known.
+    pub deployment_timestamp: Option<Timestamp>,
+    /// False once the vault is shut down or gone.
+    pub is_active: bool,
+    /// True while a data-quality quarantine makes the score provisional.
+    pub needs_risk_review: bool,
+    /// The curated rule of [`crate::rules::yields::is_high_confidence`].
+    pub is_high_confidence: bool,
+    /// When the run that confirmed this score completed.
+    pub score_computed_at: Option<Timestamp>,
+}
+
+/// One campaign or fee stream that adds to a rate.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Reward {
+    /// Who is paid.
+    pub side: RewardSide,
+    /// The token paid.
+    pub token_symbol: Option<String>,
+    /// The token's contract.
+    pub token_address: Option<Address>,
+    /// Its rate as a fraction; 0 for points, null where it could not be priced.
+    pub apr: Option<f64>,
+    /// What kind of campaign.
+    pub reward_type: RewardType,
+    /// Where the campaign was seen.
+    pub source: String,
+    /// The source's id of it.
+    pub campaign_id: Option<String>,
+    /// Where it can be checked.
+    pub source_url: Option<String>,
+}
+
+/// `data` of `GET /v1/vault/{network}/{address}` and `GET /v1/vaults/{id}`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct VaultDetailAnswer {
+    /// The vault.
+    pub vault: VaultDetail,
+    /// Its history, thinned; oldest first.
+    pub snapshots: Vec<SnapshotPoint>,
+    /// Its events, newest first.
+    pub events: Vec<VaultEvent>,
+    /// Its supply-side rewards.
+    pub rewards: Vec<Reward>,
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use alloc::string::ToString;
+
+    pub(crate) fn row(id: &str) -> VaultRow {
+        VaultRow {
+            id: VaultId::parse(id).unwrap(),
+            name: "Demo \"Vault\"".to_string(),
+            address: Address::parse_any("0x00000000000000000000000000000000000000aa").unwrap().1,
+            protocol_id: "demo".to_string(),
+            protocol_name: "Demo".to_string(),
+            chain_id: ChainId(31_337),
+            chain_name: "Devnet".to_string(),
+            asset_symbol: Some("USDC".to_string()),
+            tvl_usd: 1_500_000.25,
+            apr_net: Some(0.05),
+            base_apr: Some(0.04),
+            utilization: None,
+            borrow_apr: None,
+            borrow_reward_apr: None,
+            borrow_apr_net: None,
+            borrow_incentive_status: BorrowIncentiveStatus::NotApplicable,
+            has_borrow_rewards: false,
+            borrow_status: BorrowStatus::NotApplicable,
+            gross_interest_apy: None,
+            active_loans_usd: None,
+            available_liquidity_usd: None,
+            liquidity_deficit_usd: None,
+            liquidity_status: LiquidityStatus::Unknown,
+            total_score: None,
+            risk_tier: None,
+            strategy_type: None,
+            curator_name: None,
+            is_audited: false,
+            deposit_status: DepositStatus::Unknown,
+            withdraw_status: WithdrawStatus::Unknown,
+            is_depositable: None,
+            deposit_capacity_usd: None,
+            freshness_seconds: None,
+            last_synced_at: None,
+            score_status: ScoreStatus::Unscored,
+            score_updated_at: None,
+            tvl_status: TvlStatus::Observed,
+            real_yield_share: Some(0.8),
+            curator_id: None,
+        }
+    }
+
+    #[test]
+    fn every_field_of_the_interface_is_written_even_when_null() {
+        let json = serde_json::to_value(row("demo-31337-0x00000000000000000000000000000000000000aa")).unwrap();
+        let fields = json.as_object().unwrap();
+        let expected = "id name address protocol_id protocol_name chain_id chain_name asset_symbol tvl_usd apr_net base_apr utilization borrow_apr \
+             borrow_reward_apr borrow_apr_net borrow_incentive_status has_borrow_rewards borrow_status gross_interest_apy active_loans_usd \
+             available_liquidity_usd liquidity_deficit_usd liquidity_status total_score risk_tier strategy_type curator_name is_audited deposit_status \
+             withdraw_status is_depositable deposit_capacity_usd freshness_seconds last_synced_at score_status score_updated_at tvl_status";
+        for field in expected.split_whitespace() {
+            assert!(fields.contains_key(field), "{field}");
+        }
+        assert!(fields["utilization"].is_null());
+        assert_eq!(fields["chain_id"], 31_337);
+    }
+
+    #[test]
+    fn freshness_counts_from_the_last_sync_and_is_never_negative() {
+        let synced = Timestamp::from_seconds(1_000);
+        assert_eq!(freshness_seconds(None, synced), None);
+        assert_eq!(freshness_seconds(Some(synced), synced.plus_seconds(61)), Some(61));
+        assert_eq!(freshness_seconds(Some(synced), synced.plus_seconds(-5)), Some(0));
+    }
+}

@@ -1,0 +1,166 @@
+//! From method and path to a row of the table. One matcher for both hosts, so that they cannot disagree.
+
+use super::table::{Method, ROUTES, Route};
+use crate::wire::percent;
+use alloc::string::String;
+use alloc::vec::Vec;
+
+/// A matched route with its path parameters, decoded once, in template order.
+#[derive(Debug, Clone)]
+pub struct Found {
+    /// The table's row.
+    pub route: &'static Route,
+    /// The values of the template's `{…}`, in order.
+    pub path: Vec<String>,
+}
+
+impl Found {
+    /// The value of the `index`-th path parameter; empty when the template has fewer.
+    pub fn param(&self, index: usize) -> &str {
+        self.path.get(index).map_or("", String::as_str)
+    }
+
+    /// The path in its one spelling: each parameter encoded again.
+    pub fn canonical_path(&self) -> String {
+        let mut values = self.path.iter();
+        let mut out = String::new();
+        for segment in self.route.path.split('/').skip(1) {
+            out.push('/');
+            match parameter_name(segment) {
+                Some(_) => percent::encode_into(values.next().map_or("", String::as_str), b":", &mut out),
+                None => out.push_str(segment),
+            }
+        }
+        out
+    }
+}
+
+/// What the table has for a method and path.
+#[derive(Debug, Clone)]
+pub enum Matching {
+    /// This route.
+    Found(Found),
+    /// The path, for these other methods: the value of `Allow`.
+    WrongMethod(&'static str),
+    /// No such path.
+    NotFound,
+}
+
+/// The name inside `{…}`, if the segment is a parameter.
+pub fn parameter_name(segment: &'static str) -> Option<&'static str> {
+    segment.strip_prefix('{')?.strip_suffix('}')
+}
+
+/// Finds the route for `method` and the raw (still encoded) `path`, without its query.
+///
+/// The most literal template wins (`/v1/vaults/batch` before `/v1/vaults/{id}`), and it alone decides about the method.
+pub fn match_route(method: Option<Method>, path: &str) -> Matching {
+    let mut best: Option<(u32, &'static str)> = None;
+    for route in ROUTES {
+        if let Some(literals) = literal_segments(route.path, path)
+            && best.is_none_or(|(most, _)| literals > most)
+        {
+            best = Some((literals, route.path));
+        }
+    }
+    let Some((_, template)) = best else { return Matching::NotFound };
+    match ROUTES.iter().find(|route| route.path == template && Some(route.method) == method) {
+        None => Matching::WrongMethod(allow(template)),
+        Some(route) => match values(template, path) {
+            Some(path) => Matching::Found(Found { route, path }),
+            None => Matching::NotFound,
+        },
+    }
+}
+
+/// How many segments match literally; `None` when the path has not the template's form.
+fn literal_segments(template: &'static str, path: &str) -> Option<u32> {
+    let mut segments = path.split('/');
+    let mut literals = 0;
+    for wanted in template.split('/') {
+        let segment = segments.next()?;
+        if wanted == segment {
+            literals += 1;
+        } else if parameter_name(wanted).is_none() || segment.is_empty() {
+            return None;
+        }
+    }
+    segments.next().is_none().then_some(literals)
+}
+
+/// The decoded parameters; `None` for a broken escape, or one that hides a path separator or a control character.
+fn values(template: &'static str, path: &str) -> Option<Vec<String>> {
+    template
+        .split('/')
+        .zip(path.split('/'))
+        .filter(|(wanted, _)| parameter_name(wanted).is_some())
+        .map(|(_, segment)| percent::decode(segment, false).filter(|value| !value.chars().any(|c| c.is_control() || matches!(c, '/' | '\\'))))
+        .collect()
+}
+
+/// The `Allow` header of a template: HEAD comes with GET, OPTIONS with everything.
+fn allow(template: &str) -> &'static str {
+    let has = |method| ROUTES.iter().any(|route| route.path == template && route.method == method);
+    match (has(Method::Get), has(Method::Post), has(Method::Delete)) {
+        (true, true, true) => "GET, HEAD, POST, DELETE, OPTIONS",
+        (true, true, false) => "GET, HEAD, POST, OPTIONS",
+        (true, false, true) => "GET, HEAD, DELETE, OPTIONS",
+        (true, false, false) => "GET, HEAD, OPTIONS",
+        (false, true, _) => "POST, OPTIONS",
+        (false, false, _) => "DELETE, OPTIONS",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::route::RouteId;
+    use proptest::prelude::*;
+
+    fn found(method: Method, path: &str) -> Option<Found> {
+        match match_route(Some(method), path) {
+            Matching::Found(found) => Some(found),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn each_route_is_found_by_its_own_template() {
+        for route in ROUTES {
+            let path: Vec<_> = route.path.split('/').map(|segment| parameter_name(segment).map_or(segment, |_| "x")).collect();
+            assert_eq!(found(route.method, &path.join("/")).map(|found| found.route.id), Some(route.id), "{}", route.path);
+        }
+    }
+
+    #[test]
+    fn a_literal_path_wins_over_a_parameter_and_decides_about_the_method() {
+        assert_eq!(found(Method::Post, "/v1/vaults/batch").unwrap().route.id, RouteId::VaultBatch);
+        assert!(matches!(match_route(Some(Method::Get), "/v1/vaults/batch"), Matching::WrongMethod("POST, OPTIONS")));
+        assert!(matches!(match_route(Some(Method::Post), "/v1/vaults"), Matching::WrongMethod("GET, HEAD, OPTIONS")));
+        assert!(matches!(match_route(None, "/v1/vaults"), Matching::WrongMethod(_)));
+    }
+
+    #[test]
+    fn a_path_that_hides_a_separator_is_no_path_of_ours() {
+        for path in ["/v1/vaults/a%2fb", "/v1/vaults/a%5Cb", "/v1/vaults/%00", "/v1/vaults/%zz", "/v1/vaults/", "/v1/vaults/a/", "/v1//vaults", "v1/vaults", "", "/"] {
+            assert!(matches!(match_route(Some(Method::Get), path), Matching::NotFound), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_path_parameter_is_decoded_once_and_encoded_again() {
+        let found = found(Method::Get, "/v1/curators/gauntlet%20prime").unwrap();
+        assert_eq!(found.param(0), "gauntlet prime");
+        assert_eq!(found.canonical_path(), "/v1/curators/gauntlet%20prime");
+    }
+
+    proptest! {
+        #[test]
+        fn no_path_breaks_the_matcher(path in "[a-z0-9/%._~{}-]{0,60}") {
+            if let Matching::Found(found) = match_route(Some(Method::Get), &path) {
+                let canonical = found.canonical_path();
+                prop_assert!(matches!(match_route(Some(Method::Get), &canonical), Matching::Found(again) if again.path == found.path));
+            }
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Query parameters as data: type, bounds, default, and what happens out of range.
+
+use crate::wire::Timestamp;
+
+/// What becomes of a whole number above its maximum. Below the minimum, and for anything that is no number, it is always 400.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Above {
+    /// The maximum is taken instead: page sizes, points, days.
+    Clamp,
+    /// 400 `INVALID_PARAMETER`.
+    Reject,
+}
+
+/// A parameter's type.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Kind {
+    /// A whole number.
+    Int {
+        /// Smallest value taken.
+        min: i64,
+        /// Greatest value taken.
+        max: i64,
+        /// What becomes of greater ones.
+        above: Above,
+    },
+    /// A decimal number; out of range is 400.
+    Decimal {
+        /// Smallest value taken.
+        min: f64,
+        /// Greatest value taken.
+        max: f64,
+    },
+    /// `true` or `false`, in any case.
+    Flag,
+    /// One of a few words, exactly as listed.
+    Choice(&'static [&'static str]),
+    /// A comma-separated list out of a few words, in any case.
+    Choices(&'static [&'static str]),
+    /// A comma-separated list of names or ids, folded to lower case, sorted, without repeats; at most 50.
+    Names,
+    /// Free text of at most so many characters, trimmed.
+    Text {
+        /// Most characters taken.
+        max: usize,
+    },
+    /// An ISO 8601 instant.
+    Instant,
+}
+
+/// The value an absent parameter has.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Default {
+    /// None: absent is a meaning of its own.
+    Absent,
+    /// This number.
+    Int(i64),
+    /// This word.
+    Choice(&'static str),
+}
+
+/// One query parameter of a route.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Param {
+    /// The name the document uses.
+    pub name: &'static str,
+    /// Other names that mean the same.
+    pub aliases: &'static [&'static str],
+    /// Type and bounds.
+    pub kind: Kind,
+    /// The value when it is absent.
+    pub default: Default,
+    /// One sentence for the document.
+    pub about: &'static str,
+}
+
+impl Param {
+    const fn new(name: &'static str, kind: Kind, about: &'static str) -> Self {
+        Param { name, aliases: &[], kind, default: Default::Absent, about }
+    }
+
+    /// A whole number from `min` to `max` with a default.
+    pub const fn int(name: &'static str, min: i64, max: i64, default: i64, above: Above, about: &'static str) -> Self {
+        Param { default: Default::Int(default), ..Self::new(name, Kind::Int { min, max, above }, about) }
+    }
+
+    /// `page`, counted from 1.
+    pub const fn page(name: &'static str) -> Self {
+        Self::int(name, 1, u32::MAX as i64, 1, Above::Clamp, "The page, counted from 1.")
+    }
+
+    /// A page size: clamped to `max`.
+    pub const fn size(name: &'static str, default: i64, max: i64) -> Self {
+        Self::int(name, 1, max, default, Above::Clamp, "Rows per page; a greater number counts as the maximum.")
+    }
+
+    /// A decimal number between two bounds.
+    pub const fn decimal(name: &'static str, min: f64, max: f64, about: &'static str) -> Self {
+        Self::new(name, Kind::Decimal { min, max }, about)
+    }
+
+    /// `true` or `false`.
+    pub const fn flag(name: &'static str, about: &'static str) -> Self {
+        Self::new(name, Kind::Flag, about)
+    }
+
+    /// One of a few words, without a default.
+    pub const fn choice(name: &'static str, words: &'static [&'static str], about: &'static str) -> Self {
+        Self::new(name, Kind::Choice(words), about)
+    }
+
+    /// A comma-separated list out of a few words.
+    pub const fn choices(name: &'static str, words: &'static [&'static str], about: &'static str) -> Self {
+        Self::new(name, Kind::Choices(words), about)
+    }
+
+    /// A comma-separated list of names or ids.
+    pub const fn names(name: &'static str, about: &'static str) -> Self {
+        Self::new(name, Kind::Names, about)
+    }
+
+    /// Free text.
+    pub const fn text(name: &'static str, max: usize, about: &'static str) -> Self {
+        Self::new(name, Kind::Text { max }, about)
+    }
+
+    /// An ISO 8601 instant.
+    pub const fn instant(name: &'static str, about: &'static str) -> Self {
+        Self::new(name, Kind::Instant, about)
+    }
+
+    /// The same with other names that mean the same.
+    pub const fn alias(self, aliases: &'static [&'static str]) -> Self {
+        Param { aliases, ..self }
+    }
+
+    /// The same with a word as the default.
+    pub const fn default(self, word: &'static str) -> Self {
+        Param { default: Default::Choice(word), ..self }
+    }
+
+    /// Whether `name` means this parameter.
+    pub fn is_called(&self, name: &str) -> bool {
+        self.name == name || self.aliases.contains(&name)
+    }
+}
+
+/// A parsed value. Lists are sorted and without repeats, so that equal requests are equal values.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Value {
+    /// A whole number within its bounds.
+    Int(i64),
+    /// A finite decimal within its bounds.
+    Decimal(f64),
+    /// `true` or `false`.
+    Flag(bool),
+    /// The listed word.
+    Choice(&'static str),
+    /// The listed words, in the table's order.
+    Choices(alloc::vec::Vec<&'static str>),
+    /// Lower-cased names, sorted.
+    Names(alloc::vec::Vec<alloc::string::String>),
+    /// Trimmed, never empty.
+    Text(alloc::string::String),
+    /// An instant.
+    Instant(Timestamp),
+}

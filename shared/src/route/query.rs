@@ -1,0 +1,282 @@
+//! Query strings: parsed by a route's parameters, and printed again in one canonical form.
+//!
+//! Unknown parameters are dropped here: they reach neither a cache key nor the origin. Every fault is told at once.
+
+use super::param::{Above, Default, Kind, Param, Value};
+use crate::wire::error::{ApiError, Detail, ErrorCode, In};
+use crate::wire::page::PageRequest;
+use crate::wire::{Timestamp, percent};
+use alloc::borrow::ToOwned;
+use alloc::format;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::fmt::Write;
+
+/// Names in one list parameter, at most.
+const NAMES_PER_LIST: usize = 50;
+
+/// A route's query: each parameter's value, given or by default.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Query {
+    params: &'static [Param],
+    values: Vec<Option<Value>>,
+}
+
+impl Query {
+    /// Reads the text behind `?`. Fails with a 400 that names every parameter at fault, with its bounds.
+    pub fn parse(params: &'static [Param], text: &str) -> Result<Query, ApiError> {
+        let mut values: Vec<Option<Value>> = params.iter().map(|_| None).collect();
+        let mut seen: Vec<bool> = params.iter().map(|_| false).collect();
+        let mut faults = Vec::new();
+        for pair in text.split('&').filter(|pair| !pair.is_empty()) {
+            let (raw_name, raw_value) = pair.split_once('=').unwrap_or((pair, ""));
+            let Some(name) = percent::decode(raw_name, true) else { continue };
+            let slots = params.iter().zip(values.iter_mut()).zip(seen.iter_mut());
+            let Some(((param, slot), seen)) = slots.into_iter().find(|((param, _), _)| param.is_called(&name)) else { continue };
+            if core::mem::replace(seen, true) {
+                faults.push(fault(param, "may be given only once"));
+                continue;
+            }
+            match percent::decode(raw_value, true) {
+                None => faults.push(fault(param, "is not percent-encoded UTF-8")),
+                Some(value) => match read(param, &value) {
+                    Ok(value) => *slot = value,
+                    Err(detail) => faults.push(detail),
+                },
+            }
+        }
+        if !faults.is_empty() {
+            return Err(ApiError::invalid(ErrorCode::InvalidParameter, faults));
+        }
+        for (param, slot) in params.iter().zip(values.iter_mut()) {
+            if slot.is_none() {
+                *slot = match param.default {
+                    Default::Absent => None,
+                    Default::Int(number) => Some(Value::Int(number)),
+                    Default::Choice(word) => Some(Value::Choice(word)),
+                };
+            }
+        }
+        Ok(Query { params, values })
+    }
+
+    fn get(&self, name: &str) -> Option<&Value> {
+        let index = self.params.iter().position(|param| param.name == name)?;
+        self.values.get(index)?.as_ref()
+    }
+
+    /// A whole number; its default when absent, 0 when it has none.
+    pub fn int(&self, name: &str) -> i64 {
+        match self.get(name) {
+            Some(Value::Int(number)) => *number,
+            _ => 0,
+        }
+    }
+
+    /// A decimal number, if given.
+    pub fn decimal(&self, name: &str) -> Option<f64> {
+        match self.get(name) {
+            Some(Value::Decimal(number)) => Some(*number),
+            _ => None,
+        }
+    }
+
+    /// `true` or `false`, if given.
+    pub fn flag(&self, name: &str) -> Option<bool> {
+        match self.get(name) {
+            Some(Value::Flag(flag)) => Some(*flag),
+            _ => None,
+        }
+    }
+
+    /// A listed word: the given one or the default.
+    pub fn choice(&self, name: &str) -> Option<&'static str> {
+        match self.get(name) {
+            Some(Value::Choice(word)) => Some(word),
+            _ => None,
+        }
+    }
+
+    /// Listed words, in the table's order; empty when absent.
+    pub fn choices(&self, name: &str) -> &[&'static str] {
+        match self.get(name) {
+            Some(Value::Choices(words)) => words,
+            _ => &[],
+        }
+    }
+
+    /// Lower-cased names; empty when absent.
+    pub fn names(&self, name: &str) -> &[String] {
+        match self.get(name) {
+            Some(Value::Names(names)) => names,
+            _ => &[],
+        }
+    }
+
+    /// Free text, if given and not empty.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        match self.get(name) {
+            Some(Value::Text(text)) => Some(text),
+            _ => None,
+        }
+    }
+
+    /// An instant, if given.
+    pub fn instant(&self, name: &str) -> Option<Timestamp> {
+        match self.get(name) {
+            Some(Value::Instant(instant)) => Some(*instant),
+            _ => None,
+        }
+    }
+
+    /// The numbered page of a list route (`page` and `limit`).
+    pub fn page(&self) -> PageRequest {
+        self.page_of("page", "limit")
+    }
+
+    /// The numbered page under other parameter names.
+    pub fn page_of(&self, page: &str, size: &str) -> PageRequest {
+        PageRequest::new(self.int(page).unsigned_abs(), self.int(size).unsigned_abs())
+    }
+
+    /// The one spelling of this query: known parameters in alphabetical order, defaults left out, values printed again.
+    ///
+    /// Equal meanings give equal texts, so it serves as cache key and as what the origin is asked.
+    pub fn canonical(&self) -> String {
+        let mut parts: Vec<(&str, String)> = Vec::new();
+        for (param, value) in self.params.iter().zip(&self.values) {
+            let Some(value) = value else { continue };
+            let is_default = match (&param.default, value) {
+                (Default::Int(default), Value::Int(number)) => default == number,
+                (Default::Choice(default), Value::Choice(word)) => default == word,
+                _ => false,
+            };
+            if !is_default {
+                parts.push((param.name, print(value)));
+            }
+        }
+        parts.sort_unstable();
+        let mut out = String::new();
+        for (name, value) in parts {
+            if !out.is_empty() {
+                out.push('&');
+            }
+            out.push_str(name);
+            out.push('=');
+            percent::encode_into(&value, b",:", &mut out);
+        }
+        out
+    }
+}
+
+fn print(value: &Value) -> String {
+    match value {
+        Value::Int(number) => number.to_string(),
+        Value::Decimal(number) => number.to_string(),
+        Value::Flag(flag) => flag.to_string(),
+        Value::Choice(word) => (*word).to_owned(),
+        Value::Choices(words) => words.join(","),
+        Value::Names(names) => names.join(","),
+        Value::Text(text) => text.clone(),
+        Value::Instant(instant) => {
+            let mut out = String::new();
+            let _ = write!(out, "{}", crate::wire::time::Micros(*instant));
+            out
+        }
+    }
+}
+
+fn fault(param: &Param, reason: &str) -> Detail {
+    let detail = Detail::new(In::Query, param.name, reason);
+    match param.kind {
+        Kind::Int { min, max, .. } => Detail { minimum: Some(min as f64), maximum: Some(max as f64), ..detail },
+        Kind::Decimal { min, max } => Detail { minimum: Some(min), maximum: Some(max), ..detail },
+        Kind::Choice(words) | Kind::Choices(words) => Detail { allowed: Some(words), ..detail },
+        Kind::Text { max } => Detail { maximum: Some(max as f64), ..detail },
+        Kind::Flag => Detail { allowed: Some(&["true", "false"]), ..detail },
+        Kind::Names | Kind::Instant => detail,
+    }
+}
+
+/// Reads one value. An empty text, list or choice counts as not given; an empty number does not.
+fn read(param: &Param, text: &str) -> Result<Option<Value>, Detail> {
+    let text = text.trim();
+    let refuse = |reason: String| Err(fault(param, &reason));
+    match param.kind {
+        Kind::Int { min, max, above } => {
+            let reason = || format!("must be a whole number from {min} to {max}");
+            let Some(number) = whole_number(text) else { return refuse(reason()) };
+            match above {
+                _ if number < min => refuse(reason()),
+                Above::Reject if number > max => refuse(reason()),
+                Above::Clamp | Above::Reject => Ok(Some(Value::Int(number.min(max)))),
+            }
+        }
+        Kind::Decimal { min, max } => match decimal_number(text) {
+            // Adding zero folds -0 into 0, so that both print alike.
+            Some(number) if (min..=max).contains(&number) => Ok(Some(Value::Decimal(number + 0.0))),
+            _ => refuse(format!("must be a number from {min} to {max}")),
+        },
+        Kind::Flag => match () {
+            () if text.eq_ignore_ascii_case("true") => Ok(Some(Value::Flag(true))),
+            () if text.eq_ignore_ascii_case("false") => Ok(Some(Value::Flag(false))),
+            () => refuse("must be true or false".to_owned()),
+        },
+        Kind::Choice(_) | Kind::Choices(_) | Kind::Names | Kind::Text { .. } if text.is_empty() => Ok(None),
+        Kind::Choice(words) => match words.iter().find(|word| **word == text) {
+            Some(word) => Ok(Some(Value::Choice(word))),
+            None => refuse(format!("must be one of {}", words.join(", "))),
+        },
+        Kind::Choices(words) => {
+            let given: Vec<&str> = text.split(',').map(str::trim).filter(|word| !word.is_empty()).collect();
+            if given.is_empty() || given.iter().any(|word| !words.iter().any(|known| known.eq_ignore_ascii_case(word))) {
+                return refuse(format!("must be a comma-separated list out of {}", words.join(", ")));
+            }
+            Ok(Some(Value::Choices(words.iter().filter(|known| given.iter().any(|word| known.eq_ignore_ascii_case(word))).copied().collect())))
+        }
+        Kind::Names => {
+            let mut names: Vec<String> = text.split(',').map(|name| name.trim().to_lowercase()).filter(|name| !name.is_empty()).collect();
+            names.sort_unstable();
+            names.dedup();
+            match names.len() {
+                0 => Ok(None),
+                1..=NAMES_PER_LIST => Ok(Some(Value::Names(names))),
+                _ => refuse(format!("may list at most {NAMES_PER_LIST} values")),
+            }
+        }
+        Kind::Text { max } => {
+            if text.chars().count() > max {
+                return refuse(format!("may have at most {max} characters"));
+            }
+            if text.chars().any(char::is_control) {
+                return refuse("may not hold control characters".to_owned());
+            }
+            Ok(Some(Value::Text(text.to_owned())))
+        }
+        Kind::Instant => match Timestamp::parse(text) {
+            Some(instant) => Ok(Some(Value::Instant(instant))),
+            None => refuse("must be an ISO 8601 instant such as 2026-11-21T00:00:00Z".to_owned()),
+        },
+    }
+}
+
+/// Decimal digits with an optional sign; more digits than fit count as the greatest number, so that clamping still works.
+fn whole_number(text: &str) -> Option<i64> {
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    if digits.is_empty() || !digits.bytes().all(|b| b.is_ascii_digit()) {
+        return None;
+    }
+    Some(text.parse().unwrap_or(if text.starts_with('-') { i64::MIN } else { i64::MAX }))
+}
+
+/// Plain decimal notation, with an optional exponent; no `inf`, `nan` or hex.
+fn decimal_number(text: &str) -> Option<f64> {
+    if text.is_empty() || !text.bytes().all(|b| b.is_ascii_digit() || b"+-.eE".contains(&b)) {
+        return None;
+    }
+    text.parse::<f64>().ok().filter(|number| number.is_finite())
+}
+
+#[cfg(test)]
+#[path = "query_tests.rs"]
+mod tests;

@@ -1,0 +1,98 @@
+//! What a caller notices of the query parser.
+
+use super::*;
+use proptest::prelude::*;
+
+const PARAMS: &[Param] = &[
+    Param::page("page"),
+    Param::size("limit", 20, 100),
+    Param::names("chain", ""),
+    Param::choices("riskTier", &["prime", "core", "edge"], ""),
+    Param::decimal("minRiskScore", 0.0, 10.0, "").alias(&["minScore", "min_score"]),
+    Param::flag("audited", ""),
+    Param::text("search", 200, ""),
+    Param::choice("sortOrder", &["asc", "desc"], "").default("desc"),
+    Param::instant("from", ""),
+    Param::int("strict", 1, 5, 3, Above::Reject, ""),
+];
+
+fn parse(text: &str) -> Query {
+    Query::parse(PARAMS, text).unwrap()
+}
+
+fn refused(text: &str) -> Vec<Detail> {
+    let error = Query::parse(PARAMS, text).unwrap_err();
+    assert_eq!(error.code, ErrorCode::InvalidParameter);
+    error.details
+}
+
+#[test]
+fn absent_parameters_have_their_defaults() {
+    let query = parse("");
+    assert_eq!((query.int("page"), query.int("limit"), query.choice("sortOrder")), (1, 20, Some("desc")));
+    assert_eq!((query.decimal("minRiskScore"), query.flag("audited"), query.text("search")), (None, None, None));
+}
+
+#[test]
+fn page_sizes_above_the_maximum_are_clamped_and_below_one_refused() {
+    assert_eq!(parse("limit=5000").int("limit"), 100);
+    assert_eq!(parse("limit=99999999999999999999999").int("limit"), 100);
+    for bad in ["limit=0", "limit=-1", "limit=", "limit=ten", "limit=1.5", "limit=1&limit=1"] {
+        let faults = refused(bad);
+        assert_eq!((faults[0].name.as_ref(), faults[0].minimum, faults[0].maximum), ("limit", Some(1.0), Some(100.0)), "{bad}");
+    }
+    assert_eq!(refused("strict=6")[0].name, "strict");
+}
+
+#[test]
+fn an_alias_is_the_parameter() {
+    assert_eq!(parse("min_score=7.5").decimal("minRiskScore"), Some(7.5));
+    assert_eq!(parse("minScore=7.50").canonical(), parse("minRiskScore=7.5").canonical());
+    assert_eq!(refused("minScore=1&minRiskScore=1")[0].name, "minRiskScore");
+}
+
+#[test]
+fn bounds_of_decimals_are_inclusive_and_words_are_no_numbers() {
+    assert_eq!(parse("minRiskScore=10").decimal("minRiskScore"), Some(10.0));
+    for bad in ["minRiskScore=10.01", "minRiskScore=-0.1", "minRiskScore=NaN", "minRiskScore=inf", "minRiskScore=0x1", "minRiskScore="] {
+        assert_eq!(refused(bad)[0].maximum, Some(10.0), "{bad}");
+    }
+}
+
+#[test]
+fn every_fault_is_told_at_once() {
+    let names: Vec<_> = refused("page=x&riskTier=platinum&from=yesterday&audited=maybe").into_iter().map(|fault| fault.name).collect();
+    assert_eq!(names, ["page", "riskTier", "from", "audited"]);
+}
+
+#[test]
+fn unknown_parameters_reach_nothing() {
+    assert_eq!(parse("utm_source=x&page=2&%ff=1&cb=123").canonical(), "page=2");
+}
+
+#[test]
+fn equal_requests_have_one_spelling() {
+    let canonical = parse("riskTier=EDGE,prime,edge&chain=Base,ethereum,,base&search=%20steak%20house&sortOrder=desc&page=1").canonical();
+    assert_eq!(canonical, "chain=base,ethereum&riskTier=prime,edge&search=steak%20house");
+    assert_eq!(parse(&canonical).canonical(), canonical);
+}
+
+#[test]
+fn long_or_unprintable_searches_are_refused() {
+    assert_eq!(parse(&format!("search={}", "ä".repeat(200))).text("search").unwrap().chars().count(), 200);
+    assert_eq!(refused(&format!("search={}", "a".repeat(201)))[0].maximum, Some(200.0));
+    assert_eq!(refused("search=a%00b")[0].name, "search");
+    assert_eq!(parse("search=").text("search"), None);
+}
+
+proptest! {
+    #[test]
+    fn no_text_breaks_the_parser_and_the_canonical_form_is_stable(text in "[a-zA-Z0-9=&%,.+ _-]{0,80}") {
+        if let Ok(query) = Query::parse(PARAMS, &text) {
+            let canonical = query.canonical();
+            let again = Query::parse(PARAMS, &canonical).unwrap();
+            prop_assert_eq!(&again, &query);
+            prop_assert_eq!(again.canonical(), canonical);
+        }
+    }
+}

@@ -1,0 +1,218 @@
+//! Thinning a series for a chart: fewer points, the same picture.
+//!
+//! Points are chosen, never made. The first and the last stay, and of every stretch the lowest and the highest point of each charted
+//! column (min-max decimation); room that is left over goes to evenly spaced points.
+
+use alloc::{vec, vec::Vec};
+
+/// Reads one charted column of a point; null is a gap.
+pub type Series<T> = fn(&T) -> Option<f64>;
+
+/// Chooses at most `budget` of `points`, in their order, keeping the extremes of `series`.
+///
+/// Keeps exactly `min(points.len(), budget)` points. The last point is the first to be kept (it is the current value), then the first one,
+/// then the extremes over the whole range, column by column, then those of ever shorter stretches as far as the budget reaches.
+/// Columns that never change have no extremes and cost nothing. The same input gives the same choice.
+pub fn downsample<'a, T>(points: &'a [T], budget: usize, series: &[Series<T>]) -> Vec<&'a T> {
+    if points.len() <= budget {
+        return points.iter().collect();
+    }
+    let mut kept = Kept::ends(points.len(), budget);
+    let columns: Vec<Vec<Option<f64>>> =
+        series.iter().map(|column| points.iter().map(column).map(|value| value.filter(|v| v.is_finite())).collect()).filter(varies).collect();
+    kept.keep_extremes(&columns);
+    kept.fill_evenly();
+    points.iter().zip(&kept.flags).filter_map(|(point, &keep)| keep.then_some(point)).collect()
+}
+
+fn varies(column: &Vec<Option<f64>>) -> bool {
+    let mut values = column.iter().flatten();
+    values.next().is_some_and(|first| values.any(|value| value != first))
+}
+
+/// Which points stay, and how many more may.
+struct Kept {
+    flags: Vec<bool>,
+    room: usize,
+}
+
+impl Kept {
+    fn ends(len: usize, budget: usize) -> Self {
+        let mut kept = Kept { flags: vec![false; len], room: budget };
+        kept.keep(len.saturating_sub(1));
+        kept.keep(0);
+        kept
+    }
+
+    /// Keeps point `at` if there is room.
+    fn keep(&mut self, at: usize) {
+        if let Some(flag) = self.flags.get_mut(at)
+            && !*flag
+            && self.room > 0
+        {
+            *flag = true;
+            self.room -= 1;
+        }
+    }
+
+    /// Keeps the extremes of the finest split into equal stretches that the budget affords.
+    ///
+    /// Columns often peak together, so far fewer points are needed than two a column and stretch: the number of stretches is raised
+    /// until the next step would not fit. A budget too small even for one stretch takes the global extremes in column order.
+    fn keep_extremes(&mut self, columns: &[Vec<Option<f64>>]) {
+        for at in extremes(columns, self.flags.len()) {
+            self.keep(at);
+        }
+        let (mut stretches, mut chosen) = (1, Vec::new());
+        while self.room > 0 && stretches < self.flags.len() {
+            stretches *= 2;
+            let finer = self.missing(columns, self.flags.len().div_ceil(stretches));
+            if finer.len() > self.room {
+                self.keep_between(columns, stretches / 2, stretches, &mut chosen);
+                break;
+            }
+            chosen = finer;
+        }
+        for at in chosen {
+            self.keep(at);
+        }
+    }
+
+    /// Between a number of stretches that fits and one that does not, the largest that fits; its choice replaces `chosen`.
+    fn keep_between(&self, columns: &[Vec<Option<f64>>], mut fits: usize, mut too_many: usize, chosen: &mut Vec<usize>) {
+        while too_many - fits > 1 {
+            let middle = fits.midpoint(too_many);
+            let finer = self.missing(columns, self.flags.len().div_ceil(middle));
+            if finer.len() > self.room {
+                too_many = middle;
+            } else {
+                (fits, *chosen) = (middle, finer);
+            }
+        }
+    }
+
+    /// The extremes over stretches of `stretch` points that are not kept yet.
+    fn missing(&self, columns: &[Vec<Option<f64>>], stretch: usize) -> Vec<usize> {
+        let mut found = extremes(columns, stretch);
+        found.sort_unstable();
+        found.dedup();
+        found.retain(|&at| self.flags.get(at) == Some(&false));
+        found
+    }
+
+    /// Spends what room is left on points spread evenly over those not kept.
+    fn fill_evenly(&mut self) {
+        let open: Vec<usize> = self.flags.iter().enumerate().filter_map(|(at, &keep)| (!keep).then_some(at)).collect();
+        let (slots, room) = (open.len(), self.room);
+        for slot in 0..room.min(slots) {
+            // The middle of each of `room` equal parts; u128 so that no series is too long to multiply.
+            let middle = (slot as u128 * 2 + 1) * slots as u128 / (room as u128 * 2);
+            if let Some(&at) = open.get(middle as usize) {
+                self.keep(at);
+            }
+        }
+    }
+}
+
+/// The positions of the lowest and the highest value of every column in every stretch of `stretch` points; the earliest of equals.
+fn extremes(columns: &[Vec<Option<f64>>], stretch: usize) -> Vec<usize> {
+    let mut found = Vec::new();
+    for column in columns {
+        for (number, values) in column.chunks(stretch.max(1)).enumerate() {
+            let start = number * stretch.max(1);
+            let (mut low, mut high): (Option<(usize, f64)>, Option<(usize, f64)>) = (None, None);
+            for (offset, value) in values.iter().enumerate() {
+                let Some(value) = *value else { continue };
+                if low.is_none_or(|(_, lowest)| value < lowest) {
+                    low = Some((start + offset, value));
+                }
+                if high.is_none_or(|(_, highest)| value > highest) {
+                    high = Some((start + offset, value));
+                }
+            }
+            found.extend(high.map(|(at, _)| at));
+            found.extend(low.map(|(at, _)| at));
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    type Point = (usize, Option<f64>, Option<f64>);
+    const COLUMNS: &[Series<Point>] = &[|point| point.1, |point| point.2];
+
+    fn series(len: usize) -> impl Strategy<Value = Vec<Point>> {
+        let value = proptest::option::weighted(0.9, -5.0..5.0f64);
+        proptest::collection::vec((value.clone(), value), 0..len).prop_map(|rows| rows.into_iter().enumerate().map(|(at, (a, b))| (at, a, b)).collect())
+    }
+
+    #[test]
+    fn a_year_of_hours_keeps_its_ends_and_its_one_hour_crash() {
+        let year: Vec<Point> = (0..8_760).map(|hour| (hour, Some(1e6 + hour as f64), Some(if hour == 5_001 { 0.2 } else { 1.0 }))).collect();
+        let thinned = downsample(&year, 360, COLUMNS);
+        assert_eq!(thinned.len(), 360);
+        assert_eq!((thinned[0].0, thinned[359].0), (0, 8_759));
+        assert!(thinned.iter().any(|point| point.0 == 5_001));
+    }
+
+    #[test]
+    fn a_steady_series_is_thinned_evenly() {
+        let steady: Vec<Point> = (0..1_000).map(|at| (at, Some(1.0), None)).collect();
+        let thinned = downsample(&steady, 11, COLUMNS);
+        assert_eq!(thinned.len(), 11);
+        assert!(thinned.windows(2).all(|pair| pair[1].0 - pair[0].0 < 150));
+    }
+
+    #[test]
+    fn the_smallest_budgets_keep_the_current_value_then_the_first() {
+        let points: Vec<Point> = (0..9).map(|at| (at, Some([0.0, 3.0, -3.0][at % 3]), None)).collect();
+        assert_eq!(downsample(&points, 0, COLUMNS).len(), 0);
+        assert_eq!(downsample(&points, 1, COLUMNS), [&points[8]]);
+        assert_eq!(downsample(&points, 2, COLUMNS), [&points[0], &points[8]]);
+        assert_eq!(downsample(&points, 3, COLUMNS), [&points[0], &points[1], &points[8]]);
+    }
+
+    proptest! {
+        #[test]
+        fn a_choice_of_the_given_points_in_their_order_and_exactly_as_many_as_fit(points in series(300), budget in 1usize..120) {
+            let thinned = downsample(&points, budget, COLUMNS);
+            prop_assert_eq!(thinned.len(), points.len().min(budget));
+            prop_assert!(thinned.windows(2).all(|pair| pair[0].0 < pair[1].0));
+            prop_assert!(thinned.iter().all(|point| points.get(point.0) == Some(point)));
+            if budget >= 2 && !points.is_empty() {
+                prop_assert_eq!(thinned.first(), points.first().as_ref());
+                prop_assert_eq!(thinned.last(), points.last().as_ref());
+            }
+            prop_assert_eq!(&thinned, &downsample(&points, budget, COLUMNS));
+        }
+
+        #[test]
+        fn the_highest_and_lowest_of_every_column_survive(points in series(300), budget in 6usize..120) {
+            let thinned = downsample(&points, budget, COLUMNS);
+            for column in COLUMNS {
+                let of = |values: &mut dyn Iterator<Item = &Point>| values.filter_map(column).fold((f64::MAX, f64::MIN), |(low, high), v| (low.min(v), high.max(v)));
+                prop_assert_eq!(of(&mut points.iter()), of(&mut thinned.iter().copied()));
+            }
+        }
+
+        #[test]
+        fn every_stretch_keeps_its_own_extremes(points in series(600), budget in 60usize..200) {
+            // Whatever split was chosen, it is at least as fine as the one that needs two points a column and stretch at the worst.
+            let thinned = downsample(&points, budget, COLUMNS);
+            let stretch = points.len().div_ceil(((budget - 6) / 8).max(1)).max(1);
+            for column in COLUMNS {
+                for window in points.chunks(stretch * 3) {
+                    let peak = window.iter().filter_map(column).fold(f64::MIN, f64::max);
+                    let (from, to) = (window[0].0, window[window.len() - 1].0);
+                    let shown = thinned.iter().filter(|point| (from..=to).contains(&point.0)).filter_map(|point| column(point)).fold(f64::MIN, f64::max);
+                    let inner = window.iter().skip(stretch).take(stretch).filter_map(column).fold(f64::MIN, f64::max);
+                    prop_assert!(shown >= inner && shown <= peak);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,51 @@
+//! Closed vocabularies: an enum whose values have one exact name on the wire.
+
+use core::fmt;
+
+/// A text that names no value of the vocabulary it was read as.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct UnknownName {
+    /// What was being read, for example `Oracle`.
+    pub vocabulary: &'static str,
+}
+
+impl fmt::Display for UnknownName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "not a known {}", self.vocabulary)
+    }
+}
+
+impl core::error::Error for UnknownName {}
+
+/// Declares a vocabulary: the enum, its names, its parser and its JSON form, from one list.
+macro_rules! named_enum {
+    ($(#[$meta:meta])* pub enum $name:ident { $($(#[$about:meta])* $variant:ident = $text:literal),+ $(,)? }) => {
+        $(#[$meta])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+        pub enum $name { $(#[doc = concat!("`", $text, "`")] $(#[doc = ""] #[$about])* #[serde(rename = $text)] $variant),+ }
+
+        impl $name {
+            /// Every value, in the methodology's order.
+            pub const ALL: &'static [Self] = &[$(Self::$variant),+];
+
+            /// The name on the wire.
+            pub const fn as_str(self) -> &'static str {
+                match self { $(Self::$variant => $text),+ }
+            }
+        }
+
+        impl core::str::FromStr for $name {
+            type Err = $crate::scoring::UnknownName;
+            fn from_str(text: &str) -> Result<Self, Self::Err> {
+                match text { $($text => Ok(Self::$variant),)+ _ => Err($crate::scoring::UnknownName { vocabulary: stringify!($name) }) }
+            }
+        }
+
+        impl core::fmt::Display for $name {
+            fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
+    };
+}
+pub(crate) use named_enum;

@@ -1,0 +1,226 @@
+//! Units and rounding: the integers every score is made of.
+//!
+//! Rounding happens in three places only, always half to even ([`rhe`]): to two decimals on what is published with two
+//! ([`cents`]), to milli-points on four inner results (maturity, seasoning, incident sum, merged exposure), and to sum
+//! units on the two multiplying overlays. Weighted sums are exact.
+
+use core::fmt;
+use serde::{Serialize, Serializer};
+
+/// An exact decimal: `units / 10^scale`. Prints and serialises as a JSON number without trailing zeros.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Decimal {
+    /// The integer before the point is placed.
+    pub units: i64,
+    /// How many digits stand behind the point.
+    pub scale: u32,
+}
+
+impl Decimal {
+    /// The same value with the fewest digits behind the point.
+    const fn reduced(self) -> Self {
+        let Decimal { mut units, mut scale } = self;
+        while scale > 0 && units % 10 == 0 {
+            units /= 10;
+            scale -= 1;
+        }
+        Decimal { units, scale }
+    }
+}
+
+impl fmt::Display for Decimal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Decimal { units, scale } = self.reduced();
+        let one = 10_u64.saturating_pow(scale);
+        let sign = if units < 0 { "-" } else { "" };
+        let (whole, rest) = (units.unsigned_abs() / one, units.unsigned_abs() % one);
+        match scale {
+            0 => write!(f, "{sign}{whole}"),
+            _ => write!(f, "{sign}{whole}.{rest:0width$}", width = scale as usize),
+        }
+    }
+}
+
+impl Serialize for Decimal {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let Decimal { units, scale } = self.reduced();
+        match scale {
+            0 => serializer.serialize_i64(units),
+            // The shortest text of the nearest float is the decimal itself up to 15 digits; no unit here has more.
+            _ => serializer.serialize_f64(units as f64 / power_of_ten(scale)),
+        }
+    }
+}
+
+/// 10^scale as a float; exact for every scale in use.
+fn power_of_ten(scale: u32) -> f64 {
+    10_u64.saturating_pow(scale) as f64
+}
+
+/// A score, dimension, vector or cap in thousandths of a point, 0 to 10 000; 10.00 points = 10 000.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct MilliPoints(i32);
+
+impl MilliPoints {
+    /// 0 points.
+    pub const ZERO: Self = MilliPoints(0);
+    /// 10 points.
+    pub const MAX: Self = MilliPoints(10_000);
+
+    /// `None` outside 0..=10 000.
+    pub const fn new(milli: i32) -> Option<Self> {
+        if milli >= 0 && milli <= Self::MAX.0 { Some(MilliPoints(milli)) } else { None }
+    }
+
+    /// The nearest valid value.
+    pub const fn saturating(milli: i64) -> Self {
+        if milli < 0 {
+            Self::ZERO
+        } else if milli > Self::MAX.0 as i64 {
+            Self::MAX
+        } else {
+            MilliPoints(milli as i32)
+        }
+    }
+
+    /// Thousandths of a point, 0..=10 000.
+    pub const fn get(self) -> i32 {
+        self.0
+    }
+
+    /// This value moved by `milli`, held inside 0..=10 000.
+    pub const fn offset(self, milli: i32) -> Self {
+        Self::saturating(self.0 as i64 + milli as i64)
+    }
+
+    /// The same value in sum units.
+    pub const fn to_sum(self) -> SumUnits {
+        SumUnits(self.0 as i64 * SumUnits::PER_MILLI)
+    }
+
+    const fn decimal(self) -> Decimal {
+        Decimal { units: self.0 as i64, scale: 3 }
+    }
+
+    /// Non-negative, as [`rhe`] takes it.
+    pub(crate) const fn wide(self) -> u128 {
+        self.0.unsigned_abs() as u128
+    }
+}
+
+/// A weighted sum, or a running score under overlays: percent × milli-points; 10.00 points = 1 000 000.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct SumUnits(i64);
+
+impl SumUnits {
+    /// Sum units in one milli-point.
+    pub const PER_MILLI: i64 = 100;
+
+    /// From sum units; a running score never falls below 0.
+    pub const fn new(units: i64) -> Self {
+        SumUnits(if units < 0 { 0 } else { units })
+    }
+
+    /// Sum units; never negative.
+    pub const fn get(self) -> i64 {
+        self.0
+    }
+
+    /// Rounded half to even to two decimals of a point: the published score.
+    pub fn to_score(self) -> MilliPoints {
+        cents(self.wide(), SumUnits::PER_MILLI.unsigned_abs().into())
+    }
+
+    const fn decimal(self) -> Decimal {
+        Decimal { units: self.0, scale: 5 }
+    }
+
+    /// Non-negative, as [`rhe`] takes it.
+    pub(crate) const fn wide(self) -> u128 {
+        self.0.unsigned_abs() as u128
+    }
+}
+
+/// Parts per million: shares, utilization, rates. May be negative or above one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Ppm(pub i64);
+
+impl Ppm {
+    /// One, the whole.
+    pub const ONE: Self = Ppm(1_000_000);
+
+    const fn decimal(self) -> Decimal {
+        Decimal { units: self.0, scale: 6 }
+    }
+}
+
+macro_rules! printed_as_decimal {
+    ($($unit:ty),+) => {$(
+        impl fmt::Display for $unit {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                self.decimal().fmt(f)
+            }
+        }
+        impl Serialize for $unit {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                self.decimal().serialize(serializer)
+            }
+        }
+    )+};
+}
+printed_as_decimal!(MilliPoints, SumUnits, Ppm);
+
+/// n/d rounded half to even. 0 for d = 0, which no caller passes.
+pub fn rhe(n: u128, d: u128) -> u128 {
+    let (Some(quotient), Some(rest)) = (n.checked_div(d), n.checked_rem(d)) else { return 0 };
+    // Compared with what is left to the next integer, so that nothing is doubled and nothing overflows.
+    match rest.cmp(&(d - rest)) {
+        core::cmp::Ordering::Less => quotient,
+        core::cmp::Ordering::Equal => quotient + (quotient & 1),
+        core::cmp::Ordering::Greater => quotient + 1,
+    }
+}
+
+/// n/d milli-points, rounded half to even to milli-points.
+pub fn milli(n: u128, d: u128) -> MilliPoints {
+    MilliPoints::saturating(i64::try_from(rhe(n, d)).unwrap_or(i64::MAX))
+}
+
+/// n/d milli-points, rounded half to even to two decimals of a point.
+pub fn cents(n: u128, d: u128) -> MilliPoints {
+    MilliPoints::saturating(i64::try_from(rhe(n, d.saturating_mul(10))).map_or(i64::MAX, |c| c.saturating_mul(10)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::string::ToString;
+
+    #[test]
+    fn halves_go_to_the_even_neighbour() {
+        let rounded: std::vec::Vec<u128> = [5, 15, 25, 24, 26].iter().map(|n| rhe(*n, 10)).collect();
+        assert_eq!(rounded, [0, 2, 2, 2, 3]);
+        assert_eq!(rhe(u128::MAX, u128::MAX), 1);
+        assert_eq!(rhe(7, 0), 0);
+    }
+
+    #[test]
+    fn a_score_prints_the_same_in_text_and_json_without_trailing_zeros() {
+        for milli in 0..=10_000 {
+            let score = MilliPoints::saturating(milli);
+            assert_eq!(score.to_string(), serde_json::to_string(&score).unwrap());
+        }
+        assert_eq!(MilliPoints::saturating(7950).to_string(), "7.95");
+        assert_eq!(MilliPoints::saturating(9000).to_string(), "9");
+        assert_eq!(SumUnits::new(705_675).to_string(), "7.05675");
+        assert_eq!(serde_json::to_string(&Ppm(-50)).unwrap(), "-0.00005");
+    }
+
+    #[test]
+    fn a_score_outside_its_range_cannot_be_made() {
+        assert_eq!(MilliPoints::new(10_001), None);
+        assert_eq!(MilliPoints::new(-1), None);
+        assert_eq!(MilliPoints::saturating(i64::MAX), MilliPoints::MAX);
+        assert_eq!(MilliPoints::ZERO.offset(-1), MilliPoints::ZERO);
+    }
+}

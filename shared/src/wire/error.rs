@@ -1,0 +1,313 @@
+//! The error vocabulary: one closed enum, one envelope, for every host.
+//!
+//! Source: interface, "Errors". A message is for the caller; a cause goes to the log and never here.
+
+use super::request_id::RequestId;
+use alloc::borrow::Cow;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use core::fmt;
+use serde::{Serialize, Serializer};
+
+macro_rules! codes {
+    ($($(#[$doc:meta])* $variant:ident = $status:literal $text:literal $(retry $retry:literal)?;)*) => {
+        /// Every code an answer can carry, with its status and its default `Retry-After`.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum ErrorCode { $($(#[$doc])* $variant,)* }
+
+        impl ErrorCode {
+            /// The whole vocabulary.
+            pub const ALL: &'static [ErrorCode] = &[$(ErrorCode::$variant,)*];
+
+            /// The code as written in `error.code`.
+            pub const fn as_str(self) -> &'static str {
+                match self { $(ErrorCode::$variant => $text,)* }
+            }
+
+            /// The HTTP status it goes with.
+            pub const fn status(self) -> u16 {
+                match self { $(ErrorCode::$variant => $status,)* }
+            }
+
+            /// Seconds after which a retry makes sense when the failing part gives no better figure.
+            pub const fn retry_after(self) -> Option<u32> {
+                match self { $(ErrorCode::$variant => codes!(@retry $($retry)?),)* }
+            }
+        }
+    };
+    (@retry) => { None };
+    (@retry $seconds:literal) => { Some($seconds) };
+}
+
+codes! {
+    /// A parameter is malformed or out of its bounds.
+    InvalidParameter = 400 "INVALID_PARAMETER";
+    /// A required parameter is not there.
+    MissingParameter = 400 "MISSING_PARAMETER";
+    /// No address of any namespace.
+    InvalidAddress = 400 "INVALID_ADDRESS";
+    /// An address, but of another namespace than the chain's.
+    AddressNamespaceMismatch = 400 "ADDRESS_NAMESPACE_MISMATCH";
+    /// A cursor that was not issued here, or for another mode.
+    InvalidCursor = 400 "INVALID_CURSOR";
+    /// A body that is not the JSON the route takes.
+    InvalidBody = 400 "INVALID_BODY";
+    /// More items than the route takes at once.
+    TooManyItems = 400 "TOO_MANY_ITEMS";
+    /// A webhook target that is not a public HTTPS address.
+    WebhookUrlRejected = 400 "WEBHOOK_URL_REJECTED";
+    /// No credential where one is needed, or one that does not hold.
+    Unauthorized = 401 "UNAUTHORIZED";
+    /// A caller who is known but may not.
+    Forbidden = 403 "FORBIDDEN";
+    /// No such resource or route.
+    NotFound = 404 "NOT_FOUND";
+    /// The route exists, not for this method.
+    MethodNotAllowed = 405 "METHOD_NOT_ALLOWED";
+    /// The change does not fit the present state.
+    Conflict = 409 "CONFLICT";
+    /// An idempotency key that came with another body before.
+    IdempotencyKeyReused = 409 "IDEMPOTENCY_KEY_REUSED";
+    /// A basket version that was withdrawn; a successor is named.
+    VersionRetired = 410 "VERSION_RETIRED";
+    /// A body over the route's size.
+    PayloadTooLarge = 413 "PAYLOAD_TOO_LARGE";
+    /// A URL over the service's size.
+    UriTooLong = 414 "URI_TOO_LONG";
+    /// A body of another media type.
+    UnsupportedMediaType = 415 "UNSUPPORTED_MEDIA_TYPE";
+    /// The window's allowance is used up.
+    RateLimited = 429 "RATE_LIMITED" retry 60;
+    /// The day's volume is used up.
+    DailyLimitExceeded = 429 "DAILY_LIMIT_EXCEEDED" retry 3600;
+    /// No more streams for this caller.
+    StreamLimitReached = 429 "STREAM_LIMIT_REACHED" retry 10;
+    /// A fault of ours.
+    InternalError = 500 "INTERNAL_ERROR";
+    /// A part is down; nothing was lost.
+    ServiceUnavailable = 503 "SERVICE_UNAVAILABLE" retry 5;
+    /// The platform withholds scores on purpose.
+    FailClosed = 503 "FAIL_CLOSED" retry 60;
+    /// The graph has not been built yet.
+    MaterializationUnavailable = 503 "MATERIALIZATION_UNAVAILABLE" retry 600;
+    /// This process is going away; another answers.
+    ShuttingDown = 503 "SHUTTING_DOWN" retry 1;
+    /// The read took longer than a caller should wait.
+    DeadlineExceeded = 504 "DEADLINE_EXCEEDED" retry 5;
+}
+
+impl Serialize for ErrorCode {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(self.as_str())
+    }
+}
+
+/// Where a fault lies in the request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum In {
+    /// A path segment.
+    Path,
+    /// A query parameter.
+    Query,
+    /// A request header.
+    Header,
+    /// A field of the JSON body, as a path such as `ids[3]`.
+    Body,
+}
+
+/// One fault of a request: `error.details[]`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct Detail {
+    /// Which part of the request.
+    #[serde(rename = "in")]
+    pub location: In,
+    /// The parameter's, header's or field's name.
+    pub name: Cow<'static, str>,
+    /// What is wrong with it, in words.
+    pub reason: String,
+    /// Smallest value taken, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub minimum: Option<f64>,
+    /// Greatest value taken, where there is one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub maximum: Option<f64>,
+    /// The values taken, where they are few.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub allowed: Option<&'static [&'static str]>,
+}
+
+impl Detail {
+    /// A fault without bounds.
+    pub fn new(location: In, name: impl Into<Cow<'static, str>>, reason: impl Into<String>) -> Self {
+        Detail { location, name: name.into(), reason: reason.into(), minimum: None, maximum: None, allowed: None }
+    }
+}
+
+/// An answer that is an error: a code, a message for the caller, and what the finisher needs for the headers.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ApiError {
+    /// The code; it decides the status.
+    pub code: ErrorCode,
+    /// For the caller to read; never a cause.
+    pub message: Cow<'static, str>,
+    /// The former lower-case code, during the migration window.
+    pub legacy_code: Option<&'static str>,
+    /// The faults of a 400, one each.
+    pub details: Vec<Detail>,
+    /// Seconds for `Retry-After`.
+    pub retry_after: Option<u32>,
+    /// The methods for `Allow`, on a 405.
+    pub allow: Option<&'static str>,
+}
+
+impl ApiError {
+    /// An error with the code's own `Retry-After`.
+    pub fn new(code: ErrorCode, message: impl Into<Cow<'static, str>>) -> Self {
+        ApiError {
+            code,
+            message: message.into(),
+            legacy_code: None,
+            details: Vec::new(),
+            retry_after: code.retry_after(),
+            allow: None,
+        }
+    }
+
+    /// A request at fault: the message is made of the details, so that it names each parameter.
+    pub fn invalid(code: ErrorCode, details: Vec<Detail>) -> Self {
+        let mut message = String::new();
+        for detail in &details {
+            if !message.is_empty() {
+                message.push_str("; ");
+            }
+            message.push_str(&detail.name);
+            message.push(' ');
+            message.push_str(&detail.reason);
+        }
+        ApiError { details, ..ApiError::new(code, message) }
+    }
+
+    /// One parameter at fault.
+    pub fn parameter(detail: Detail) -> Self {
+        let mut details = Vec::with_capacity(1);
+        details.push(detail);
+        Self::invalid(ErrorCode::InvalidParameter, details)
+    }
+
+    /// No such resource; `what` is a noun such as `vault`.
+    pub fn not_found(what: &'static str) -> Self {
+        let mut message = String::from("no such ");
+        message.push_str(what);
+        ApiError::new(ErrorCode::NotFound, message)
+    }
+
+    /// The same with another `Retry-After`.
+    pub fn retry_after(mut self, seconds: u32) -> Self {
+        self.retry_after = Some(seconds);
+        self
+    }
+
+    /// The status it is sent with.
+    pub fn status(&self) -> u16 {
+        self.code.status()
+    }
+
+    /// The envelope: `{"error":{code, message, request_id[, legacy_code][, details]}}`.
+    pub fn to_json(&self, request_id: RequestId) -> String {
+        #[derive(Serialize)]
+        struct Envelope<'a> {
+            error: Body<'a>,
+        }
+        #[derive(Serialize)]
+        struct Body<'a> {
+            code: ErrorCode,
+            message: &'a str,
+            request_id: RequestId,
+            #[serde(skip_serializing_if = "Option::is_none")]
+            legacy_code: Option<&'static str>,
+            #[serde(skip_serializing_if = "<[Detail]>::is_empty")]
+            details: &'a [Detail],
+        }
+        let envelope = Envelope {
+            error: Body {
+                code: self.code,
+                message: &self.message,
+                request_id,
+                legacy_code: self.legacy_code,
+                details: &self.details,
+            },
+        };
+        // Strings, numbers and an id: there is nothing here that serialisation could refuse.
+        serde_json::to_string(&envelope).unwrap_or_else(|_| String::from("{\"error\":{\"code\":\"INTERNAL_ERROR\"}}"))
+    }
+}
+
+impl fmt::Display for ApiError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}: {}", self.status(), self.code.as_str(), self.message)
+    }
+}
+
+impl core::error::Error for ApiError {}
+
+impl From<ErrorCode> for ApiError {
+    fn from(code: ErrorCode) -> Self {
+        let message = match code {
+            ErrorCode::InternalError => "something broke on our side; the request id helps us find it",
+            ErrorCode::ServiceUnavailable => "a part of the service is not answering; try again shortly",
+            ErrorCode::ShuttingDown => "this server is being replaced; try again",
+            ErrorCode::DeadlineExceeded => "the read took too long and was stopped",
+            ErrorCode::UriTooLong => "the URL is longer than 8192 bytes",
+            other => return ApiError::new(other, other.as_str().to_string()),
+        };
+        ApiError::new(code, message)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec;
+
+    #[test]
+    fn the_envelope_names_the_parameter_and_its_bounds() {
+        let error = ApiError::parameter(Detail {
+            minimum: Some(1.0),
+            maximum: Some(100.0),
+            ..Detail::new(In::Query, "limit", "must be a whole number from 1 to 100")
+        });
+        let json: serde_json::Value = serde_json::from_str(&error.to_json(RequestId::from_random([7; 16]))).unwrap();
+        assert_eq!(json["error"]["code"], "INVALID_PARAMETER");
+        assert_eq!(json["error"]["message"], "limit must be a whole number from 1 to 100");
+        assert_eq!(json["error"]["request_id"], "07070707070707070707070707070707");
+        assert_eq!(json["error"]["details"][0]["in"], "query");
+        assert_eq!(json["error"]["details"][0]["maximum"], 100.0);
+        assert!(json["error"].get("legacy_code").is_none());
+    }
+
+    #[test]
+    fn every_fault_of_a_request_is_told_at_once() {
+        let error = ApiError::invalid(
+            ErrorCode::InvalidParameter,
+            vec![Detail::new(In::Query, "page", "must be at least 1"), Detail::new(In::Query, "sortBy", "is not a sort field")],
+        );
+        assert_eq!(error.message, "page must be at least 1; sortBy is not a sort field");
+    }
+
+    #[test]
+    fn codes_are_unique_and_no_status_is_422() {
+        let mut names: Vec<_> = ErrorCode::ALL.iter().map(|code| code.as_str()).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), ErrorCode::ALL.len());
+        assert!(ErrorCode::ALL.iter().all(|code| code.status() != 422));
+    }
+
+    #[test]
+    fn whoever_may_retry_is_told_when() {
+        for code in ErrorCode::ALL {
+            assert_eq!(code.retry_after().is_some(), matches!(code.status(), 429 | 503 | 504), "{}", code.as_str());
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! Header names, in the one spelling every host uses (lower case: HTTP/2 and the Fetch standard want it).
+
+/// Correlates an answer with the service's logs; equals `error.request_id`.
+pub const REQUEST_ID: &str = "x-request-id";
+/// How the edge came by this answer: see [`XCache`].
+pub const X_CACHE: &str = "x-cache";
+/// RFC 9211: the same in the standard's words.
+pub const CACHE_STATUS: &str = "cache-status";
+/// Set to `111` on a stale copy served because a fresh read failed.
+pub const WARNING: &str = "warning";
+/// The catalog version an answer was made from.
+pub const DATA_VERSION: &str = "x-data-version";
+/// RFC 9213: how long the edge may hold an answer; never forwarded to the caller.
+pub const CDN_CACHE_CONTROL: &str = "cdn-cache-control";
+/// The edge's signature over a request to the origin.
+pub const ASSERTION: &str = "x-service-assertion";
+/// The caller as the edge identified it; covered by the assertion.
+pub const PRINCIPAL: &str = "x-service-principal";
+/// The platform's fail-safe mode, when it is not normal.
+pub const FAIL_SAFE_MODE: &str = "x-service-failsafe-mode";
+
+/// `X-Cache`. Source: interface, "Common behaviors", 1.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum XCache {
+    /// A fresh copy.
+    Hit,
+    /// Read from the origin for this request.
+    Miss,
+    /// This route is never cached.
+    Bypass,
+    /// The last good copy, because a fresh read failed.
+    StaleError,
+}
+
+impl XCache {
+    /// The header's value.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            XCache::Hit => "HIT",
+            XCache::Miss => "MISS",
+            XCache::Bypass => "BYPASS",
+            XCache::StaleError => "STALE-ERROR",
+        }
+    }
+}
+
+/// `Warning` on a stale copy. RFC 9111 retired the header; the interface keeps it.
+pub const WARNING_STALE: &str = "111 - \"Revalidation Failed\"";
+/// Every JSON answer's media type.
+pub const JSON: &str = "application/json";
+/// What an error carries, so that nobody keeps it.
+pub const NO_STORE: &str = "no-store";

@@ -1,0 +1,16 @@
+//! What crosses HTTP, for every host: envelopes, error codes, headers, ETags, timestamps, pages.
+
+pub mod envelope;
+pub mod error;
+pub mod etag;
+pub mod headers;
+pub mod page;
+pub mod percent;
+pub mod request_id;
+pub mod time;
+
+pub use envelope::{Data, Paged};
+pub use error::{ApiError, Detail, ErrorCode};
+pub use page::PageMeta;
+pub use request_id::RequestId;
+pub use time::Timestamp;

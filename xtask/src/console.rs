@@ -1,0 +1,113 @@
+//! Step lines: what is being done, for how long, and how it ended.
+
+use std::io::{IsTerminal, Write};
+use std::time::{Duration, Instant};
+
+/// How often a long step repeats itself where lines cannot be redrawn, as in a CI log.
+const REPEAT: Duration = Duration::from_secs(30);
+/// A step shorter than this prints only its ending.
+const QUIET: Duration = Duration::from_millis(800);
+const FRAMES: [&str; 4] = ["◐", "◓", "◑", "◒"];
+/// Columns kept free of a redrawn line, so that it never wraps.
+const WIDTH: usize = 100;
+
+/// One line of the report, from its start to its ✓ or ✗.
+pub struct Step {
+    name: String,
+    started: Instant,
+    spoken: Option<Instant>,
+    frame: usize,
+    redraws: bool,
+    ended: bool,
+}
+
+impl Step {
+    /// Begins a step; nothing is printed until it lasts or ends.
+    pub fn start(name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            started: Instant::now(),
+            spoken: None,
+            frame: 0,
+            redraws: std::io::stderr().is_terminal(),
+            ended: false,
+        }
+    }
+
+    /// Shows that the step is still running; `doing` is the newest line of its output.
+    pub fn tick(&mut self, doing: &str) {
+        let elapsed = self.started.elapsed();
+        if elapsed < QUIET {
+            return;
+        }
+        if self.redraws {
+            self.frame = (self.frame + 1) % FRAMES.len();
+            let line = format!(
+                "  {} {}  {}  {}",
+                FRAMES.get(self.frame).copied().unwrap_or("·"),
+                self.name,
+                seconds(elapsed),
+                doing.trim()
+            );
+            let line: String = line.chars().take(WIDTH).collect();
+            eprint!("\r\x1b[2K{line}");
+            let _ = std::io::stderr().flush();
+        } else if self.spoken.is_none_or(|at| at.elapsed() >= REPEAT) {
+            self.spoken = Some(Instant::now());
+            eprintln!("  … {}  {}  {}", self.name, seconds(elapsed), doing.trim());
+        }
+    }
+
+    /// Ends the step well.
+    pub fn done(self, detail: &str) {
+        self.end("✓", detail);
+    }
+
+    /// Ends the step badly; the error itself is printed by whoever handles it.
+    pub fn failed(self, detail: &str) {
+        self.end("✗", detail);
+    }
+
+    fn end(mut self, mark: &str, detail: &str) {
+        self.ended = true;
+        let clear = if self.redraws { "\r\x1b[2K" } else { "" };
+        let detail = if detail.is_empty() {
+            String::new()
+        } else {
+            format!(" ({detail})")
+        };
+        eprintln!(
+            "{clear}  {mark} {}{detail}  {}",
+            self.name,
+            seconds(self.started.elapsed())
+        );
+    }
+}
+
+impl Drop for Step {
+    /// A step left by `?` has failed.
+    fn drop(&mut self) {
+        if !self.ended {
+            let clear = if self.redraws { "\r\x1b[2K" } else { "" };
+            eprintln!(
+                "{clear}  ✗ {}  {}",
+                self.name,
+                seconds(self.started.elapsed())
+            );
+        }
+    }
+}
+
+/// A heading between groups of steps.
+pub fn heading(text: &str) {
+    eprintln!("{text}");
+}
+
+/// `0.4s`, `12s`, `3m05s`.
+pub fn seconds(elapsed: Duration) -> String {
+    match elapsed.as_secs() {
+        0..10 => format!("{:.1}s", elapsed.as_secs_f64()),
+        whole @ 10..60 => format!("{whole}s"),
+        whole => format!("{}m{:02}s", whole / 60, whole % 60),
+    }
+}

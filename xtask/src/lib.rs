@@ -1,0 +1,21 @@
+//! The project's own tooling as a library: `main.rs` is its command line, and `bench` starts its
+//! processes through the same code.
+//!
+//! From the ground up: [`console`], [`signals`], [`command`] and [`service`] run and watch
+//! processes; [`provision`] brings tools that the machine lacks into a cache outside the clone;
+//! [`wasm`] builds the Worker; [`up`] starts the stack; [`test`], [`lint`] and [`bench`] are what
+//! their names say.
+
+pub mod bench;
+pub mod command;
+pub mod console;
+pub mod lint;
+pub mod measure;
+pub mod provision;
+pub mod service;
+pub mod signals;
+pub mod test;
+pub mod tidy;
+pub mod up;
+pub mod wasm;
+pub mod workspace;

@@ -1,0 +1,53 @@
+//! The command line: `cargo xtask <verb>`.
+
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use xtask::{bench, lint, signals, test, up, wasm};
+
+/// Runs, tests and measures the Risk Data Service.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Cli {
+    #[command(subcommand)]
+    verb: Verb,
+}
+
+#[derive(Subcommand)]
+enum Verb {
+    /// Start Postgres, the origin and the edge, with data, until Ctrl-C.
+    Up(up::Options),
+    /// Run every test, or one stage of them. The exit code is the verdict.
+    Test(test::Options),
+    /// Check formatting, clippy (host and wasm) and the house rules for files.
+    Lint,
+    /// Build the Worker bundle and print its sizes.
+    Wasm,
+    /// Run the side-by-side measurements, or one of them by name.
+    Bench(bench::Options),
+}
+
+fn main() -> ExitCode {
+    if let Err(error) = signals::install() {
+        eprintln!("cannot listen for Ctrl-C: {error:#}");
+        return ExitCode::FAILURE;
+    }
+    let outcome = match Cli::parse().verb {
+        Verb::Up(options) => up::run(&options),
+        Verb::Test(options) => test::run(&options),
+        Verb::Lint => lint::run(),
+        Verb::Wasm => wasm::run(),
+        Verb::Bench(options) => bench::run(&options),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(_) if signals::interrupted() => {
+            eprintln!("interrupted");
+            ExitCode::from(130)
+        }
+        Err(error) => {
+            eprintln!("\nerror: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

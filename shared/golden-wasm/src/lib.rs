@@ -1,1 +1,63 @@
-//! Placeholder until the next commit.
+//! The golden vectors of the methodology, runnable natively and as a plain wasm module.
+//!
+//! Every line of `fixtures/scoring/*.jsonl` is an input and what the reference evaluator makes of it, in integers. The
+//! same comparison runs in `cargo test` and, compiled to wasm, under any host that can instantiate a module: call
+//! `golden_failures()` and expect 0, and `golden_cases()` to see that there was something to compare.
+
+mod asset;
+mod publication;
+mod read;
+mod vault;
+
+use read::Mismatch;
+use serde_json::Value;
+
+/// One file of vectors and the rule that must reproduce it.
+struct Vectors {
+    file: &'static str,
+    lines: &'static str,
+    check: fn(&Value) -> Result<(), Mismatch>,
+}
+
+macro_rules! vectors {
+    ($file:literal, $check:path) => {
+        Vectors { file: $file, lines: include_str!(concat!("../../../fixtures/scoring/", $file)), check: $check }
+    };
+}
+
+const ALL: [Vectors; 6] = [
+    vectors!("assets.jsonl", asset::check),
+    vectors!("random_assets.jsonl", asset::check),
+    vectors!("vaults.jsonl", vault::check),
+    vectors!("random_vaults.jsonl", vault::check),
+    vectors!("publication.jsonl", publication::check),
+    vectors!("random_publication.jsonl", publication::check),
+];
+
+/// Every vector that is not met: file, line and difference.
+pub fn failures() -> Vec<String> {
+    let met = |vectors: &'static Vectors| {
+        let numbered = vectors.lines.lines().zip(1_u32..);
+        numbered.filter_map(move |(line, number)| {
+            let outcome = serde_json::from_str(line).map_err(|_| Mismatch::unreadable("line"));
+            let mismatch = outcome.and_then(|case: Value| (vectors.check)(&case)).err()?;
+            Some(format!("{}:{number}: {mismatch}", vectors.file))
+        })
+    };
+    ALL.iter().flat_map(met).collect()
+}
+
+/// How many vectors are not met.
+#[allow(unsafe_code, reason = "an unmangled name is how a plain wasm host finds the function")]
+#[unsafe(no_mangle)]
+pub extern "C" fn golden_failures() -> u32 {
+    u32::try_from(failures().len()).unwrap_or(u32::MAX)
+}
+
+/// How many vectors there are.
+#[allow(unsafe_code, reason = "an unmangled name is how a plain wasm host finds the function")]
+#[unsafe(no_mangle)]
+pub extern "C" fn golden_cases() -> u32 {
+    let lines = ALL.iter().map(|vectors| vectors.lines.lines().count()).sum::<usize>();
+    u32::try_from(lines).unwrap_or(u32::MAX)
+}

@@ -25,7 +25,8 @@ impl AssertionKey {
     /// Reads `<id>:<64 hex characters>`.
     pub fn parse(text: &str) -> Option<Self> {
         let (id, secret) = text.trim().split_once(':')?;
-        let named = !id.is_empty() && id.len() <= 32 && id.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
+        let named =
+            !id.is_empty() && id.len() <= 32 && id.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
         let secret = unhex(secret).filter(|bytes| bytes.len() == 32)?;
         named.then(|| AssertionKey { id: String::from(id), secret })
     }
@@ -43,7 +44,8 @@ impl AssertionKey {
 
     fn mac(&self, request: &SignedRequest<'_>, seconds: i64, nonce: &str) -> Hmac<Sha256> {
         // HMAC takes keys of every length; the fallback is never used and would match nothing.
-        let mut mac = Hmac::<Sha256>::new_from_slice(&self.secret).unwrap_or_else(|_| Hmac::<Sha256>::new(&Default::default()));
+        let mut mac =
+            Hmac::<Sha256>::new_from_slice(&self.secret).unwrap_or_else(|_| Hmac::<Sha256>::new(&Default::default()));
         let SignedRequest { method, target, body, principal } = request;
         let text = format!("v1\n{method}\n{target}\n{seconds}\n{nonce}\n{}\n{principal}", hex(&Sha256::digest(body)));
         mac.update(text.as_bytes());
@@ -120,7 +122,12 @@ impl Assertion {
     }
 
     /// Checks the signature, in constant time, and its age against the verifier's wall clock.
-    pub fn verify(&self, keys: &[AssertionKey], request: &SignedRequest<'_>, now_seconds: i64) -> Result<(), AssertionError> {
+    pub fn verify(
+        &self,
+        keys: &[AssertionKey],
+        request: &SignedRequest<'_>,
+        now_seconds: i64,
+    ) -> Result<(), AssertionError> {
         let key = keys.iter().find(|key| key.id == self.key_id).ok_or(AssertionError::UnknownKey)?;
         if now_seconds.saturating_sub(self.seconds).unsigned_abs() > MAX_SKEW_SECONDS.unsigned_abs() {
             return Err(AssertionError::Expired);
@@ -140,7 +147,12 @@ fn unhex(text: &str) -> Option<Vec<u8>> {
     }
     text.as_bytes()
         .chunks_exact(2)
-        .map(|pair| core::str::from_utf8(pair).ok().filter(|pair| pair.bytes().all(|b| b.is_ascii_hexdigit())).and_then(|pair| u8::from_str_radix(pair, 16).ok()))
+        .map(|pair| {
+            core::str::from_utf8(pair)
+                .ok()
+                .filter(|pair| pair.bytes().all(|b| b.is_ascii_hexdigit()))
+                .and_then(|pair| u8::from_str_radix(pair, 16).ok())
+        })
         .collect()
 }
 
@@ -187,7 +199,10 @@ mod tests {
         let keys = AssertionKey::parse_list(SECRET).unwrap();
         assert_eq!(signed().verify(&keys, &request(), NOW + 31), Err(AssertionError::Expired));
         assert_eq!(signed().verify(&keys, &request(), NOW - 31), Err(AssertionError::Expired));
-        assert_eq!(signed().verify(&AssertionKey::parse_list(NEXT).unwrap(), &request(), NOW), Err(AssertionError::UnknownKey));
+        assert_eq!(
+            signed().verify(&AssertionKey::parse_list(NEXT).unwrap(), &request(), NOW),
+            Err(AssertionError::UnknownKey)
+        );
     }
 
     #[test]

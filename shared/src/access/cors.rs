@@ -26,7 +26,10 @@ impl FirstParty {
         for entry in list.split(',').map(str::trim).filter(|entry| !entry.is_empty()) {
             let host = entry.strip_prefix("https://").or_else(|| entry.strip_prefix("http://"));
             match host {
-                Some(host) if !host.is_empty() && host.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._:[]".contains(&b)) => {
+                Some(host)
+                    if !host.is_empty()
+                        && host.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._:[]".contains(&b)) =>
+                {
                     origins.push(entry.to_ascii_lowercase());
                 }
                 _ => return Err(String::from(entry)),
@@ -50,7 +53,15 @@ mod tests {
         let ours = FirstParty::parse("https://app.example, http://localhost:5173").unwrap();
         assert_eq!(ours.find("https://app.example"), Some("https://app.example"));
         assert_eq!(ours.find("http://localhost:5173"), Some("http://localhost:5173"));
-        for other in ["", "null", "https://app.example.evil", "https://app.example/", "http://app.example", "https://app.example:8443", "*"] {
+        for other in [
+            "",
+            "null",
+            "https://app.example.evil",
+            "https://app.example/",
+            "http://app.example",
+            "https://app.example:8443",
+            "*",
+        ] {
             assert_eq!(ours.find(other), None, "{other}");
         }
     }

@@ -24,8 +24,20 @@ mod tests {
 
     #[test]
     fn the_first_two_hundred_rows_are_open_to_everybody() {
-        for (number, size, open) in [(1, 100, true), (2, 100, true), (3, 100, false), (10, 20, true), (11, 20, false), (3, 99, true), (u64::MAX, 100, false)] {
-            assert_eq!(admit(&Principal::Anonymous, PageRequest::new(number, size)).is_ok(), open, "page {number} of {size}");
+        for (number, size, open) in [
+            (1, 100, true),
+            (2, 100, true),
+            (3, 100, false),
+            (10, 20, true),
+            (11, 20, false),
+            (3, 99, true),
+            (u64::MAX, 100, false),
+        ] {
+            assert_eq!(
+                admit(&Principal::Anonymous, PageRequest::new(number, size)).is_ok(),
+                open,
+                "page {number} of {size}"
+            );
         }
     }
 }

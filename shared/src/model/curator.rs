@@ -36,7 +36,7 @@ pub struct CuratorRow {
 /// `data` of `GET /v1/curators/{id}`. `V` is the vault row, or its encoded bytes where the host splices them in.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
-pub struct CuratorDetail<V = VaultRow> {
+pub struct CuratorPage<V = VaultRow> {
     /// Who it is.
     pub curator: CuratorRow,
     /// The asked page of its vaults, largest first.

@@ -7,10 +7,13 @@ use serde::Serialize;
 use sha2::{Digest, Sha256};
 
 use super::vault::freshness_seconds;
+use crate::wire::page::write_u64;
 use crate::wire::time::Timestamp;
 
 /// The key whose value is left open. A quote inside a JSON string is always escaped, so no text of a row can spell it.
 const HOLE: &[u8] = b"\"freshness_seconds\":";
+/// Digits of the largest `u64`.
+const DECIMAL_DIGITS: usize = 20;
 
 /// One row of a list, ready to be copied into an answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -24,7 +27,8 @@ pub struct EncodedRow {
 impl EncodedRow {
     /// Encodes `row`, whose freshness counts from `last_synced_at`. A row without `freshness_seconds` has no hole.
     ///
-    /// The value the row itself carries for that field is dropped. Fails only when `row` cannot be JSON (a map with keys that are no strings).
+    /// The value the row itself carries for that field is dropped. Fails only when `row` cannot be JSON (a map with
+    /// keys that are no strings).
     pub fn encode<T: Serialize>(row: &T, last_synced_at: Option<Timestamp>) -> Result<Self, serde_json::Error> {
         let mut bytes = serde_json::to_vec(row)?;
         let hole = memchr::memmem::find(&bytes, HOLE).map(|key| key + HOLE.len());
@@ -37,7 +41,8 @@ impl EncodedRow {
         Ok(EncodedRow { bytes: bytes.into_boxed_slice(), hole, last_synced_at, version })
     }
 
-    /// Identifies the content, the volatile field apart: the first eight bytes, big-endian, of the SHA-256 of the bytes around the hole.
+    /// Identifies the content, the volatile field apart: the first eight bytes, big-endian, of the SHA-256 of the
+    /// bytes around the hole.
     pub fn version(&self) -> u64 {
         self.version
     }
@@ -60,7 +65,7 @@ impl EncodedRow {
         };
         out.extend_from_slice(head);
         match freshness_seconds(self.last_synced_at, now) {
-            Some(seconds) => write_decimal(seconds, out),
+            Some(seconds) => write_u64(seconds, out),
             None => out.extend_from_slice(b"null"),
         }
         out.extend_from_slice(tail);
@@ -76,23 +81,6 @@ impl EncodedRow {
             row.write(now, out);
         }
         out.push(b']');
-    }
-}
-
-/// Digits of the largest `u64`.
-const DECIMAL_DIGITS: usize = 20;
-
-fn write_decimal(mut value: u64, out: &mut Vec<u8>) {
-    let start = out.len();
-    loop {
-        out.push(b'0' + (value % 10) as u8);
-        value /= 10;
-        if value == 0 {
-            break;
-        }
-    }
-    if let Some(digits) = out.get_mut(start..) {
-        digits.reverse();
     }
 }
 
@@ -126,7 +114,9 @@ mod tests {
     proptest! {
         #[test]
         fn served_bytes_equal_the_row_serialised_at_that_instant(
-            name in ".{0,40}", hostile in any::<bool>(), synced in proptest::option::of(-1_000_000i64..4_000_000_000), now in 0i64..4_000_000_000, tvl in any::<f64>(),
+            name in ".{0,40}", hostile in any::<bool>(),
+            synced in proptest::option::of(-1_000_000i64..4_000_000_000), now in 0i64..4_000_000_000,
+            tvl in any::<f64>(),
         ) {
             let mut vault = row(ID);
             vault.name = if hostile { "\"freshness_seconds\":7,".to_string() } else { name };

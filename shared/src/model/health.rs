@@ -6,12 +6,12 @@ use alloc::{string::String, vec::Vec};
 use serde::Serialize;
 
 use super::ids::{Address, ChainId};
-use super::label::labels;
+use crate::scoring::named_enum;
 use crate::wire::time::Timestamp;
 
-labels! {
+named_enum! {
     /// Whether the service can answer.
-    HealthStatus {
+    pub enum HealthStatus {
         /// Everything needed answers.
         Ok = "ok",
         /// It answers with a part missing.
@@ -21,9 +21,9 @@ labels! {
     }
 }
 
-labels! {
+named_enum! {
     /// What the platform does when a score run cannot be trusted.
-    FailSafeMode {
+    pub enum FailSafeMode {
         /// Scores are current.
         Normal = "normal",
         /// The last good run is served.
@@ -33,9 +33,9 @@ labels! {
     }
 }
 
-labels! {
+named_enum! {
     /// The circuit breaker before the cache store.
-    CacheBreaker {
+    pub enum CacheBreaker {
         /// The store answers.
         Closed = "closed",
         /// Bounded in-process copies are used instead.
@@ -133,7 +133,8 @@ pub struct EvidenceSigner {
     pub key_id: Option<String>,
 }
 
-/// `covered` of `total` in percent with two decimals, rounded down so that 100 means all; null when there is none to cover.
+/// `covered` of `total` in percent with two decimals, rounded down so that 100 means all; null when there is none to
+/// cover.
 pub fn coverage_percent(covered: u64, total: u64) -> Option<f64> {
     let hundredths = u128::from(covered) * 10_000;
     hundredths.checked_div(u128::from(total)).map(|percent| percent as f64 / 100.0)
@@ -150,9 +151,9 @@ pub struct Ready {
     pub cache: CacheBreaker,
 }
 
-labels! {
+named_enum! {
     /// Whether a process should get traffic.
-    ReadyStatus {
+    pub enum ReadyStatus {
         /// It should.
         Ready = "ready",
         /// It should not.
@@ -160,9 +161,9 @@ labels! {
     }
 }
 
-labels! {
+named_enum! {
     /// Whether the database answers.
-    DatabaseState {
+    pub enum DatabaseState {
         /// It answered in time.
         Up = "up",
         /// It did not.
@@ -190,8 +191,15 @@ mod tests {
             vault_count: 3,
             last_sync: None,
             timestamp: Timestamp::from_seconds(0),
-            last_score_run: Some(LastScoreRun { completed_at: Timestamp::from_seconds(0), fail_safe_mode: FailSafeMode::FailClosed }),
-            asset_registry_coverage: AssetRegistryCoverage { total_exposures: 2, with_asset_version: 1, coverage_percent: coverage_percent(1, 2) },
+            last_score_run: Some(LastScoreRun {
+                completed_at: Timestamp::from_seconds(0),
+                fail_safe_mode: FailSafeMode::FailClosed,
+            }),
+            asset_registry_coverage: AssetRegistryCoverage {
+                total_exposures: 2,
+                with_asset_version: 1,
+                coverage_percent: coverage_percent(1, 2),
+            },
             asset_identity_coverage: AssetIdentityCoverage {
                 identity_basis: "chain_and_address",
                 total_identities: 1,
@@ -208,11 +216,13 @@ mod tests {
             evidence_signer: EvidenceSigner { configured: false, signer_address: None, key_id: None },
         };
         let expected = serde_json::json!({
-            "status": "ok", "version": "1.0.0", "vaultCount": 3, "lastSync": null, "timestamp": "1970-01-01T00:00:00.000Z",
+            "status": "ok", "version": "1.0.0", "vaultCount": 3, "lastSync": null,
+            "timestamp": "1970-01-01T00:00:00.000Z",
             "lastScoreRun": {"completedAt": "1970-01-01T00:00:00.000Z", "failSafeMode": "fail_closed"},
             "assetRegistryCoverage": {"totalExposures": 2, "withAssetVersion": 1, "coveragePercent": 50.0},
             "assetIdentityCoverage": {
-                "identityBasis": "chain_and_address", "totalIdentities": 1, "withApprovedVersion": 1, "coveragePercent": 100.0,
+                "identityBasis": "chain_and_address", "totalIdentities": 1, "withApprovedVersion": 1,
+                "coveragePercent": 100.0,
                 "byChain": [{"chainId": 1, "totalIdentities": 1, "withApprovedVersion": 1, "coveragePercent": 100.0}],
             },
             "assetRegistryQueueBacklog": 0,

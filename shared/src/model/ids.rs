@@ -101,7 +101,9 @@ impl Serialize for Address {
 }
 
 fn is_evm(text: &str) -> bool {
-    text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")).is_some_and(|hex| hex.len() == 40 && hex.bytes().all(|b| b.is_ascii_hexdigit()))
+    text.strip_prefix("0x")
+        .or_else(|| text.strip_prefix("0X"))
+        .is_some_and(|hex| hex.len() == 40 && hex.bytes().all(|b| b.is_ascii_hexdigit()))
 }
 
 fn is_base58_of_32_bytes(text: &str) -> bool {
@@ -209,7 +211,16 @@ mod tests {
     fn an_address_of_the_other_namespace_is_told_apart_from_garbage() {
         assert_eq!(Address::parse(Namespace::Evm, TOKEN_PROGRAM), Err(AddressError::WrongNamespace(Namespace::Svm)));
         assert_eq!(Address::parse(Namespace::Svm, EVM), Err(AddressError::WrongNamespace(Namespace::Evm)));
-        for bad in ["", "0x", "0x12", "hello", "0xzz", &EVM[..41], "l1111111111111111111111111111111", "zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz"] {
+        for bad in [
+            "",
+            "0x",
+            "0x12",
+            "hello",
+            "0xzz",
+            &EVM[..41],
+            "l1111111111111111111111111111111",
+            "zzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzzz",
+        ] {
             assert_eq!(Address::parse(Namespace::Evm, bad), Err(AddressError::Malformed), "{bad}");
         }
     }

@@ -1,7 +1,7 @@
 //! The resources exactly as the API serves them, one file a family.
 //!
 //! Response types are `Serialize` only, fields stand in the interface's order, and a null is written, never left out.
-//! Amounts are USD as `f64`, rates are decimal fractions, scores are [`crate::scoring::number::MilliPoints`].
+//! Amounts are USD as `f64`, rates are decimal fractions, scores are [`crate::scoring::MilliPoints`].
 
 pub mod chain;
 pub mod curator;
@@ -9,7 +9,6 @@ pub mod encoded;
 pub mod event;
 pub mod health;
 pub mod ids;
-mod label;
 pub mod protocol;
 pub mod status;
 pub mod vault;

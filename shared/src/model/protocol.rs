@@ -27,7 +27,7 @@ pub struct ProtocolRow {
 
 /// `data` of `GET /v1/protocols/{id}`. `V` is the vault row, or its encoded bytes where the host splices them in.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct ProtocolDetail<V = VaultRow> {
+pub struct ProtocolPage<V = VaultRow> {
     /// Who it is.
     pub protocol: ProtocolIdentity,
     /// The asked page of its vaults, largest first.

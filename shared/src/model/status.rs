@@ -2,11 +2,11 @@
 //!
 //! Source: interface, "Vault (list row)" and "Platform and data statuses".
 
-use super::label::labels;
+use crate::scoring::named_enum;
 
-labels! {
+named_enum! {
     /// Whether the chain accepts a deposit.
-    DepositStatus {
+    pub enum DepositStatus {
         /// The chain confirmed capacity.
         Open = "open",
         /// The chain confirmed zero capacity.
@@ -27,9 +27,9 @@ impl DepositStatus {
     }
 }
 
-labels! {
+named_enum! {
     /// The withdrawal side's coarse mirror of [`DepositStatus`].
-    WithdrawStatus {
+    pub enum WithdrawStatus {
         /// Live, and its gates were read in the latest cycle.
         Open = "open",
         /// Withdrawals are stopped.
@@ -39,9 +39,9 @@ labels! {
     }
 }
 
-labels! {
+named_enum! {
     /// Whether the vault's market lends; it takes precedence over a published rate.
-    BorrowStatus {
+    pub enum BorrowStatus {
         /// Borrowing is possible.
         Open = "open",
         /// The reserve is not borrowable.
@@ -57,9 +57,9 @@ labels! {
     }
 }
 
-labels! {
+named_enum! {
     /// What is known of the campaigns that pay borrowers.
-    BorrowIncentiveStatus {
+    pub enum BorrowIncentiveStatus {
         /// At least one campaign is active.
         Observed = "observed",
         /// The source answered and no campaign is active.
@@ -71,9 +71,9 @@ labels! {
     }
 }
 
-labels! {
+named_enum! {
     /// The lending liquidity at one instant; see [`crate::rules::liquidity`].
-    LiquidityStatus {
+    pub enum LiquidityStatus {
         /// Some of the supply is not lent out.
         Available = "available",
         /// All of it is lent out.
@@ -85,9 +85,9 @@ labels! {
     }
 }
 
-labels! {
+named_enum! {
     /// Whether `tvl_usd` was read.
-    TvlStatus {
+    pub enum TvlStatus {
         /// Read from the source.
         Observed = "observed",
         /// The read failed; `tvl_usd` is served as 0.
@@ -95,9 +95,9 @@ labels! {
     }
 }
 
-labels! {
+named_enum! {
     /// Whether the published score comes from the methodology.
-    ScoreStatus {
+    pub enum ScoreStatus {
         /// The vault has a score.
         Scored = "scored",
         /// A required input is missing: score and tier are null.
@@ -105,9 +105,9 @@ labels! {
     }
 }
 
-labels! {
+named_enum! {
     /// What is known of a protocol's audits.
-    AuditStatus {
+    pub enum AuditStatus {
         /// At least one audit covers the deployed version.
         Audited = "audited",
         /// The search found none.
@@ -117,9 +117,9 @@ labels! {
     }
 }
 
-labels! {
+named_enum! {
     /// The side of a market that a campaign pays.
-    RewardSide {
+    pub enum RewardSide {
         /// Depositors.
         Supply = "supply",
         /// Borrowers.
@@ -127,9 +127,9 @@ labels! {
     }
 }
 
-labels! {
+named_enum! {
     /// What kind of campaign a reward row is evidence of.
-    RewardType {
+    pub enum RewardType {
         /// Tokens paid on one side of one market: the only kind that lowers a borrower's cost.
         TokenIncentive = "token_incentive",
         /// Points without a price; listed with `apr` 0.
@@ -141,9 +141,9 @@ labels! {
     }
 }
 
-labels! {
+named_enum! {
     /// How much an event matters.
-    Severity {
+    pub enum Severity {
         /// Funds are at risk or lost.
         Critical = "Critical",
         /// Something to look at.
@@ -153,9 +153,9 @@ labels! {
     }
 }
 
-labels! {
+named_enum! {
     /// The size class of an incident.
-    IncidentSeverity {
+    pub enum IncidentSeverity {
         /// Contained.
         Minor = "minor",
         /// Counted by the methodology's caps.
@@ -163,9 +163,9 @@ labels! {
     }
 }
 
-labels! {
+named_enum! {
     /// Whether an incident has been dealt with.
-    RemediationStatus {
+    pub enum RemediationStatus {
         /// Closed.
         Resolved = "resolved",
         /// Still open.
@@ -181,10 +181,10 @@ mod tests {
     #[test]
     fn every_word_reads_back_as_itself() {
         for status in BorrowStatus::ALL {
-            assert_eq!(BorrowStatus::parse(status.as_str()), Some(*status));
+            assert_eq!(status.as_str().parse(), Ok(*status));
             assert_eq!(serde_json::to_string(status).unwrap(), format!("\"{status}\""));
         }
-        assert_eq!(BorrowStatus::parse("Open"), None);
+        assert!("Open".parse::<BorrowStatus>().is_err());
         assert_eq!(Severity::Critical.to_string(), "Critical");
     }
 

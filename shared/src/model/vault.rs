@@ -7,11 +7,12 @@ use serde::Serialize;
 
 use super::ids::{Address, ChainId, VaultId};
 use super::status::{
-    AuditStatus, BorrowIncentiveStatus, BorrowStatus, DepositStatus, LiquidityStatus, RewardSide, RewardType, ScoreStatus, TvlStatus, WithdrawStatus,
+    AuditStatus, BorrowIncentiveStatus, BorrowStatus, DepositStatus, LiquidityStatus, RewardSide, RewardType,
+    ScoreStatus, TvlStatus, WithdrawStatus,
 };
 use super::vault_history::{SnapshotPoint, VaultEvent};
 use crate::rules::tiers::Tier;
-use crate::scoring::number::MilliPoints;
+use crate::scoring::MilliPoints;
 use crate::scoring::provenance::{RiskVectors, ScoreProvenance};
 use crate::wire::time::Timestamp;
 
@@ -82,7 +83,8 @@ pub struct VaultRow {
     pub is_depositable: Option<bool>,
     /// Null means uncapped, unpriced or unknown.
     pub deposit_capacity_usd: Option<f64>,
-    /// Seconds since `last_synced_at`, known only when a row is served: see [`super::EncodedRow::write`] and [`VaultRow::served_at`].
+    /// Seconds since `last_synced_at`, known only when a row is served: see [`super::EncodedRow::write`] and
+    /// [`VaultRow::served_at`].
     pub freshness_seconds: Option<u64>,
     /// The latest successful sync that wrote the row.
     pub last_synced_at: Option<Timestamp>,
@@ -92,7 +94,8 @@ pub struct VaultRow {
     pub score_updated_at: Option<Timestamp>,
     /// Whether `tvl_usd` was read.
     pub tvl_status: TvlStatus,
-    /// The part of `apr_net` that is interest, 0 to 1; null when `apr_net` is not positive. Additive to the interface, which sorts by it.
+    /// The part of `apr_net` that is interest, 0 to 1; null when `apr_net` is not positive. Additive to the
+    /// interface, which sorts by it.
     pub real_yield_share: Option<f64>,
     /// Curator, for filters. Additive to the interface.
     pub curator_id: Option<String>,
@@ -112,21 +115,23 @@ pub fn freshness_seconds(last_synced_at: Option<Timestamp>, now: Timestamp) -> O
 }
 
 /// `data.vault` of the detail routes: the list row, the score's provenance and the static facts.
+///
+/// `V` and `P` are what an evaluation returns, or the JSON that was stored of it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct VaultDetail {
+pub struct VaultDetail<V = RiskVectors, P = ScoreProvenance> {
     /// The list row's fields.
     #[serde(flatten)]
     pub row: VaultRow,
     /// One row a borrower campaign.
     pub borrow_rewards: Vec<Reward>,
     /// The four vectors with their weights.
-    pub risk_vectors: RiskVectors,
+    pub risk_vectors: V,
     /// What is known of audits.
     pub audit_status: AuditStatus,
     /// Who audited.
     pub auditors: Vec<String>,
     /// Caps, flags and inputs behind the score; null before the first run.
-    pub score_provenance: Option<ScoreProvenance>,
+    pub score_provenance: Option<P>,
     /// The share token's symbol.
     pub symbol: Option<String>,
     /// The deposit asset's contract.
@@ -180,9 +185,9 @@ pub struct Reward {
 
 /// `data` of `GET /v1/vault/{network}/{address}` and `GET /v1/vaults/{id}`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct VaultDetailAnswer {
+pub struct VaultPage<V = RiskVectors, P = ScoreProvenance> {
     /// The vault.
-    pub vault: VaultDetail,
+    pub vault: VaultDetail<V, P>,
     /// Its history, thinned; oldest first.
     pub snapshots: Vec<SnapshotPoint>,
     /// Its events, newest first.
@@ -244,15 +249,51 @@ pub(crate) mod tests {
     fn every_field_of_the_interface_is_written_even_when_null() {
         let json = serde_json::to_value(row("demo-31337-0x00000000000000000000000000000000000000aa")).unwrap();
         let fields = json.as_object().unwrap();
-        let expected = "id name address protocol_id protocol_name chain_id chain_name asset_symbol tvl_usd apr_net base_apr utilization borrow_apr \
-             borrow_reward_apr borrow_apr_net borrow_incentive_status has_borrow_rewards borrow_status gross_interest_apy active_loans_usd \
-             available_liquidity_usd liquidity_deficit_usd liquidity_status total_score risk_tier strategy_type curator_name is_audited deposit_status \
-             withdraw_status is_depositable deposit_capacity_usd freshness_seconds last_synced_at score_status score_updated_at tvl_status";
+        let expected = "id name address protocol_id protocol_name chain_id chain_name asset_symbol tvl_usd apr_net base_apr \
+             utilization borrow_apr borrow_reward_apr borrow_apr_net borrow_incentive_status has_borrow_rewards \
+             borrow_status gross_interest_apy active_loans_usd available_liquidity_usd liquidity_deficit_usd \
+             liquidity_status total_score risk_tier strategy_type curator_name is_audited deposit_status \
+             withdraw_status is_depositable deposit_capacity_usd freshness_seconds last_synced_at score_status \
+             score_updated_at tvl_status";
         for field in expected.split_whitespace() {
             assert!(fields.contains_key(field), "{field}");
         }
         assert!(fields["utilization"].is_null());
         assert_eq!(fields["chain_id"], 31_337);
+    }
+
+    #[test]
+    fn the_detail_is_the_list_row_with_more() {
+        let id = "demo-31337-0x00000000000000000000000000000000000000aa";
+        let detail = VaultDetail {
+            row: row(id),
+            borrow_rewards: Vec::new(),
+            risk_vectors: serde_json::json!({"asset": {"score": null, "weight": 0.35}}),
+            audit_status: AuditStatus::Unknown,
+            auditors: Vec::new(),
+            score_provenance: None::<serde_json::Value>,
+            symbol: None,
+            asset_address: None,
+            protocol_version: None,
+            protocol_website: None,
+            protocol_launch_date: None,
+            audit_date: None,
+            audit_report_url: None,
+            is_immutable: None,
+            timelock_seconds: Some(86_400),
+            deployment_timestamp: None,
+            is_active: true,
+            needs_risk_review: false,
+            is_high_confidence: false,
+            score_computed_at: None,
+        };
+        let json = serde_json::to_value(&detail).unwrap();
+        for (field, value) in serde_json::to_value(row(id)).unwrap().as_object().unwrap() {
+            assert_eq!(&json[field], value, "{field}");
+        }
+        assert_eq!(json["audit_status"], "unknown");
+        assert_eq!(json["timelock_seconds"], 86_400);
+        assert!(json.as_object().unwrap().contains_key("score_provenance") && json["score_provenance"].is_null());
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::status::{BorrowIncentiveStatus, Severity};
 use crate::rules::downsampling::Series;
 use crate::rules::dwell::ChangeType;
 use crate::rules::tiers::Tier;
-use crate::scoring::number::MilliPoints;
+use crate::scoring::MilliPoints;
 use crate::wire::time::Timestamp;
 
 /// One stored reading of a vault.
@@ -35,8 +35,13 @@ pub struct SnapshotPoint {
 
 impl SnapshotPoint {
     /// The columns a chart draws: thinning keeps the extremes of each.
-    pub const CHARTED: &'static [Series<SnapshotPoint>] =
-        &[|point| point.tvl_usd, |point| point.apr_net, |point| point.price_per_share, |point| point.borrow_apr, |point| point.borrow_apr_net];
+    pub const CHARTED: &'static [Series<SnapshotPoint>] = &[
+        |point| point.tvl_usd,
+        |point| point.apr_net,
+        |point| point.price_per_share,
+        |point| point.borrow_apr,
+        |point| point.borrow_apr_net,
+    ];
 }
 
 /// One persisted change of a published score.

@@ -94,7 +94,10 @@ fn values(template: &'static str, path: &str) -> Option<Vec<String>> {
         .split('/')
         .zip(path.split('/'))
         .filter(|(wanted, _)| parameter_name(wanted).is_some())
-        .map(|(_, segment)| percent::decode(segment, false).filter(|value| !value.chars().any(|c| c.is_control() || matches!(c, '/' | '\\'))))
+        .map(|(_, segment)| {
+            percent::decode(segment, false)
+                .filter(|value| !value.chars().any(|c| c.is_control() || matches!(c, '/' | '\\')))
+        })
         .collect()
 }
 
@@ -127,8 +130,14 @@ mod tests {
     #[test]
     fn each_route_is_found_by_its_own_template() {
         for route in ROUTES {
-            let path: Vec<_> = route.path.split('/').map(|segment| parameter_name(segment).map_or(segment, |_| "x")).collect();
-            assert_eq!(found(route.method, &path.join("/")).map(|found| found.route.id), Some(route.id), "{}", route.path);
+            let path: Vec<_> =
+                route.path.split('/').map(|segment| parameter_name(segment).map_or(segment, |_| "x")).collect();
+            assert_eq!(
+                found(route.method, &path.join("/")).map(|found| found.route.id),
+                Some(route.id),
+                "{}",
+                route.path
+            );
         }
     }
 
@@ -142,7 +151,18 @@ mod tests {
 
     #[test]
     fn a_path_that_hides_a_separator_is_no_path_of_ours() {
-        for path in ["/v1/vaults/a%2fb", "/v1/vaults/a%5Cb", "/v1/vaults/%00", "/v1/vaults/%zz", "/v1/vaults/", "/v1/vaults/a/", "/v1//vaults", "v1/vaults", "", "/"] {
+        for path in [
+            "/v1/vaults/a%2fb",
+            "/v1/vaults/a%5Cb",
+            "/v1/vaults/%00",
+            "/v1/vaults/%zz",
+            "/v1/vaults/",
+            "/v1/vaults/a/",
+            "/v1//vaults",
+            "v1/vaults",
+            "",
+            "/",
+        ] {
             assert!(matches!(match_route(Some(Method::Get), path), Matching::NotFound), "{path}");
         }
     }

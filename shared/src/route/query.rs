@@ -32,7 +32,9 @@ impl Query {
             let (raw_name, raw_value) = pair.split_once('=').unwrap_or((pair, ""));
             let Some(name) = percent::decode(raw_name, true) else { continue };
             let slots = params.iter().zip(values.iter_mut()).zip(seen.iter_mut());
-            let Some(((param, slot), seen)) = slots.into_iter().find(|((param, _), _)| param.is_called(&name)) else { continue };
+            let Some(((param, slot), seen)) = slots.into_iter().find(|((param, _), _)| param.is_called(&name)) else {
+                continue;
+            };
             if core::mem::replace(seen, true) {
                 faults.push(fault(param, "may be given only once"));
                 continue;
@@ -229,13 +231,21 @@ fn read(param: &Param, text: &str) -> Result<Option<Value>, Detail> {
         },
         Kind::Choices(words) => {
             let given: Vec<&str> = text.split(',').map(str::trim).filter(|word| !word.is_empty()).collect();
-            if given.is_empty() || given.iter().any(|word| !words.iter().any(|known| known.eq_ignore_ascii_case(word))) {
+            if given.is_empty() || given.iter().any(|word| !words.iter().any(|known| known.eq_ignore_ascii_case(word)))
+            {
                 return refuse(format!("must be a comma-separated list out of {}", words.join(", ")));
             }
-            Ok(Some(Value::Choices(words.iter().filter(|known| given.iter().any(|word| known.eq_ignore_ascii_case(word))).copied().collect())))
+            Ok(Some(Value::Choices(
+                words
+                    .iter()
+                    .filter(|known| given.iter().any(|word| known.eq_ignore_ascii_case(word)))
+                    .copied()
+                    .collect(),
+            )))
         }
         Kind::Names => {
-            let mut names: Vec<String> = text.split(',').map(|name| name.trim().to_lowercase()).filter(|name| !name.is_empty()).collect();
+            let mut names: Vec<String> =
+                text.split(',').map(|name| name.trim().to_lowercase()).filter(|name| !name.is_empty()).collect();
             names.sort_unstable();
             names.dedup();
             match names.len() {

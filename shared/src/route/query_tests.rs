@@ -39,7 +39,11 @@ fn page_sizes_above_the_maximum_are_clamped_and_below_one_refused() {
     assert_eq!(parse("limit=99999999999999999999999").int("limit"), 100);
     for bad in ["limit=0", "limit=-1", "limit=", "limit=ten", "limit=1.5", "limit=1&limit=1"] {
         let faults = refused(bad);
-        assert_eq!((faults[0].name.as_ref(), faults[0].minimum, faults[0].maximum), ("limit", Some(1.0), Some(100.0)), "{bad}");
+        assert_eq!(
+            (faults[0].name.as_ref(), faults[0].minimum, faults[0].maximum),
+            ("limit", Some(1.0), Some(100.0)),
+            "{bad}"
+        );
     }
     assert_eq!(refused("strict=6")[0].name, "strict");
 }
@@ -54,14 +58,22 @@ fn an_alias_is_the_parameter() {
 #[test]
 fn bounds_of_decimals_are_inclusive_and_words_are_no_numbers() {
     assert_eq!(parse("minRiskScore=10").decimal("minRiskScore"), Some(10.0));
-    for bad in ["minRiskScore=10.01", "minRiskScore=-0.1", "minRiskScore=NaN", "minRiskScore=inf", "minRiskScore=0x1", "minRiskScore="] {
+    for bad in [
+        "minRiskScore=10.01",
+        "minRiskScore=-0.1",
+        "minRiskScore=NaN",
+        "minRiskScore=inf",
+        "minRiskScore=0x1",
+        "minRiskScore=",
+    ] {
         assert_eq!(refused(bad)[0].maximum, Some(10.0), "{bad}");
     }
 }
 
 #[test]
 fn every_fault_is_told_at_once() {
-    let names: Vec<_> = refused("page=x&riskTier=platinum&from=yesterday&audited=maybe").into_iter().map(|fault| fault.name).collect();
+    let names: Vec<_> =
+        refused("page=x&riskTier=platinum&from=yesterday&audited=maybe").into_iter().map(|fault| fault.name).collect();
     assert_eq!(names, ["page", "riskTier", "from", "audited"]);
 }
 
@@ -72,7 +84,9 @@ fn unknown_parameters_reach_nothing() {
 
 #[test]
 fn equal_requests_have_one_spelling() {
-    let canonical = parse("riskTier=EDGE,prime,edge&chain=Base,ethereum,,base&search=%20steak%20house&sortOrder=desc&page=1").canonical();
+    let canonical =
+        parse("riskTier=EDGE,prime,edge&chain=Base,ethereum,,base&search=%20steak%20house&sortOrder=desc&page=1")
+            .canonical();
     assert_eq!(canonical, "chain=base,ethereum&riskTier=prime,edge&search=steak%20house");
     assert_eq!(parse(&canonical).canonical(), canonical);
 }

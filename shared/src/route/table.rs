@@ -174,25 +174,45 @@ const PROTOCOL: Param = Param::names("protocol", "Protocol ids, separated by com
 const CURATOR: Param = Param::names("curator", "Curator ids, separated by commas.");
 const ASSET: Param = Param::names("asset", "Asset symbols, separated by commas; case does not matter.");
 const RISK_TIER: Param = Param::choices("riskTier", &["prime", "core", "edge"], "Tiers, separated by commas.");
-const MIN_RISK_SCORE: Param = Param::decimal("minRiskScore", 0.0, 10.0, "Least score, inclusive; vaults without a score drop out.").alias(&["minScore", "min_score"]);
-const MAX_RISK_SCORE: Param = Param::decimal("maxRiskScore", 0.0, 10.0, "Greatest score, inclusive; vaults without a score drop out.");
-const SEARCH: Param = Param::text("search", 200, "Part of the vault's name, symbol, asset, protocol or curator, in any case.");
+const MIN_RISK_SCORE: Param =
+    Param::decimal("minRiskScore", 0.0, 10.0, "Least score, inclusive; vaults without a score drop out.")
+        .alias(&["minScore", "min_score"]);
+const MAX_RISK_SCORE: Param =
+    Param::decimal("maxRiskScore", 0.0, 10.0, "Greatest score, inclusive; vaults without a score drop out.");
+const SEARCH: Param =
+    Param::text("search", 200, "Part of the vault's name, symbol, asset, protocol or curator, in any case.");
 const MIN_TVL: Param = Param::decimal("minTvl", 0.0, 1e18, "Least total value locked, in USD.");
 const STABLECOIN: Param = Param::flag("stablecoin", "Whether the deposit asset is a stablecoin.");
 const LSD: Param = Param::flag("lsd", "Whether the deposit asset is a staking derivative.");
 const SINGLE_EXPOSURE: Param = Param::flag("singleExposure", "Whether the vault holds one asset only.");
 const NO_IL: Param = Param::flag("noIL", "Whether the vault is free of impermanent loss.");
 const AUDITED: Param = Param::flag("audited", "Whether the deployed version has at least one audit.");
-const HIGH_CONFIDENCE: Param = Param::flag("highConfidence", "Whether the score is at least 7.5 and the net APR between 3 and 10 percent.");
-const DEPOSITABLE: Param = Param::flag("depositable", "true keeps vaults that take deposits or whose gate is unknown, false the closed ones.");
+const HIGH_CONFIDENCE: Param =
+    Param::flag("highConfidence", "Whether the score is at least 7.5 and the net APR between 3 and 10 percent.");
+const DEPOSITABLE: Param =
+    Param::flag("depositable", "true keeps vaults that take deposits or whose gate is unknown, false the closed ones.");
 /// Sort fields of the vault lists.
 pub const VAULT_SORT_FIELDS: &[&str] = &[
-    "tvl_usd", "available_liquidity_usd", "liquidity_deficit_usd", "apr_net", "borrow_apr_net", "borrow_reward_apr", "utilization",
-    "real_yield_share", "name", "total_score", "last_synced_at",
+    "tvl_usd",
+    "available_liquidity_usd",
+    "liquidity_deficit_usd",
+    "apr_net",
+    "borrow_apr_net",
+    "borrow_reward_apr",
+    "utilization",
+    "real_yield_share",
+    "name",
+    "total_score",
+    "last_synced_at",
 ];
-const SORT_BY: Param = Param::choice("sortBy", VAULT_SORT_FIELDS, "The field to sort by; by TVL when it is absent. Rows without a value come last in both directions.");
+const SORT_BY: Param = Param::choice(
+    "sortBy",
+    VAULT_SORT_FIELDS,
+    "The field to sort by; by TVL when it is absent. Rows without a value come last in both directions.",
+);
 const SORT_ORDER: Param = Param::choice("sortOrder", &["asc", "desc"], "The direction.").default("desc");
-const POINTS: Param = Param::int("points", 1, 2160, 360, Clamp, "Most points of the vault's history in the answer.").alias(&["resolution"]);
+const POINTS: Param = Param::int("points", 1, 2160, 360, Clamp, "Most points of the vault's history in the answer.")
+    .alias(&["resolution"]);
 const DAYS: Param = Param::int("days", 1, 365, 90, Clamp, "Days of history.");
 const FROM: Param = Param::instant("from", "First instant, inclusive.");
 const TO: Param = Param::instant("to", "Last instant, inclusive.");
@@ -307,7 +327,11 @@ mod tests {
     #[test]
     fn no_parameter_name_means_two_things_on_one_route() {
         for route in ROUTES {
-            let names: alloc::vec::Vec<_> = route.query.iter().flat_map(|param| core::iter::once(param.name).chain(param.aliases.iter().copied())).collect();
+            let names: alloc::vec::Vec<_> = route
+                .query
+                .iter()
+                .flat_map(|param| core::iter::once(param.name).chain(param.aliases.iter().copied()))
+                .collect();
             assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len(), "{}", route.path);
         }
     }

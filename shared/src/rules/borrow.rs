@@ -36,10 +36,20 @@ pub struct BorrowCost {
 pub fn borrow_cost(borrow_apr: Option<f64>, reading: IncentiveReading<'_>) -> BorrowCost {
     let campaigns = match reading {
         IncentiveReading::NotApplicable => {
-            return BorrowCost { status: BorrowIncentiveStatus::NotApplicable, reward_apr: None, apr_net: None, has_rewards: false };
+            return BorrowCost {
+                status: BorrowIncentiveStatus::NotApplicable,
+                reward_apr: None,
+                apr_net: None,
+                has_rewards: false,
+            };
         }
         IncentiveReading::Unavailable => {
-            return BorrowCost { status: BorrowIncentiveStatus::Unavailable, reward_apr: None, apr_net: None, has_rewards: false };
+            return BorrowCost {
+                status: BorrowIncentiveStatus::Unavailable,
+                reward_apr: None,
+                apr_net: None,
+                has_rewards: false,
+            };
         }
         IncentiveReading::Checked(campaigns) => campaigns,
     };
@@ -68,7 +78,8 @@ fn priced(apr: Option<f64>) -> Option<f64> {
     apr.filter(|apr| apr.is_finite() && *apr >= 0.0)
 }
 
-/// Interest the borrowers pay over the whole supply, before fees: an operational proxy that does not look at `borrow_status`.
+/// Interest the borrowers pay over the whole supply, before fees: an operational proxy that does not look at
+/// `borrow_status`.
 ///
 /// `covered` says whether the vault is a money market whose inputs mean this; elsewhere the answer is null.
 pub fn gross_interest_apy(covered: bool, borrow_apr: Option<f64>, utilization: Option<f64>) -> Option<f64> {
@@ -82,7 +93,16 @@ mod tests {
     use alloc::string::ToString;
 
     fn campaign(side: RewardSide, reward_type: RewardType, apr: Option<f64>) -> Reward {
-        Reward { side, token_symbol: None, token_address: None, apr, reward_type, source: "fixture".to_string(), campaign_id: None, source_url: None }
+        Reward {
+            side,
+            token_symbol: None,
+            token_address: None,
+            apr,
+            reward_type,
+            source: "fixture".to_string(),
+            campaign_id: None,
+            source_url: None,
+        }
     }
 
     fn borrower(reward_type: RewardType, apr: Option<f64>) -> Reward {
@@ -91,22 +111,50 @@ mod tests {
 
     #[test]
     fn priced_incentives_lower_the_cost_even_below_zero() {
-        let rewards = [borrower(RewardType::TokenIncentive, Some(0.5)), borrower(RewardType::TokenIncentive, Some(0.25))];
+        let rewards =
+            [borrower(RewardType::TokenIncentive, Some(0.5)), borrower(RewardType::TokenIncentive, Some(0.25))];
         let cost = borrow_cost(Some(0.5), IncentiveReading::Checked(&rewards));
-        assert_eq!(cost, BorrowCost { status: BorrowIncentiveStatus::Observed, reward_apr: Some(0.75), apr_net: Some(-0.25), has_rewards: true });
+        assert_eq!(
+            cost,
+            BorrowCost {
+                status: BorrowIncentiveStatus::Observed,
+                reward_apr: Some(0.75),
+                apr_net: Some(-0.25),
+                has_rewards: true
+            }
+        );
     }
 
     #[test]
     fn points_are_a_reward_but_no_discount() {
         let cost = borrow_cost(Some(0.5), IncentiveReading::Checked(&[borrower(RewardType::Points, Some(0.0))]));
-        assert_eq!(cost, BorrowCost { status: BorrowIncentiveStatus::Observed, reward_apr: Some(0.0), apr_net: Some(0.5), has_rewards: true });
+        assert_eq!(
+            cost,
+            BorrowCost {
+                status: BorrowIncentiveStatus::Observed,
+                reward_apr: Some(0.0),
+                apr_net: Some(0.5),
+                has_rewards: true
+            }
+        );
     }
 
     #[test]
     fn a_campaign_on_the_whole_position_and_the_depositors_campaign_change_nothing() {
-        let rewards = [borrower(RewardType::Strategy, Some(0.3)), campaign(RewardSide::Supply, RewardType::TokenIncentive, Some(0.2))];
+        let rewards = [
+            borrower(RewardType::Strategy, Some(0.3)),
+            campaign(RewardSide::Supply, RewardType::TokenIncentive, Some(0.2)),
+        ];
         let cost = borrow_cost(Some(0.5), IncentiveReading::Checked(&rewards));
-        assert_eq!(cost, BorrowCost { status: BorrowIncentiveStatus::None, reward_apr: Some(0.0), apr_net: Some(0.5), has_rewards: false });
+        assert_eq!(
+            cost,
+            BorrowCost {
+                status: BorrowIncentiveStatus::None,
+                reward_apr: Some(0.0),
+                apr_net: Some(0.5),
+                has_rewards: false
+            }
+        );
     }
 
     #[test]
@@ -114,7 +162,15 @@ mod tests {
         for apr in [None, Some(f64::NAN), Some(-0.1)] {
             let rewards = [borrower(RewardType::TokenIncentive, Some(0.25)), borrower(RewardType::TokenIncentive, apr)];
             let cost = borrow_cost(Some(0.5), IncentiveReading::Checked(&rewards));
-            assert_eq!(cost, BorrowCost { status: BorrowIncentiveStatus::Unavailable, reward_apr: None, apr_net: None, has_rewards: true });
+            assert_eq!(
+                cost,
+                BorrowCost {
+                    status: BorrowIncentiveStatus::Unavailable,
+                    reward_apr: None,
+                    apr_net: None,
+                    has_rewards: true
+                }
+            );
         }
     }
 

@@ -17,13 +17,14 @@ pub struct Liquidity {
 
 impl Liquidity {
     /// Nothing is known, or the vault does not lend.
-    pub const UNKNOWN: Liquidity = Liquidity { available_usd: None, deficit_usd: None, status: LiquidityStatus::Unknown };
+    pub const UNKNOWN: Liquidity =
+        Liquidity { available_usd: None, deficit_usd: None, status: LiquidityStatus::Unknown };
 }
 
 /// The liquidity of a vault that supplies `tvl_usd` of which the fraction `utilization` is lent out.
 ///
-/// `utilization` is raw: it may exceed 1, and only then is there a deficit, which is a distress signal and not proof of bad debt.
-/// A reading that cannot be one (not finite, or a negative TVL) counts as unknown.
+/// `utilization` is raw: it may exceed 1, and only then is there a deficit, which is a distress signal and not proof
+/// of bad debt. A reading that cannot be one (not finite, or a negative TVL) counts as unknown.
 pub fn liquidity(tvl_usd: Option<f64>, utilization: Option<f64>) -> Liquidity {
     let (Some(tvl), Some(utilization)) = (tvl_usd, utilization) else { return Liquidity::UNKNOWN };
     if !tvl.is_finite() || !utilization.is_finite() || tvl < 0.0 {

@@ -1,6 +1,8 @@
 //! What a vault's net rate is made of, and when it is believable.
 
-use crate::scoring::number::MilliPoints;
+use core::ops::RangeInclusive;
+
+use crate::scoring::MilliPoints;
 
 /// The part of a vault's net rate that is interest and not rewards, 0 to 1.
 ///
@@ -11,11 +13,17 @@ pub fn real_yield_share(base_apr: Option<f64>, apr_net: Option<f64>) -> Option<f
     (net > 0.0 && share.is_finite()).then(|| share.clamp(0.0, 1.0))
 }
 
+/// The least score of a vault that is listed with high confidence: 7.50.
+pub const HIGH_CONFIDENCE_SCORE: MilliPoints = MilliPoints::saturating(7_500);
+/// The net rates it may have, as fractions.
+pub const HIGH_CONFIDENCE_APR: RangeInclusive<f64> = 0.03..=0.10;
+
 /// The curated rule behind `is_high_confidence`: a score of at least 7.5 and a net rate from 3 to 10 percent.
 ///
 /// Source: interface, "Bulk score row", rule 3.
 pub fn is_high_confidence(total_score: Option<MilliPoints>, apr_net: Option<f64>) -> bool {
-    total_score.is_some_and(|score| score >= MilliPoints(7_500)) && apr_net.is_some_and(|apr| (0.03..=0.10).contains(&apr))
+    total_score.is_some_and(|score| score >= HIGH_CONFIDENCE_SCORE)
+        && apr_net.is_some_and(|apr| HIGH_CONFIDENCE_APR.contains(&apr))
 }
 
 #[cfg(test)]
@@ -27,14 +35,20 @@ mod tests {
         assert_eq!(real_yield_share(Some(0.25), Some(0.5)), Some(0.5));
         assert_eq!(real_yield_share(Some(0.5), Some(0.25)), Some(1.0));
         assert_eq!(real_yield_share(Some(-0.5), Some(0.25)), Some(0.0));
-        for (base, net) in [(Some(0.1), Some(0.0)), (Some(0.1), Some(-0.1)), (None, Some(0.1)), (Some(0.1), None), (Some(f64::NAN), Some(0.1))] {
+        for (base, net) in [
+            (Some(0.1), Some(0.0)),
+            (Some(0.1), Some(-0.1)),
+            (None, Some(0.1)),
+            (Some(0.1), None),
+            (Some(f64::NAN), Some(0.1)),
+        ] {
             assert_eq!(real_yield_share(base, net), None);
         }
     }
 
     #[test]
     fn confidence_needs_both_a_good_score_and_a_plain_rate() {
-        let score = |points| Some(MilliPoints(points));
+        let score = |points| Some(MilliPoints::saturating(points));
         assert!(is_high_confidence(score(7_500), Some(0.03)));
         assert!(is_high_confidence(score(10_000), Some(0.10)));
         assert!(!is_high_confidence(score(7_490), Some(0.05)));

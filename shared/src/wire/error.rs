@@ -290,7 +290,10 @@ mod tests {
     fn every_fault_of_a_request_is_told_at_once() {
         let error = ApiError::invalid(
             ErrorCode::InvalidParameter,
-            vec![Detail::new(In::Query, "page", "must be at least 1"), Detail::new(In::Query, "sortBy", "is not a sort field")],
+            vec![
+                Detail::new(In::Query, "page", "must be at least 1"),
+                Detail::new(In::Query, "sortBy", "is not a sort field"),
+            ],
         );
         assert_eq!(error.message, "page must be at least 1; sortBy is not a sort field");
     }

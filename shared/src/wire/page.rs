@@ -46,12 +46,7 @@ pub struct PageMeta {
 impl PageMeta {
     /// The meta of `request` over a list of `total` rows.
     pub fn new(request: PageRequest, total: u64) -> Self {
-        PageMeta {
-            page: request.number,
-            limit: request.size,
-            total,
-            total_pages: total.div_ceil(request.size.max(1)),
-        }
+        PageMeta { page: request.number, limit: request.size, total, total_pages: total.div_ceil(request.size.max(1)) }
     }
 
     /// Appends `"meta":{…}` as JSON: the lists that are assembled from encoded rows end with it.

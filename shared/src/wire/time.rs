@@ -77,7 +77,10 @@ impl Timestamp {
     }
 
     fn write(self, f: &mut impl Write, digits: usize) -> fmt::Result {
-        let (days, micros) = (self.0.div_euclid(SECONDS_PER_DAY * MICROS_PER_SECOND), self.0.rem_euclid(SECONDS_PER_DAY * MICROS_PER_SECOND));
+        let (days, micros) = (
+            self.0.div_euclid(SECONDS_PER_DAY * MICROS_PER_SECOND),
+            self.0.rem_euclid(SECONDS_PER_DAY * MICROS_PER_SECOND),
+        );
         let (year, month, day) = civil_from_days(days);
         let (seconds, micros) = (micros / MICROS_PER_SECOND, micros % MICROS_PER_SECOND);
         let (hour, minute, second) = (seconds / 3600, seconds / 60 % 60, seconds % 60);
@@ -131,7 +134,8 @@ impl Serialize for Micros {
 impl<'de> serde::Deserialize<'de> for Timestamp {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let text = String::deserialize(deserializer)?;
-        Timestamp::parse(&text).ok_or_else(|| serde::de::Error::custom("an ISO 8601 instant such as 2026-11-21T00:00:00Z is needed"))
+        Timestamp::parse(&text)
+            .ok_or_else(|| serde::de::Error::custom("an ISO 8601 instant such as 2026-11-21T00:00:00Z is needed"))
     }
 }
 

@@ -1,0 +1,324 @@
+//! Publication: when a raw score becomes the published one.
+//!
+//! A promotion must hold for 6 hours and a soft demotion for 24, each judged by one clock per tier boundary; a hard drop
+//! is published at once. In between the score is clamped into the published band, so that at every instant the published
+//! tier is the tier of the published score. Moves below 0.05 inside a tier are not published.
+
+use super::tiers::{CORE_FLOOR, PRIME_FLOOR, SCORE_STEP, Tier, tier_of};
+use crate::scoring::{MilliPoints, named_enum};
+use crate::wire::time::Timestamp;
+use serde::Serialize;
+
+/// How long a higher tier's floor must be held before it is published: 6 hours.
+pub const PROMOTE_SECONDS: i64 = 6 * 3600;
+/// How long a floor must be missed before the lower tier is published: 24 hours.
+pub const DEMOTE_SECONDS: i64 = 24 * 3600;
+/// A raw score this far under the published floor demotes at once: 1.00.
+const HARD_BELOW_FLOOR: i32 = 1000;
+/// A raw score this far under the anchor demotes at once: 1.50.
+const HARD_BELOW_ANCHOR: i32 = 1500;
+
+/// Which side of one tier boundary the raw score is on, and since when.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BoundaryClock {
+    /// At or above the boundary.
+    pub above: bool,
+    /// The run in which it came to this side.
+    pub since: Timestamp,
+}
+
+impl BoundaryClock {
+    const fn start(boundary: MilliPoints, raw: MilliPoints, now: Timestamp) -> Self {
+        BoundaryClock { above: raw.get() >= boundary.get(), since: now }
+    }
+
+    /// Restarts when the raw score has changed sides.
+    fn update(&mut self, boundary: MilliPoints, raw: MilliPoints, now: Timestamp) {
+        let seen = BoundaryClock::start(boundary, raw, now);
+        if seen.above != self.above {
+            *self = seen;
+        }
+    }
+
+    const fn held(self, seconds: i64, now: Timestamp) -> bool {
+        now.seconds_since(self.since) >= seconds
+    }
+}
+
+/// The published rating of a vault and what the next run judges it by: the state of one row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Rating {
+    /// The published score; its tier is always [`tier_of`] it.
+    pub score: MilliPoints,
+    /// The last score published outside a dwell: what a sudden drop is measured from.
+    pub anchor: MilliPoints,
+    /// The boundary between Edge and Core.
+    pub core: BoundaryClock,
+    /// The boundary between Core and Prime.
+    pub prime: BoundaryClock,
+}
+
+/// What is published of a vault; the default is a vault that was never scored.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Publication {
+    /// Null while the vault is unscored.
+    pub rating: Option<Rating>,
+}
+
+named_enum! {
+    /// Why a published score or tier changed.
+    ///
+    /// Source: interface, "Score history point".
+    pub enum ChangeType {
+        /// The first score, or the first after having been unscored.
+        Initial = "initial",
+        /// The score was withdrawn.
+        Unscored = "unscored",
+        /// At least 0.05 inside the tier.
+        ScoreMove = "score_move",
+        /// Up, after its dwell.
+        TierPromote = "tier_promote",
+        /// Down, after its dwell.
+        TierDemote = "tier_demote",
+        /// Down at once.
+        HardDemote = "hard_demote",
+        /// The first run under a new methodology: no dwell.
+        Methodology = "methodology",
+    }
+}
+
+/// A change to persist: one score-history point and one `rating.changed`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// Why.
+    pub change_type: ChangeType,
+    /// The score before; null if there was none.
+    pub prev_score: Option<MilliPoints>,
+    /// The score now; null if it was withdrawn.
+    pub new_score: Option<MilliPoints>,
+    /// The tier before.
+    pub prev_tier: Option<Tier>,
+    /// The tier now.
+    pub new_tier: Option<Tier>,
+}
+
+/// A tier that is on its way.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct Dwell {
+    /// The tier of the latest raw score.
+    pub candidate_tier: Tier,
+    /// Since when the boundary in question has been crossed.
+    pub since: Timestamp,
+    /// When a run may publish it if nothing changes; never in the past.
+    pub publishes_at: Timestamp,
+}
+
+impl Rating {
+    const fn first(raw: MilliPoints, now: Timestamp) -> Self {
+        Rating {
+            score: raw,
+            anchor: raw,
+            core: BoundaryClock::start(CORE_FLOOR, raw, now),
+            prime: BoundaryClock::start(PRIME_FLOOR, raw, now),
+        }
+    }
+
+    /// The published tier.
+    pub const fn tier(&self) -> Tier {
+        tier_of(self.score)
+    }
+
+    const fn clock(&self, floor_of: Tier) -> BoundaryClock {
+        match floor_of {
+            Tier::Prime => self.prime,
+            Tier::Core | Tier::Edge => self.core,
+        }
+    }
+
+    /// The tier of the latest raw score.
+    const fn candidate(&self) -> Tier {
+        match (self.prime.above, self.core.above) {
+            (true, _) => Tier::Prime,
+            (false, true) => Tier::Core,
+            (false, false) => Tier::Edge,
+        }
+    }
+
+    /// The tier this run publishes, and why when that is another one.
+    fn judge(&self, raw: MilliPoints, hard: bool, now: Timestamp) -> (Tier, Option<ChangeType>) {
+        let (published, candidate) = (self.tier(), tier_of(raw));
+        if candidate > published {
+            let reached = [Tier::Prime, Tier::Core].into_iter().find(|tier| {
+                published < *tier && *tier <= candidate && self.clock(*tier).held(PROMOTE_SECONDS, now)
+            });
+            return reached.map_or((published, None), |tier| (tier, Some(ChangeType::TierPromote)));
+        }
+        if candidate < published {
+            let floor_lost = raw.get() <= published.floor().get() - HARD_BELOW_FLOOR;
+            let fell = raw.get() <= self.anchor.get() - HARD_BELOW_ANCHOR;
+            if hard || floor_lost || fell {
+                return (candidate, Some(ChangeType::HardDemote));
+            }
+            if self.clock(published).held(DEMOTE_SECONDS, now) {
+                return (candidate, Some(ChangeType::TierDemote));
+            }
+        }
+        (published, None)
+    }
+
+    fn step(&mut self, now: Timestamp, raw: MilliPoints, hard: bool) -> Option<ChangeType> {
+        self.core.update(CORE_FLOOR, raw, now);
+        self.prime.update(PRIME_FLOOR, raw, now);
+        let (tier, moved) = self.judge(raw, hard, now);
+        let settled = tier == tier_of(raw);
+        let shown = if settled { raw } else { raw.clamp(tier.floor(), tier.ceiling()) };
+        let change = moved.or_else(|| is_a_move(self.score, shown).then_some(ChangeType::ScoreMove));
+        if change.is_some() {
+            self.score = shown;
+        }
+        if settled {
+            self.anchor = self.score;
+        }
+        change
+    }
+
+    /// The first run under a new methodology: the raw score without dwell, clocks and anchor started over.
+    fn restate(&mut self, now: Timestamp, raw: MilliPoints) -> Option<ChangeType> {
+        let published = self.score;
+        *self = Rating::first(raw, now);
+        if tier_of(raw) == tier_of(published) && !is_a_move(published, raw) {
+            (self.score, self.anchor) = (published, published);
+            return None;
+        }
+        Some(ChangeType::Methodology)
+    }
+}
+
+/// Whether two scores of a tier are far enough apart to publish the second.
+const fn is_a_move(published: MilliPoints, shown: MilliPoints) -> bool {
+    (published.get() - shown.get()).abs() >= SCORE_STEP
+}
+
+impl Publication {
+    /// A vault whose first score is published at once. A null score publishes nothing.
+    pub fn first(now: Timestamp, raw: Option<MilliPoints>) -> Self {
+        Publication { rating: raw.map(|raw| Rating::first(raw, now)) }
+    }
+
+    /// The published score.
+    pub fn score(&self) -> Option<MilliPoints> {
+        self.rating.map(|rating| rating.score)
+    }
+
+    /// The published tier.
+    pub fn tier(&self) -> Option<Tier> {
+        self.rating.map(|rating| rating.tier())
+    }
+
+    /// Takes in one run; answers what changed, if anything did.
+    ///
+    /// `hard` is [`VaultOutcome::hard`](crate::scoring::vault::VaultOutcome::hard) of the same run. Without a change only
+    /// the clocks may have moved, and `score_computed_at` of the row.
+    ///
+    /// Source: methodology, "Publication"; interface, "Score history point" and "Bulk score row", rule 1.
+    pub fn step(
+        &mut self,
+        now: Timestamp,
+        raw: Option<MilliPoints>,
+        hard: bool,
+        methodology_changed: bool,
+    ) -> Option<Change> {
+        let before = *self;
+        let change_type = match (&mut self.rating, raw) {
+            (None, None) => None,
+            (None, Some(_)) => {
+                *self = Publication::first(now, raw);
+                Some(ChangeType::Initial)
+            }
+            (Some(_), None) => {
+                *self = Publication::default();
+                Some(ChangeType::Unscored)
+            }
+            (Some(rating), Some(raw)) if methodology_changed => rating.restate(now, raw),
+            (Some(rating), Some(raw)) => rating.step(now, raw, hard),
+        }?;
+        Some(Change {
+            change_type,
+            prev_score: before.score(),
+            new_score: self.score(),
+            prev_tier: before.tier(),
+            new_tier: self.tier(),
+        })
+    }
+
+    /// The tier that is on its way at `now`, or null.
+    pub fn dwell(&self, now: Timestamp) -> Option<Dwell> {
+        let rating = self.rating?;
+        let (published, candidate_tier) = (rating.tier(), rating.candidate());
+        let (clock, seconds) = match candidate_tier.cmp(&published) {
+            core::cmp::Ordering::Equal => return None,
+            core::cmp::Ordering::Greater => (rating.clock(candidate_tier), PROMOTE_SECONDS),
+            core::cmp::Ordering::Less => (rating.clock(published), DEMOTE_SECONDS),
+        };
+        let publishes_at = clock.since.plus_seconds(seconds).max(now);
+        Some(Dwell { candidate_tier, since: clock.since, publishes_at })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const HOUR: i64 = 3600;
+
+    fn at(hour: i64) -> Timestamp {
+        Timestamp::from_seconds(hour * HOUR)
+    }
+
+    fn score(milli: i64) -> Option<MilliPoints> {
+        Some(MilliPoints::saturating(milli))
+    }
+
+    #[test]
+    fn a_withdrawn_score_returns_as_a_first_one() {
+        let mut vault = Publication::first(at(0), score(9000));
+        let withdrawn = vault.step(at(1), None, false, false).unwrap();
+        assert_eq!((withdrawn.change_type, withdrawn.prev_score), (ChangeType::Unscored, score(9000)));
+        assert_eq!((withdrawn.new_score, withdrawn.new_tier), (None, None));
+        assert_eq!(vault.step(at(2), None, false, false), None);
+        let back = vault.step(at(3), score(4000), false, false).unwrap();
+        assert_eq!((back.change_type, back.prev_tier, back.new_tier), (ChangeType::Initial, None, Some(Tier::Edge)));
+    }
+
+    #[test]
+    fn a_new_methodology_publishes_without_dwell_and_starts_the_clocks_over() {
+        let mut vault = Publication::first(at(0), score(8200));
+        vault.step(at(1), score(7900), false, false);
+        assert_eq!(vault.score(), score(8000));
+        let restated = vault.step(at(2), score(7900), false, true).unwrap();
+        assert_eq!((restated.change_type, restated.new_tier), (ChangeType::Methodology, Some(Tier::Core)));
+        assert_eq!(vault, Publication::first(at(2), score(7900)));
+        // Less than 0.05 in the same tier stays unpublished under a new methodology too.
+        assert_eq!(vault.step(at(3), score(7940), false, true), None);
+        assert_eq!(vault.score(), score(7900));
+    }
+
+    #[test]
+    fn a_dwell_says_which_tier_comes_and_when() {
+        let mut vault = Publication::first(at(0), score(8200));
+        assert_eq!(vault.dwell(at(0)), None);
+        vault.step(at(1), score(7900), false, false);
+        let down = Dwell { candidate_tier: Tier::Core, since: at(1), publishes_at: at(25) };
+        assert_eq!(vault.dwell(at(2)), Some(down));
+        assert_eq!(vault.dwell(at(30)), Some(Dwell { publishes_at: at(30), ..down }));
+        vault.step(at(25), score(7900), false, false);
+        assert_eq!(vault.dwell(at(25)), None);
+        vault.step(at(26), score(8100), false, false);
+        let up = Dwell { candidate_tier: Tier::Prime, since: at(26), publishes_at: at(32) };
+        assert_eq!(vault.dwell(at(27)), Some(up));
+        assert_eq!(
+            serde_json::to_string(&up).unwrap(),
+            r#"{"candidate_tier":"Prime","since":"1970-01-02T02:00:00.000Z","publishes_at":"1970-01-02T08:00:00.000Z"}"#
+        );
+    }
+}

@@ -1,0 +1,107 @@
+//! `risk_score_breakdown`: everything a reader needs to recompute an asset's score.
+
+use super::{AssetCategory, AssetFlag, AssetInput, AssetOutcome, Dimension, Overlay, OverlayKind, OverlayRule};
+use crate::rules::tiers::Tier;
+use crate::scoring::number::{Decimal, MilliPoints, SumUnits};
+use crate::scoring::{METHODOLOGY_VERSION, named_enum, tables};
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use serde::{Serialize, Serializer};
+
+named_enum! {
+    /// Whether the stored score follows from the stored evidence.
+    pub enum Reconstructed {
+        /// Every weighted dimension is present and recomputing comes within 0.05 of the stored score.
+        Full = "full",
+        Partial = "partial",
+    }
+}
+
+/// An overlay that lowered the score, as it is published.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct AppliedOverlay {
+    /// For example `dependency:usdc`.
+    pub id: OverlayRule,
+    /// Subtract, cap or multiply.
+    pub kind: OverlayKind,
+    /// The running score it found, unrounded.
+    pub before: SumUnits,
+    /// The running score it left, unrounded.
+    pub after: SumUnits,
+    /// A short fixed text per id.
+    pub reason: String,
+}
+
+impl From<&Overlay> for AppliedOverlay {
+    fn from(overlay: &Overlay) -> Self {
+        AppliedOverlay {
+            id: overlay.rule.clone(),
+            kind: overlay.rule.kind(),
+            before: overlay.before,
+            after: overlay.after,
+            reason: overlay.rule.reason().to_string(),
+        }
+    }
+}
+
+/// The published breakdown of a scored asset.
+///
+/// Source: interface, "Enriched asset", `risk_score_breakdown`; `flags` is additive.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct AssetBreakdown {
+    /// Chooses the weights.
+    pub category: AssetCategory,
+    /// The category's weights as fractions; they sum to 1.
+    #[serde(serialize_with = "fractions")]
+    pub weights: &'static [(Dimension, u8)],
+    /// The category's dimensions only; null where there is no evidence.
+    #[serde(serialize_with = "object")]
+    pub dimensions: Vec<(Dimension, Option<MilliPoints>)>,
+    /// Before any overlay.
+    pub weighted_sum: SumUnits,
+    /// In the order they applied.
+    pub overlays_applied: Vec<AppliedOverlay>,
+    /// Two decimals.
+    pub score: MilliPoints,
+    /// The tier of `score`.
+    pub tier: Tier,
+    /// The rules that made it.
+    pub methodology_version: &'static str,
+    /// Whether the stored score follows from this evidence.
+    pub reconstructed: Reconstructed,
+    /// What was counted conservatively.
+    pub flags: Vec<AssetFlag>,
+}
+
+/// The breakdown of an outcome, against the score that is stored; `None` for an unscored asset.
+pub fn breakdown(input: &AssetInput, outcome: &AssetOutcome, stored: Option<MilliPoints>) -> Option<AssetBreakdown> {
+    let (weighted_sum, score, tier) = (outcome.weighted_sum?, outcome.score?, outcome.tier?);
+    let weights = tables::weights(input.category);
+    let dimensions: Vec<_> = weights.iter().map(|(key, _)| (*key, input.dimensions.get(*key))).collect();
+    let complete = dimensions.iter().all(|(_, value)| value.is_some());
+    let close = stored.is_some_and(|stored| stored.get().abs_diff(score.get()) <= tables::RECONSTRUCTION_TOLERANCE);
+    Some(AssetBreakdown {
+        category: input.category,
+        weights,
+        dimensions,
+        weighted_sum,
+        overlays_applied: outcome.overlays.iter().map(AppliedOverlay::from).collect(),
+        score,
+        tier,
+        methodology_version: METHODOLOGY_VERSION,
+        reconstructed: if complete && close { Reconstructed::Full } else { Reconstructed::Partial },
+        flags: outcome.flags.clone(),
+    })
+}
+
+fn fractions<S: Serializer>(weights: &&'static [(Dimension, u8)], serializer: S) -> Result<S::Ok, S::Error> {
+    let fraction = |percent: u8| Decimal { units: i64::from(percent), scale: 2 };
+    serializer.collect_map(weights.iter().map(|(dimension, percent)| (dimension, fraction(*percent))))
+}
+
+fn object<S: Serializer>(
+    dimensions: &[(Dimension, Option<MilliPoints>)],
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(dimensions.iter().map(|(dimension, value)| (dimension, value)))
+}

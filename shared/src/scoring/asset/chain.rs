@@ -1,0 +1,102 @@
+//! The chain overlay: what it costs an asset to live on a young or centralised chain.
+
+use super::AssetFlag;
+use crate::scoring::number::rhe;
+use crate::scoring::{MilliPoints, Ppm, named_enum, tables};
+use alloc::string::String;
+use alloc::vec::Vec;
+use serde::Serialize;
+
+named_enum! {
+    /// One of a chain profile's sub-scores, 0 to 10; 10 is best for all four.
+    pub enum ChainSubScore {
+        BridgeCentralization = "bridge_centralization",
+        SequencerCentralization = "sequencer_centralization",
+        ValidatorSetSizeScore = "validator_set_size_score",
+        ChainAgeScore = "chain_age_score",
+    }
+}
+
+/// The four sub-scores in the order of [`ChainSubScore::ALL`]; null where there is no evidence.
+pub type ChainSubScores = [Option<MilliPoints>; 4];
+
+/// The multiplier of a chain: 0.85 when every sub-score is 0, 1 when every one is 10; in parts per million.
+pub fn multiplier_ppm(profile: &ChainSubScores) -> u128 {
+    let total: u128 = profile.iter().map(|value| value.unwrap_or(tables::MISSING_EVIDENCE).wide()).sum();
+    let (gain, per) = tables::CHAIN_GAIN;
+    tables::CHAIN_FLOOR_PPM + rhe(total * gain, per)
+}
+
+/// What the profile could not say.
+pub(super) fn flags(profile: &ChainSubScores) -> Vec<AssetFlag> {
+    if is_unprofiled(profile) {
+        return alloc::vec![AssetFlag::ChainUnprofiled];
+    }
+    let named = ChainSubScore::ALL.iter().zip(profile);
+    named.filter(|(_, value)| value.is_none()).map(|(name, _)| AssetFlag::MissingChainEvidence(*name)).collect()
+}
+
+fn is_unprofiled(profile: &ChainSubScores) -> bool {
+    profile.iter().all(Option::is_none)
+}
+
+/// The chain overlay as an asset row carries it.
+///
+/// Source: interface, "Enriched asset", `chain_overlay`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct ChainOverlay {
+    /// What the running score is multiplied by.
+    pub multiplier: Ppm,
+    /// How many parties can move the bridge's funds.
+    pub bridge_centralization: Option<MilliPoints>,
+    /// How many parties order transactions.
+    pub sequencer_centralization: Option<MilliPoints>,
+    /// How broad the validator set is.
+    pub validator_set_size_score: Option<MilliPoints>,
+    /// How long the chain has been live.
+    pub chain_age_score: Option<MilliPoints>,
+    /// The reviewer's reason.
+    pub rationale: Option<String>,
+}
+
+/// The published overlay: null for a chain without a profile, and for one whose sub-scores are all 10.
+pub fn chain_overlay(profile: &ChainSubScores, rationale: Option<&str>) -> Option<ChainOverlay> {
+    let multiplier = multiplier_ppm(profile);
+    if is_unprofiled(profile) || multiplier == 1_000_000 {
+        return None;
+    }
+    let [bridge_centralization, sequencer_centralization, validator_set_size_score, chain_age_score] = *profile;
+    Some(ChainOverlay {
+        multiplier: Ppm(i64::try_from(multiplier).unwrap_or(i64::MAX)),
+        bridge_centralization,
+        sequencer_centralization,
+        validator_set_size_score,
+        chain_age_score,
+        rationale: rationale.map(String::from),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const BEST: Option<MilliPoints> = Some(MilliPoints::MAX);
+
+    #[test]
+    fn a_settlement_layer_and_an_unprofiled_chain_publish_no_overlay() {
+        assert_eq!(chain_overlay(&[BEST; 4], None), None);
+        assert_eq!(chain_overlay(&[None; 4], None), None);
+        assert_eq!(multiplier_ppm(&[None; 4]), 887_500);
+        assert_eq!(multiplier_ppm(&[Some(MilliPoints::ZERO); 4]), 850_000);
+    }
+
+    #[test]
+    fn a_partial_profile_is_published_with_its_gap() {
+        let overlay = chain_overlay(&[BEST, None, BEST, BEST], Some("one sequencer")).unwrap();
+        let json = serde_json::to_string(&overlay).unwrap();
+        assert_eq!(
+            json,
+            r#"{"multiplier":0.971875,"bridge_centralization":10,"sequencer_centralization":null,"validator_set_size_score":10,"chain_age_score":10,"rationale":"one sequencer"}"#
+        );
+    }
+}

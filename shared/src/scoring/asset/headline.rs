@@ -1,0 +1,70 @@
+//! The headline figure of an RWA row: its stored score, else one derived from five dimensions.
+
+use super::Dimensions;
+use crate::rules::tiers::{Tier, tier_of};
+use crate::scoring::{MilliPoints, named_enum, tables};
+
+named_enum! {
+    /// Where an RWA row's headline comes from.
+    ///
+    /// Source: interface, "RWA item".
+    pub enum RwaScoreStatus {
+        /// The stored score.
+        Scored = "scored",
+        /// The greatest of the five core dimensions.
+        Derived = "derived",
+        /// Neither is known.
+        Unscored = "unscored",
+    }
+}
+
+/// An RWA row's headline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Headline {
+    /// Where `score` comes from.
+    pub status: RwaScoreStatus,
+    /// What the list route shows. The detail route shows null when the status is `derived`.
+    pub score: Option<MilliPoints>,
+    /// The tier of a stored score; a derived one has none.
+    pub tier: Option<Tier>,
+}
+
+impl Headline {
+    /// Whether the headline is only dimensions, and no score.
+    pub fn dimensions_only(&self) -> bool {
+        self.status == RwaScoreStatus::Derived
+    }
+}
+
+/// The headline of an RWA row.
+pub fn rwa_headline(stored: Option<MilliPoints>, dimensions: &Dimensions) -> Headline {
+    if let Some(score) = stored {
+        return Headline { status: RwaScoreStatus::Scored, score: Some(score), tier: Some(tier_of(score)) };
+    }
+    let derived = tables::RWA_CORE_DIMENSIONS.iter().filter_map(|core| dimensions.get(*core)).max();
+    let status = if derived.is_some() { RwaScoreStatus::Derived } else { RwaScoreStatus::Unscored };
+    Headline { status, score: derived, tier: None }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scoring::asset::Dimension;
+
+    #[test]
+    fn a_derived_headline_shows_its_best_core_dimension_and_no_tier() {
+        let value = |milli| MilliPoints::saturating(milli);
+        let dimensions: Dimensions = [
+            (Dimension::CreditQuality, value(9900)),
+            (Dimension::Liquidity, value(4000)),
+            (Dimension::IssuerCustody, value(8500)),
+        ]
+        .into_iter()
+        .collect();
+        let headline = rwa_headline(None, &dimensions);
+        assert_eq!((headline.score, headline.tier, headline.dimensions_only()), (Some(value(8500)), None, true));
+        let stored = rwa_headline(Some(value(6000)), &dimensions);
+        assert_eq!((stored.score, stored.tier, stored.dimensions_only()), (Some(value(6000)), Some(Tier::Core), false));
+        assert_eq!(rwa_headline(None, &Dimensions::default()).status, RwaScoreStatus::Unscored);
+    }
+}

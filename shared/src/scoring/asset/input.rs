@@ -1,0 +1,127 @@
+//! What an asset is scored from.
+
+use super::{ChainSubScores, Dimensions, HardFailSet};
+use crate::scoring::canonical::{Canonical, Canonicalize};
+use crate::scoring::{MilliPoints, named_enum};
+use alloc::string::String;
+use alloc::vec::Vec;
+
+named_enum! {
+    /// What kind of asset it is; decides which dimensions count and how much.
+    ///
+    /// Source: interface, "Enriched asset".
+    pub enum AssetCategory {
+        Native = "native",
+        FiatBackedStablecoin = "fiat_backed_stablecoin",
+        CdpStablecoin = "cdp_stablecoin",
+        SyntheticStablecoin = "synthetic_stablecoin",
+        Lst = "lst",
+        Lrt = "lrt",
+        WrappedBtc = "wrapped_btc",
+        GovernanceToken = "governance_token",
+        DefiDerivative = "defi_derivative",
+        TokenizedTreasury = "tokenized_treasury",
+        TBillBackedStable = "t_bill_backed_stable",
+        RwaCredit = "rwa_credit",
+        CommodityBacked = "commodity_backed",
+        TokenizedEquity = "tokenized_equity",
+        WrappedCrypto = "wrapped_crypto",
+        /// Has no weights: never scored.
+        Unreviewed = "unreviewed",
+    }
+}
+
+impl AssetCategory {
+    /// Whether the evidence behind the category is read from the chain rather than from attestations.
+    pub const fn evidence_is_on_chain(self) -> bool {
+        use AssetCategory::*;
+        matches!(
+            self,
+            Native
+                | CdpStablecoin
+                | SyntheticStablecoin
+                | Lst
+                | Lrt
+                | WrappedBtc
+                | WrappedCrypto
+                | GovernanceToken
+                | DefiDerivative
+        )
+    }
+}
+
+named_enum! {
+    /// How far a review has come; each status has its cap.
+    pub enum ReviewStatus {
+        Reviewed = "reviewed",
+        Provisional = "provisional",
+        Unreviewed = "unreviewed",
+    }
+}
+
+/// Everything an asset's score depends on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AssetInput {
+    /// Chooses the weights.
+    pub category: AssetCategory,
+    /// Two-decimal values; null inside the category's table means "no evidence", outside it "not applicable".
+    pub dimensions: Dimensions,
+    /// Days during which a holder cannot exit; 0 for none.
+    pub lockup_days: u32,
+    /// For a yield-bearing form: the published score of the underlying, `Some(None)` when that is unscored.
+    pub underlying: Option<Option<MilliPoints>>,
+    /// Assets this one depends on with their published scores, in `dependency_chain` order.
+    pub dependencies: Vec<(String, Option<MilliPoints>)>,
+    /// The chain's profile; four nulls for a chain without one, `None` where no overlay applies.
+    pub chain: Option<ChainSubScores>,
+    /// Age of the evidence.
+    pub age_seconds: i64,
+    /// How often the evidence should be renewed.
+    pub cadence_seconds: i64,
+    /// How far the review has come.
+    pub review_status: ReviewStatus,
+    /// Active and cooling-down flags.
+    pub hard_fail_flags: HardFailSet,
+}
+
+impl AssetInput {
+    /// A reviewed asset with fresh evidence and nothing that lowers its score.
+    pub fn new(category: AssetCategory, dimensions: Dimensions) -> Self {
+        AssetInput {
+            category,
+            dimensions,
+            lockup_days: 0,
+            underlying: None,
+            dependencies: Vec::new(),
+            chain: None,
+            age_seconds: 0,
+            cadence_seconds: super::cadence_seconds(category, None),
+            review_status: ReviewStatus::Reviewed,
+            hard_fail_flags: HardFailSet::default(),
+        }
+    }
+}
+
+impl Canonicalize for AssetInput {
+    fn canonical(&self) -> Canonical {
+        let score = |score: Option<MilliPoints>| Canonical::from(score);
+        Canonical::object([
+            ("age_seconds", self.age_seconds.into()),
+            ("cadence_seconds", self.cadence_seconds.into()),
+            ("category", self.category.as_str().into()),
+            ("chain", self.chain.map(|profile| Canonical::list(profile.map(score))).into()),
+            (
+                "dependencies",
+                Canonical::list(
+                    self.dependencies.iter().map(|(id, value)| Canonical::list([id.as_str().into(), score(*value)])),
+                ),
+            ),
+            ("dimensions", Canonical::object(self.dimensions.iter().map(|(key, value)| (key.as_str(), score(value))))),
+            ("hard_fail_flags", Canonical::list(self.hard_fail_flags.iter().map(|flag| flag.as_str().into()))),
+            ("lockup_days", i64::from(self.lockup_days).into()),
+            ("review_status", self.review_status.as_str().into()),
+            // A list of one, so that an unscored underlying and none at all hash differently.
+            ("underlying", self.underlying.map(|value| Canonical::list([score(value)])).into()),
+        ])
+    }
+}

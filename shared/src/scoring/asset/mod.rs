@@ -1,0 +1,108 @@
+//! The asset score: weighted dimensions, then overlays that may only lower the running score.
+//!
+//! An approved review publishes at once: assets have no dwell.
+
+mod breakdown;
+mod chain;
+mod dimensions;
+mod freshness;
+mod hard_fail;
+mod headline;
+mod input;
+mod overlays;
+mod review;
+
+pub use breakdown::{AppliedOverlay, AssetBreakdown, Reconstructed, breakdown};
+pub use chain::{ChainOverlay, ChainSubScore, ChainSubScores, chain_overlay, multiplier_ppm};
+pub use dimensions::{Dimension, Dimensions};
+pub use freshness::{AttestationCadence, FreshnessStatus, cadence_seconds};
+pub use hard_fail::{FlagState, HardFailEvent, HardFailFlag, HardFailSet, Override, OverrideError, Transition};
+pub use headline::{Headline, RwaScoreStatus, rwa_headline};
+pub use input::{AssetCategory, AssetInput, ReviewStatus};
+pub use overlays::{Overlay, OverlayKind, OverlayRule};
+pub use review::{Backing, ReviewError, check_review};
+
+use super::number::{MilliPoints, SumUnits};
+use super::tables;
+use crate::rules::tiers::{Tier, tier_of};
+use alloc::vec::Vec;
+use core::fmt;
+use serde::{Serialize, Serializer};
+
+/// What the methodology makes of an [`AssetInput`]. Score, tier and sum are null together: the asset is unscored.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct AssetOutcome {
+    /// Σ weight · value over the category's table, before any overlay.
+    pub weighted_sum: Option<SumUnits>,
+    /// The published score, two decimals.
+    pub score: Option<MilliPoints>,
+    /// The tier of `score`.
+    pub tier: Option<Tier>,
+    /// The overlays that lowered the score, in order: `before` of one is `after` of the previous.
+    pub overlays: Vec<Overlay>,
+    /// What was counted conservatively for want of evidence.
+    pub flags: Vec<AssetFlag>,
+}
+
+impl AssetOutcome {
+    /// The applied overlays of kind cap, in order: the interface's `caps_applied[]`.
+    pub fn caps_applied(&self) -> impl Iterator<Item = &OverlayRule> {
+        self.overlays.iter().filter(|overlay| overlay.rule.kind() == OverlayKind::Cap).map(|overlay| &overlay.rule)
+    }
+}
+
+/// Evidence that was not there when an asset was scored.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AssetFlag {
+    /// `missing_evidence:<dimension>`: a weighted dimension counted 2.50.
+    MissingEvidence(Dimension),
+    /// `chain_unprofiled`: all four chain sub-scores counted 2.50.
+    ChainUnprofiled,
+    /// `missing_evidence:chain.<sub-score>`: one chain sub-score counted 2.50.
+    MissingChainEvidence(ChainSubScore),
+}
+
+impl fmt::Display for AssetFlag {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            AssetFlag::MissingEvidence(dimension) => write!(f, "missing_evidence:{dimension}"),
+            AssetFlag::ChainUnprofiled => f.write_str("chain_unprofiled"),
+            AssetFlag::MissingChainEvidence(sub_score) => write!(f, "missing_evidence:chain.{sub_score}"),
+        }
+    }
+}
+
+impl Serialize for AssetFlag {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// Scores an asset.
+///
+/// Unscored when its category has no weights, or when dimensions of more than 40 of the 100 weight have no evidence.
+/// Source: methodology, "Asset score"; interface, "Enriched asset".
+pub fn evaluate(input: &AssetInput) -> AssetOutcome {
+    let weights = tables::weights(input.category);
+    let mut outcome = AssetOutcome::default();
+    let (mut sum, mut missing_weight) = (0, 0);
+    for (dimension, weight) in weights {
+        let value = input.dimensions.get(*dimension).unwrap_or_else(|| {
+            missing_weight += u32::from(*weight);
+            outcome.flags.push(AssetFlag::MissingEvidence(*dimension));
+            tables::MISSING_EVIDENCE
+        });
+        sum += i64::from(*weight) * i64::from(value.get());
+    }
+    if weights.is_empty() || missing_weight > tables::MAX_MISSING_WEIGHT {
+        return outcome;
+    }
+    let sum = SumUnits::new(sum);
+    outcome.flags.extend(input.chain.iter().flat_map(chain::flags));
+    outcome.overlays = overlays::apply(input, sum);
+    let score = outcome.overlays.last().map_or(sum, |overlay| overlay.after).to_score();
+    outcome.weighted_sum = Some(sum);
+    outcome.score = Some(score);
+    outcome.tier = Some(tier_of(score));
+    outcome
+}

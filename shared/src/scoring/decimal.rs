@@ -1,0 +1,130 @@
+//! Decimal text to integers, exactly: how an observed number enters the methodology.
+
+use alloc::string::ToString;
+use core::fmt;
+
+/// Why a number was refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DecimalError {
+    /// Not an optional sign, digits, and an optional point with digits behind it.
+    NotDecimal,
+    /// More significant digits behind the point than the unit can hold.
+    TooPrecise,
+    /// Beyond what the unit's integer can hold.
+    OutOfRange,
+    /// NaN or infinite.
+    NonFinite,
+}
+
+impl fmt::Display for DecimalError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            DecimalError::NotDecimal => "not a decimal number",
+            DecimalError::TooPrecise => "more decimal places than allowed",
+            DecimalError::OutOfRange => "out of range",
+            DecimalError::NonFinite => "not a finite number",
+        })
+    }
+}
+
+impl core::error::Error for DecimalError {}
+
+/// What to do with digits the unit cannot hold.
+#[derive(Clone, Copy, PartialEq)]
+enum Excess {
+    Refuse,
+    HalfEven,
+}
+
+/// Reads decimal text as an integer of `10^-scale` units, exactly: `parse_decimal("7.95", 3)` is 7950.
+///
+/// Trailing zeros beyond the scale are fine, other digits there are [`DecimalError::TooPrecise`].
+pub fn parse_decimal(text: &str, scale: u32) -> Result<i64, DecimalError> {
+    read(text, scale, Excess::Refuse)
+}
+
+/// Reads decimal text as an integer of `10^-scale` units, rounding half to even what lies beyond the scale.
+pub fn round_decimal(text: &str, scale: u32) -> Result<i64, DecimalError> {
+    read(text, scale, Excess::HalfEven)
+}
+
+/// A number that came out of JSON as a float, as an integer of `10^-scale` units.
+///
+/// It goes through its shortest decimal text, which is the text it was written as (up to 15 digits), and is then rounded
+/// half to even at the scale: 2.675 stays 2.675 and is never read as the binary fraction below it.
+pub fn from_float(value: f64, scale: u32) -> Result<i64, DecimalError> {
+    if !value.is_finite() {
+        return Err(DecimalError::NonFinite);
+    }
+    read(&value.to_string(), scale, Excess::HalfEven)
+}
+
+fn read(text: &str, scale: u32, excess: Excess) -> Result<i64, DecimalError> {
+    let (negative, digits) = match text.strip_prefix('-') {
+        Some(rest) => (true, rest),
+        None => (false, text.strip_prefix('+').unwrap_or(text)),
+    };
+    let (whole, fraction) = match digits.split_once('.') {
+        Some((whole, fraction)) if !fraction.is_empty() => (whole, fraction),
+        Some(_) => return Err(DecimalError::NotDecimal),
+        None => (digits, ""),
+    };
+    let all_digits = |part: &str| part.bytes().all(|byte| byte.is_ascii_digit());
+    if whole.is_empty() || !all_digits(whole) || !all_digits(fraction) {
+        return Err(DecimalError::NotDecimal);
+    }
+    let kept = fraction.bytes().chain(core::iter::repeat(b'0')).take(scale as usize);
+    let mut units: i64 = 0;
+    for digit in whole.bytes().chain(kept) {
+        let grown = units.checked_mul(10).and_then(|tens| tens.checked_add(i64::from(digit - b'0')));
+        units = grown.ok_or(DecimalError::OutOfRange)?;
+    }
+    let lost = fraction.get(scale as usize..).unwrap_or("").trim_end_matches('0');
+    if !lost.is_empty() && excess == Excess::Refuse {
+        return Err(DecimalError::TooPrecise);
+    }
+    // `lost` has no trailing zeros, so it is exactly a half only when it is the single digit 5.
+    let up = lost > "5" || (lost == "5" && units % 2 == 1);
+    let rounded = units.checked_add(i64::from(up)).ok_or(DecimalError::OutOfRange)?;
+    Ok(if negative { -rounded } else { rounded })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn decimal_text_is_read_exactly() {
+        assert_eq!(parse_decimal("7.95", 3), Ok(7950));
+        assert_eq!(parse_decimal("-0.000001", 6), Ok(-1));
+        assert_eq!(parse_decimal("9.000000", 3), Ok(9000));
+        assert_eq!(parse_decimal("+12", 0), Ok(12));
+    }
+
+    #[test]
+    fn a_refused_number_says_why() {
+        for text in ["", "-", ".5", "5.", "1e3", "0x1", "1,5", " 1", "NaN", "1.2.3", "--1"] {
+            assert_eq!(parse_decimal(text, 3), Err(DecimalError::NotDecimal), "{text:?}");
+        }
+        assert_eq!(parse_decimal("0.0001", 3), Err(DecimalError::TooPrecise));
+        assert_eq!(parse_decimal("9223372036854775808", 0), Err(DecimalError::OutOfRange));
+        assert_eq!(from_float(f64::NAN, 3), Err(DecimalError::NonFinite));
+        assert_eq!(from_float(1e300, 3), Err(DecimalError::OutOfRange));
+    }
+
+    #[test]
+    fn excess_digits_round_half_to_even() {
+        let rounded = ["0.5", "1.5", "2.5", "2.50001", "2.49999", "-0.5", "-1.5"].map(|text| round_decimal(text, 0));
+        assert_eq!(rounded, [Ok(0), Ok(2), Ok(2), Ok(3), Ok(2), Ok(0), Ok(-2)]);
+    }
+
+    #[test]
+    fn a_float_is_read_as_the_decimal_it_was_written_as() {
+        // In binary 2.675 lies below the half and 1.005 too; their decimal text does not.
+        assert_eq!(from_float(2.675, 2), Ok(268));
+        assert_eq!(from_float(1.005, 2), Ok(100));
+        assert_eq!(from_float(0.9, 6), Ok(900_000));
+        assert_eq!(from_float(1e-7, 6), Ok(0));
+        assert_eq!(from_float(-0.0, 6), Ok(0));
+    }
+}

@@ -1,0 +1,157 @@
+//! One scoring run: what it hashes of its inputs, and when it must not be published.
+
+use super::canonical::{Canonical, Canonicalize};
+use super::named_enum;
+use super::tables::run::{MASS_MOVE_MIN_PUBLISHED, MASS_MOVE_ONE_IN};
+use alloc::string::String;
+use core::fmt::{self, Write};
+use sha2::{Digest, Sha256};
+
+/// The SHA-256 of a run's canonical inputs: the array of `{id, inputs}`, sorted by id, as canonical JSON.
+///
+/// Streams: a run of any size needs no more memory than its largest member.
+#[derive(Clone, Debug, Default)]
+pub struct InputsHasher {
+    hash: Sha256,
+    last_id: Option<String>,
+}
+
+/// A subject came out of order, or twice.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct OutOfOrder {
+    /// The id that is not above its predecessor.
+    pub id: String,
+}
+
+impl fmt::Display for OutOfOrder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?} is not above the id before it", self.id)
+    }
+}
+
+impl core::error::Error for OutOfOrder {}
+
+/// Text written into a hash.
+struct Absorb<'a>(&'a mut Sha256);
+
+impl Write for Absorb<'_> {
+    fn write_str(&mut self, text: &str) -> fmt::Result {
+        self.0.update(text.as_bytes());
+        Ok(())
+    }
+}
+
+impl InputsHasher {
+    /// A run without subjects so far.
+    pub fn new() -> Self {
+        Self::default()
+    }
+
+    /// Adds the next subject; ids must ascend bytewise.
+    pub fn push(&mut self, id: &str, inputs: &impl Canonicalize) -> Result<(), OutOfOrder> {
+        if self.last_id.as_deref().is_some_and(|last| last >= id) {
+            return Err(OutOfOrder { id: id.into() });
+        }
+        let member = Canonical::object([("id", id.into()), ("inputs", inputs.canonical())]);
+        let opening = if self.last_id.is_none() { '[' } else { ',' };
+        // Writing into a hash cannot fail.
+        let _ = write!(Absorb(&mut self.hash), "{opening}{member}");
+        self.last_id = Some(id.into());
+        Ok(())
+    }
+
+    /// The digest of the whole array.
+    pub fn finish(mut self) -> [u8; 32] {
+        self.hash.update(if self.last_id.is_none() { "[]" } else { "]" });
+        self.hash.finalize().into()
+    }
+}
+
+/// What is known of a run before it is published.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RunFacts {
+    /// Inputs that were read.
+    pub inputs: u64,
+    /// Inputs that were NaN or infinite.
+    pub non_finite_inputs: u64,
+    /// Inputs older than twice their cadence.
+    pub stale_inputs: u64,
+    /// Subjects with a published tier.
+    pub published: u64,
+    /// Published tiers that the run would move.
+    pub moved: u64,
+}
+
+named_enum! {
+    /// Why a run is not published and the platform is degraded.
+    pub enum Withheld {
+        NonFiniteInput = "non_finite_input",
+        /// Every single input is stale: what failed is the reading, not the market.
+        StaleInputs = "stale_inputs",
+        /// At least a fifth of the published tiers would move at once.
+        MassMove = "mass_move",
+    }
+}
+
+impl RunFacts {
+    /// The first reason to withhold the run, if there is one.
+    ///
+    /// A first run under a new methodology moves many tiers on purpose: pass `methodology_changed` to let it.
+    pub fn withheld(&self, methodology_changed: bool) -> Option<Withheld> {
+        if self.non_finite_inputs > 0 {
+            return Some(Withheld::NonFiniteInput);
+        }
+        if self.inputs > 0 && self.stale_inputs >= self.inputs {
+            return Some(Withheld::StaleInputs);
+        }
+        let judged = self.published >= MASS_MOVE_MIN_PUBLISHED && !methodology_changed;
+        let many = self.moved.saturating_mul(MASS_MOVE_ONE_IN) >= self.published;
+        (judged && many).then_some(Withheld::MassMove)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scoring::vault::{AssetMode, VaultInput};
+    use std::string::ToString;
+
+    fn digest(ids: &[&str]) -> [u8; 32] {
+        let mut hasher = InputsHasher::new();
+        for id in ids {
+            hasher.push(id, &VaultInput::new(AssetMode::Lending)).unwrap();
+        }
+        hasher.finish()
+    }
+
+    #[test]
+    fn the_stream_hashes_the_same_text_as_the_whole_array() {
+        let inputs = VaultInput::new(AssetMode::Lending).canonical().to_string();
+        let whole = std::format!(r#"[{{"id":"a","inputs":{inputs}}},{{"id":"b","inputs":{inputs}}}]"#);
+        assert_eq!(digest(&["a", "b"]), <[u8; 32]>::from(Sha256::digest(whole)));
+        assert_eq!(digest(&[]), <[u8; 32]>::from(Sha256::digest("[]")));
+        let parsed: serde_json::Value = serde_json::from_str(&inputs).unwrap();
+        assert_eq!(parsed["platform"]["worst_dependency"], "unknown");
+    }
+
+    #[test]
+    fn a_subject_out_of_order_or_twice_is_refused() {
+        let mut hasher = InputsHasher::new();
+        let inputs = VaultInput::new(AssetMode::Holdings);
+        hasher.push("b", &inputs).unwrap();
+        assert_eq!(hasher.push("b", &inputs), Err(OutOfOrder { id: "b".into() }));
+        assert_eq!(hasher.push("a", &inputs), Err(OutOfOrder { id: "a".into() }));
+    }
+
+    #[test]
+    fn a_run_is_withheld_when_its_inputs_or_its_moves_cannot_be_right() {
+        let healthy = RunFacts { inputs: 50, stale_inputs: 49, published: 100, moved: 19, ..RunFacts::default() };
+        assert_eq!(healthy.withheld(false), None);
+        let withheld = |facts: RunFacts| facts.withheld(false);
+        assert_eq!(withheld(RunFacts { non_finite_inputs: 1, ..healthy }), Some(Withheld::NonFiniteInput));
+        assert_eq!(withheld(RunFacts { stale_inputs: 50, ..healthy }), Some(Withheld::StaleInputs));
+        assert_eq!(withheld(RunFacts { moved: 20, ..healthy }), Some(Withheld::MassMove));
+        assert_eq!(RunFacts { moved: 100, ..healthy }.withheld(true), None);
+        assert_eq!(withheld(RunFacts { published: 19, moved: 19, ..healthy }), None);
+    }
+}

@@ -1,0 +1,224 @@
+//! Numbers of the asset score: weights by category, overlays, hard-fail caps, cadences.
+
+use super::mp;
+use crate::scoring::MilliPoints;
+use crate::scoring::asset::Dimension::{self, *};
+use crate::scoring::asset::{AssetCategory, HardFailFlag, ReviewStatus};
+
+/// What a weighted dimension, or a chain sub-score, without evidence counts: 2.50.
+pub const MISSING_EVIDENCE: MilliPoints = mp(2500);
+/// An asset is unscored when dimensions of more than this weight are missing.
+pub const MAX_MISSING_WEIGHT: u32 = 40;
+/// What an unscored underlying, dependency or exposure counts: 3.00.
+pub const UNSCORED_COUNTS: MilliPoints = mp(3000);
+
+/// Points subtracted by lockup, by the greatest number of days of each step.
+pub const LOCKUP_STEPS: [(u32, MilliPoints); 3] = [(7, mp(500)), (30, mp(1000)), (u32::MAX, mp(1500))];
+/// A yield-bearing form stays at least this far below its underlying.
+pub const YIELD_BEARING_BELOW: i32 = 250;
+/// An asset is at most this far above any of its dependencies.
+pub const DEPENDENCY_ABOVE: i32 = 1000;
+/// The chain multiplier when all four sub-scores are 0.
+pub const CHAIN_FLOOR_PPM: u128 = 850_000;
+/// What the chain multiplier gains per summed milli-point of the four sub-scores: 15/4 ppm.
+pub const CHAIN_GAIN: (u128, u128) = (15, 4);
+/// Evidence older than one cadence: the running score times 97/100.
+pub const STALENESS_FACTOR: (u128, u128) = (97, 100);
+/// Evidence older than this many cadences caps the score; the first that is exceeded applies.
+pub const STALENESS_CAPS: [(i64, MilliPoints); 2] = [(4, mp(4900)), (2, mp(7900))];
+
+/// The cap of a review status.
+pub const fn review_cap(status: ReviewStatus) -> MilliPoints {
+    match status {
+        ReviewStatus::Reviewed => MilliPoints::MAX,
+        ReviewStatus::Provisional => mp(7900),
+        ReviewStatus::Unreviewed => mp(4900),
+    }
+}
+
+/// The cap of a hard-fail flag; ascending in the order of [`HardFailFlag::ALL`].
+pub const fn hard_fail_cap(flag: HardFailFlag) -> MilliPoints {
+    match flag {
+        HardFailFlag::SanctionsExposure => MilliPoints::ZERO,
+        HardFailFlag::ActiveExploit | HardFailFlag::IssuerDefault | HardFailFlag::MintKeyCompromise => mp(1000),
+        HardFailFlag::DepegSevere => mp(2000),
+        HardFailFlag::RedemptionSuspended | HardFailFlag::BridgeHalted | HardFailFlag::UnverifiedContract => mp(3000),
+        HardFailFlag::EoaMintAuthority => mp(4000),
+        HardFailFlag::DepegActive => mp(4900),
+        HardFailFlag::AttestationOverdue => mp(6000),
+    }
+}
+
+/// How long the cap of a flag holds after it was cleared, in days.
+pub const fn hard_fail_cooldown_days(flag: HardFailFlag) -> i64 {
+    match flag {
+        HardFailFlag::SanctionsExposure
+        | HardFailFlag::ActiveExploit
+        | HardFailFlag::IssuerDefault
+        | HardFailFlag::MintKeyCompromise => 30,
+        _ => 7,
+    }
+}
+
+/// Evidence cadence without an attestation, for categories whose evidence is on chain: a week.
+pub const ON_CHAIN_CADENCE_SECONDS: i64 = 604_800;
+/// Evidence cadence without an attestation, for the other categories: a month.
+pub const OFF_CHAIN_CADENCE_SECONDS: i64 = 2_678_400;
+
+/// Backing percentages may miss 100 by this much: 0.5 percent.
+pub const BACKING_TOLERANCE_PPM: i64 = 5_000;
+/// A synthetic backed by hedges above this share …
+pub const DELTA_HEDGE_LIMIT_PPM: i64 = 500_000;
+/// … cannot be reviewed with a dependency depth above this.
+pub const DELTA_HEDGE_MAX_DEPTH: MilliPoints = mp(6000);
+/// A recomputed score this close to the stored one still counts as reconstructed in full.
+pub const RECONSTRUCTION_TOLERANCE: u32 = 50;
+
+/// The five dimensions an RWA headline is derived from when no score is stored.
+pub const RWA_CORE_DIMENSIONS: [Dimension; 5] =
+    [IssuerCustody, ReserveTransparency, Redeemability, ProtocolSecurity, Liquidity];
+
+/// A category's weights in percent, in table order; they sum to 100. Empty for `unreviewed`, which is never scored.
+pub const fn weights(category: AssetCategory) -> &'static [(Dimension, u8)] {
+    match category {
+        AssetCategory::Native => {
+            &[(ProtocolSecurity, 35), (Liquidity, 30), (GovernanceControls, 15), (OperatorQuality, 10), (Volatility, 10)]
+        }
+        AssetCategory::FiatBackedStablecoin => &[
+            (IssuerCustody, 25),
+            (ReserveTransparency, 20),
+            (Redeemability, 20),
+            (PegStability, 15),
+            (Liquidity, 10),
+            (GovernanceControls, 5),
+            (ProtocolSecurity, 5),
+        ],
+        AssetCategory::CdpStablecoin => &[
+            (ProtocolSecurity, 25),
+            (PegStability, 20),
+            (GovernanceControls, 15),
+            (DependencyDepth, 15),
+            (Redeemability, 10),
+            (Liquidity, 10),
+            (ReserveTransparency, 5),
+        ],
+        AssetCategory::SyntheticStablecoin => &[
+            (PegStability, 20),
+            (IssuerCustody, 20),
+            (Redeemability, 15),
+            (DependencyDepth, 15),
+            (ReserveTransparency, 10),
+            (ProtocolSecurity, 10),
+            (Liquidity, 10),
+        ],
+        AssetCategory::Lst => &[
+            (ProtocolSecurity, 25),
+            (OperatorQuality, 20),
+            (Redeemability, 15),
+            (Liquidity, 15),
+            (GovernanceControls, 15),
+            (PegStability, 5),
+            (DependencyDepth, 5),
+        ],
+        AssetCategory::Lrt => &[
+            (ProtocolSecurity, 20),
+            (DependencyDepth, 20),
+            (OperatorQuality, 15),
+            (Redeemability, 15),
+            (GovernanceControls, 15),
+            (Liquidity, 10),
+            (PegStability, 5),
+        ],
+        AssetCategory::WrappedBtc => &[
+            (IssuerCustody, 30),
+            (BridgeMechanism, 25),
+            (Redeemability, 15),
+            (ReserveTransparency, 15),
+            (Liquidity, 10),
+            (GovernanceControls, 5),
+        ],
+        AssetCategory::WrappedCrypto => {
+            &[(BridgeMechanism, 35), (IssuerCustody, 20), (ProtocolSecurity, 20), (Liquidity, 15), (Redeemability, 10)]
+        }
+        AssetCategory::GovernanceToken => {
+            &[(Volatility, 30), (Liquidity, 30), (GovernanceControls, 20), (ProtocolSecurity, 20)]
+        }
+        AssetCategory::DefiDerivative => &[
+            (DependencyDepth, 30),
+            (ProtocolSecurity, 25),
+            (Redeemability, 15),
+            (Liquidity, 15),
+            (GovernanceControls, 15),
+        ],
+        AssetCategory::TokenizedTreasury => &[
+            (IssuerCustody, 25),
+            (ReserveTransparency, 20),
+            (Redeemability, 15),
+            (RedemptionTerms, 10),
+            (CreditQuality, 10),
+            (ProtocolSecurity, 10),
+            (Liquidity, 10),
+        ],
+        AssetCategory::TBillBackedStable => &[
+            (IssuerCustody, 20),
+            (ReserveTransparency, 20),
+            (PegStability, 15),
+            (Redeemability, 15),
+            (ProtocolSecurity, 10),
+            (Liquidity, 10),
+            (RedemptionTerms, 5),
+            (CreditQuality, 5),
+        ],
+        AssetCategory::RwaCredit => &[
+            (CreditQuality, 20),
+            (DefaultRate, 15),
+            (RecoveryRate, 15),
+            (IssuerCustody, 15),
+            (ReserveTransparency, 10),
+            (RedemptionTerms, 10),
+            (SubadvisorConcentration, 5),
+            (ProtocolSecurity, 5),
+            (Liquidity, 5),
+        ],
+        AssetCategory::CommodityBacked => &[
+            (IssuerCustody, 30),
+            (ReserveTransparency, 25),
+            (Redeemability, 15),
+            (RedemptionTerms, 10),
+            (Liquidity, 10),
+            (ProtocolSecurity, 5),
+            (GovernanceControls, 5),
+        ],
+        AssetCategory::TokenizedEquity => &[
+            (IssuerCustody, 30),
+            (Redeemability, 15),
+            (ReserveTransparency, 15),
+            (Liquidity, 15),
+            (RedemptionTerms, 10),
+            (Volatility, 10),
+            (ProtocolSecurity, 5),
+        ],
+        AssetCategory::Unreviewed => &[],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_category_but_unreviewed_weighs_100_percent_without_naming_a_dimension_twice() {
+        for category in AssetCategory::ALL {
+            let table = weights(*category);
+            let total: u32 = table.iter().map(|(_, weight)| u32::from(*weight)).sum();
+            assert_eq!(total, if *category == AssetCategory::Unreviewed { 0 } else { 100 }, "{category}");
+            let distinct: std::collections::BTreeSet<_> = table.iter().map(|(dimension, _)| dimension).collect();
+            assert_eq!(distinct.len(), table.len(), "{category}");
+        }
+    }
+
+    #[test]
+    fn hard_fail_caps_ascend_so_that_the_first_active_flag_decides() {
+        assert!(HardFailFlag::ALL.is_sorted_by_key(|flag| hard_fail_cap(*flag)));
+    }
+}

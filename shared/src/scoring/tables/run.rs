@@ -1,0 +1,6 @@
+//! Numbers of the scoring run: when a whole run is held back.
+
+/// A run is held back when at least one in this many published tiers would move at once.
+pub const MASS_MOVE_ONE_IN: u64 = 5;
+/// Below this many published tiers a fraction says nothing, and single moves must still publish.
+pub const MASS_MOVE_MIN_PUBLISHED: u64 = 20;

@@ -1,0 +1,198 @@
+//! Numbers of the vault score: vector weights, what each observation counts, caps.
+
+use super::mp;
+use crate::rules::tiers::Tier;
+use crate::scoring::MilliPoints;
+use crate::scoring::vault::{CapId, Exit, IncidentClass, Oracle, Source, Strategy, WorstDependency};
+
+/// Weights of the asset, platform, control and history vectors, in percent.
+pub const VECTOR_WEIGHTS: [i64; 4] = [35, 30, 20, 15];
+
+/// Shares of mean and worst exposure in the asset vector, in tenths.
+pub const BLEND: (u128, u128) = (7, 3);
+/// An exposure counts as the worst one from this share of the whole, as one in so many: 5 percent.
+pub const WORST_ONE_IN: u128 = 20;
+
+/// The best a price source lets an exposure count.
+pub const fn oracle_cap(oracle: Oracle) -> MilliPoints {
+    match oracle {
+        Oracle::PushFeed | Oracle::None => MilliPoints::MAX,
+        Oracle::AttestedPush => mp(9500),
+        Oracle::PullFeed => mp(9000),
+        Oracle::ExchangeRate => mp(8500),
+        Oracle::Twap => mp(6000),
+        Oracle::Fixed => mp(5000),
+        Oracle::Custom | Oracle::Unknown => mp(4000),
+    }
+}
+
+/// Haircut by loan-to-value, in basis points: the first step that is not exceeded.
+pub const LLTV_HAIRCUTS: [(u32, MilliPoints); 4] =
+    [(8000, MilliPoints::ZERO), (8600, mp(250)), (9150, mp(500)), (u32::MAX, mp(1000))];
+/// The same for a pair that tracks one reference.
+pub const SAME_PEG_HAIRCUTS: [(u32, MilliPoints); 2] = [(9000, MilliPoints::ZERO), (u32::MAX, mp(250))];
+
+/// Weights of maturity, audits, strategy and scale in the platform vector, in percent.
+pub const PLATFORM_WEIGHTS: [u128; 4] = [35, 35, 15, 15];
+/// What a number of audits counts; more than four count as four.
+pub const AUDITS: [MilliPoints; 5] = [MilliPoints::ZERO, mp(5000), mp(7000), mp(8500), mp(9500)];
+/// The least live bounty, in whole dollars, that earns [`BOUNTY_BONUS`].
+pub const BOUNTY_USD: u64 = 250_000;
+/// Added to the audits of an audited protocol with a bounty.
+pub const BOUNTY_BONUS: i32 = 500;
+/// An audit older than this many days, or undated, is stale.
+pub const AUDIT_STALE_DAYS: u32 = 730;
+/// Taken from the audits when the newest is stale.
+pub const STALE_AUDIT_LOSS: i32 = 1000;
+/// What a protocol's TVL in whole dollars counts, descending; below the last bound [`SCALE_BELOW`].
+pub const SCALE: [(u64, MilliPoints); 5] = [
+    (1_000_000_000, mp(10_000)),
+    (250_000_000, mp(9000)),
+    (50_000_000, mp(7500)),
+    (10_000_000, mp(6000)),
+    (1_000_000, mp(4000)),
+];
+/// What a TVL below every bound, or an unknown one, counts.
+pub const SCALE_BELOW: MilliPoints = mp(2000);
+/// This many dependencies are free.
+pub const FREE_DEPENDENCIES: u32 = 3;
+/// Each further dependency lowers the factor by this, in basis points.
+pub const DEPENDENCY_STEP_BP: u32 = 100;
+/// The lowest dependency factor, in basis points.
+pub const DEPENDENCY_FLOOR_BP: u32 = 7000;
+
+/// What a strategy counts.
+pub const fn strategy_points(strategy: Strategy) -> MilliPoints {
+    match strategy {
+        Strategy::LendingPool | Strategy::IsolatedLending => mp(9500),
+        Strategy::Savings => mp(8500),
+        Strategy::CuratedLending => mp(8000),
+        Strategy::AutoCompound | Strategy::VaultOfVaults => mp(6500),
+        Strategy::Leveraged => mp(4000),
+        Strategy::Offchain => mp(3000),
+    }
+}
+
+/// The platform factor of the worst dependency, in basis points.
+pub const fn dependency_factor_bp(worst: WorstDependency) -> u32 {
+    match worst {
+        WorstDependency::None | WorstDependency::Known(Tier::Prime) => 10_000,
+        WorstDependency::Known(Tier::Core) => 9200,
+        WorstDependency::Known(Tier::Edge) => 7500,
+        WorstDependency::Unknown => 8000,
+    }
+}
+
+/// Weights of timelock, signers, exit and source in the control vector, in percent.
+pub const CONTROL_WEIGHTS: [u128; 4] = [45, 30, 15, 10];
+/// What a timelock of at least so many seconds counts, descending; 0 seconds count [`TIMELOCK_NONE`].
+pub const TIMELOCK: [(u64, MilliPoints); 6] = [
+    (604_800, mp(9000)),
+    (259_200, mp(8000)),
+    (172_800, mp(7500)),
+    (86_400, mp(6000)),
+    (21_600, mp(4000)),
+    (1, mp(2000)),
+];
+/// No timelock.
+pub const TIMELOCK_NONE: MilliPoints = mp(1000);
+/// Unknown timelock.
+pub const TIMELOCK_UNKNOWN: MilliPoints = mp(4000);
+/// What a multisig counts by (threshold, owners), best first; one signer counts [`SIGNERS_SINGLE`].
+pub const MULTISIG: [((u32, u32), MilliPoints); 4] =
+    [((5, 8), mp(9000)), ((4, 0), mp(8000)), ((3, 0), mp(7000)), ((2, 0), mp(5000))];
+/// One key, or one of several.
+pub const SIGNERS_SINGLE: MilliPoints = mp(1000);
+/// Unknown signers.
+pub const SIGNERS_UNKNOWN: MilliPoints = mp(3000);
+
+/// What a way out counts.
+pub const fn exit_points(exit: Exit) -> MilliPoints {
+    match exit {
+        Exit::Instant => MilliPoints::MAX,
+        Exit::Queue7d => mp(6000),
+        Exit::QueueLong | Exit::Gated | Exit::Unknown => mp(4000),
+        Exit::Blockable => mp(2000),
+    }
+}
+
+/// What published source code counts.
+pub const fn source_points(source: Source) -> MilliPoints {
+    match source {
+        Source::Verified => MilliPoints::MAX,
+        Source::Partial => mp(5000),
+        Source::None | Source::Unknown => MilliPoints::ZERO,
+    }
+}
+
+/// Weights of seasoning, incidents and stability in the history vector, in percent.
+pub const HISTORY_WEIGHTS: [u128; 3] = [40, 40, 20];
+/// Stability lost per basis point of drawdown, in milli-points.
+pub const DRAWDOWN_LOSS_PER_BP: u32 = 40;
+/// Drawdown that takes all stability, in basis points.
+pub const DRAWDOWN_TAKES_ALL_BP: u32 = 250;
+/// Stability of an unknown drawdown.
+pub const STABILITY_UNKNOWN: MilliPoints = mp(5000);
+/// Taken from stability by 72 hours of utilization above 0.95.
+pub const HIGH_UTILIZATION_LOSS: i32 = 2000;
+/// Taken from stability by a TVL that halved within 7 days.
+pub const TVL_HALVED_LOSS: i32 = 1000;
+
+/// What a fresh incident takes from the history vector's incident part.
+pub const fn incident_loss(class: IncidentClass) -> MilliPoints {
+    match class {
+        IncidentClass::MajorUnrecovered => mp(8000),
+        IncidentClass::MajorRecovered => mp(5000),
+        IncidentClass::Minor => mp(2000),
+    }
+}
+/// Returned funds, in parts per million of the loss, from which an incident counts as recovered.
+pub const RECOVERED_FROM_PPM: i64 = 900_000;
+
+/// The cap of a resolved major incident younger than so many days.
+pub const INCIDENT_CAPS: [(u32, MilliPoints); 3] = [(30, mp(3900)), (90, mp(6500)), (180, mp(7900))];
+/// The cap of an unresolved major incident of any age.
+pub const INCIDENT_UNRESOLVED: MilliPoints = mp(3900);
+/// The caps of the smallest vector: the first bound it stays under, at most one of the three.
+pub const VECTOR_CAPS: [(MilliPoints, CapId, MilliPoints); 3] = [
+    (mp(2000), CapId::VectorFloor, mp(4900)),
+    (mp(4000), CapId::VectorWeak, mp(7400)),
+    (mp(6500), CapId::PrimeGate, mp(7950)),
+];
+/// Cap of a vault on unaudited code.
+pub const UNAUDITED: MilliPoints = mp(4900);
+/// Cap of a lending vault whose utilization exceeds 1.
+pub const LIQUIDITY_DEFICIT: MilliPoints = mp(6000);
+/// Cap of a vault with more than [`BAD_DEBT_PPM`] of bad debt.
+pub const BAD_DEBT: MilliPoints = mp(4900);
+/// Bad debt over TVL that caps: above 1 percent.
+pub const BAD_DEBT_PPM: i64 = 10_000;
+/// Cap during a data-quality quarantine.
+pub const NEEDS_RISK_REVIEW: MilliPoints = mp(7900);
+/// Cap of a vault younger than [`NEW_VAULT_DAYS`].
+pub const NEW_VAULT: MilliPoints = mp(7400);
+/// Younger than this many days is new.
+pub const NEW_VAULT_DAYS: u32 = 30;
+/// Cap of a vault smaller than [`LOW_TVL_USD`].
+pub const LOW_TVL: MilliPoints = mp(7400);
+/// Whole dollars below which a vault is small.
+pub const LOW_TVL_USD: u64 = 100_000;
+/// Cap of a vault one key can change at once.
+pub const EOA_CONTROL: MilliPoints = mp(4900);
+/// A vault is at most this far above its asset vector.
+pub const ASSET_DRAG_ABOVE: i32 = 1000;
+/// A holding of at least this share carries its hard fail to the vault.
+pub const HOLDING_HARD_FAIL_PPM: u32 = 50_000;
+
+/// Utilization above which `high_utilization` is flagged.
+pub const HIGH_UTILIZATION_PPM: i64 = 950_000;
+/// An exposure above this many tenths of the whole is flagged as a single market.
+pub const SINGLE_MARKET_TENTHS: u128 = 6;
+/// A custom oracle is flagged from this share of the whole, as one in so many.
+pub const CUSTOM_ORACLE_ONE_IN: u128 = 20;
+/// Net rates above this can be outliers: 0.30.
+pub const OUTLIER_APR_PPM: i64 = 300_000;
+/// … when they exceed so many times the median of their peers …
+pub const OUTLIER_TIMES_MEDIAN: i128 = 4;
+/// … and there are at least so many peers.
+pub const OUTLIER_MIN_PEERS: usize = 5;

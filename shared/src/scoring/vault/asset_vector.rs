@@ -1,0 +1,67 @@
+//! The asset vector: what a vault holds or lends against.
+
+use super::{AssetMode, Exposure, ExposuresStatus, VaultInput};
+use crate::scoring::number::{MilliPoints, cents, milli};
+use crate::scoring::tables;
+use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+
+/// All exposures to one id: their share, and their mean.
+struct Merged {
+    share: u128,
+    points: MilliPoints,
+}
+
+/// The asset vector; null when a lending vault's deposit asset is unscored, or a holding vault holds nothing.
+///
+/// Lending blends mean and worst collateral and is bounded by the deposit asset; holdings are a plain mean.
+pub(super) fn score(input: &VaultInput) -> Option<MilliPoints> {
+    let merged = merged(input);
+    let total: u128 = merged.iter().map(|one| one.share).sum();
+    let points: u128 = merged.iter().map(|one| one.share * one.points.wide()).sum();
+    if input.asset_mode == AssetMode::Holdings {
+        return (total > 0).then(|| cents(points, total));
+    }
+    let deposit = input.deposit_score?;
+    let reaching = merged.iter().filter(|one| one.share * tables::WORST_ONE_IN >= total);
+    let Some(worst) = reaching.map(|one| one.points).min().or_else(|| merged.iter().map(|one| one.points).min()) else {
+        return Some(deposit);
+    };
+    let (mean_part, worst_part) = tables::BLEND;
+    let blended = cents(mean_part * points + worst_part * worst.wide() * total, (mean_part + worst_part) * total);
+    Some(deposit.min(blended))
+}
+
+/// Merged by id, so that splitting one asset over many markets cannot hide it below the five percent.
+fn merged(input: &VaultInput) -> Vec<Merged> {
+    if input.exposures_status == ExposuresStatus::Unavailable {
+        return alloc::vec![Merged { share: 1, points: tables::UNSCORED_COUNTS }];
+    }
+    let mut by_id: BTreeMap<&str, (u128, u128)> = BTreeMap::new();
+    for exposure in &input.exposures {
+        let points = match input.asset_mode {
+            AssetMode::Lending => lent_against(exposure),
+            AssetMode::Holdings => counted(exposure),
+        };
+        let (share, sum) = by_id.entry(&exposure.id).or_default();
+        *share += u128::from(exposure.share_ppm);
+        *sum += u128::from(exposure.share_ppm) * points.wide();
+    }
+    let held = by_id.into_values().filter(|(share, _)| *share > 0);
+    held.map(|(share, sum)| Merged { share, points: milli(sum, share) }).collect()
+}
+
+/// What an exposure's asset counts; an unscored one 3.00, or less when a hard-fail cap is lower.
+pub(super) fn counted(exposure: &Exposure) -> MilliPoints {
+    let unscored = || exposure.hard_fail_cap.map_or(tables::UNSCORED_COUNTS, |cap| cap.min(tables::UNSCORED_COUNTS));
+    exposure.score.unwrap_or_else(unscored)
+}
+
+/// What a collateral counts: no better than its price source, less the haircut of its loan-to-value.
+fn lent_against(exposure: &Exposure) -> MilliPoints {
+    let haircuts: &[(u32, MilliPoints)] =
+        if exposure.same_peg { &tables::SAME_PEG_HAIRCUTS } else { &tables::LLTV_HAIRCUTS };
+    let haircut = exposure.lltv_bp.and_then(|lltv| haircuts.iter().find(|(up_to, _)| lltv <= *up_to));
+    let priced = counted(exposure).min(tables::oracle_cap(exposure.oracle));
+    priced.offset(-haircut.map_or(0, |(_, loss)| loss.get()))
+}

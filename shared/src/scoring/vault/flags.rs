@@ -1,0 +1,111 @@
+//! Flags: what a reader of a vault's score should know and the arithmetic never reads.
+
+use super::platform::newest_audit_is_stale;
+use super::{AssetMode, Exit, ExposuresStatus, Oracle, Signers, Source, Timelock, VaultInput, WorstDependency};
+use crate::scoring::{named_enum, tables};
+use alloc::vec::Vec;
+
+named_enum! {
+    /// An informational flag, in the order they are listed.
+    pub enum Flag {
+        ExposuresUnavailable = "exposures_unavailable",
+        /// The newest covering audit is older than two years or undated.
+        StaleAudit = "stale_audit",
+        /// Less than half of the net rate is earned without rewards.
+        RewardHeavy = "reward_heavy",
+        /// Utilization is above 0.95.
+        HighUtilization = "high_utilization",
+        /// One exposure is above 60 % of a lending vault.
+        SingleMarket = "single_market",
+        /// A custom or unknown oracle prices at least 5 % of a lending vault.
+        CustomOracle = "custom_oracle",
+        UpgradeableNoTimelock = "upgradeable_no_timelock",
+        UnknownTimelock = "unknown:timelock",
+        UnknownSigners = "unknown:signers",
+        UnknownExit = "unknown:exit",
+        UnknownSource = "unknown:source",
+        UnknownDependency = "unknown:dependency",
+        UnknownProtocolTvl = "unknown:protocol_tvl",
+        UnknownVaultAge = "unknown:vault_age",
+        UnknownDrawdown = "unknown:drawdown",
+        /// Raised from the market around the vault by [`outlier_apr`], not by `evaluate`.
+        OutlierApr = "outlier_apr",
+    }
+}
+
+/// The flags a vault's own inputs raise.
+pub(super) fn raised(input: &VaultInput) -> Vec<Flag> {
+    let (platform, control, history) = (&input.platform, &input.control, &input.history);
+    let lending = input.asset_mode == AssetMode::Lending;
+    let total: u128 = input.exposures.iter().map(|exposure| u128::from(exposure.share_ppm)).sum();
+    let any = |holds: &dyn Fn(u128, Oracle) -> bool| {
+        lending && input.exposures.iter().any(|exposure| holds(exposure.share_ppm.into(), exposure.oracle))
+    };
+    let conditions = [
+        (Flag::ExposuresUnavailable, input.exposures_status == ExposuresStatus::Unavailable),
+        (Flag::StaleAudit, platform.audits.is_some_and(|audits| audits > 0) && newest_audit_is_stale(platform)),
+        (Flag::RewardHeavy, reward_heavy(input.base_apr_ppm, input.apr_net_ppm)),
+        (Flag::HighUtilization, input.utilization_ppm.is_some_and(|ppm| ppm > tables::HIGH_UTILIZATION_PPM)),
+        (Flag::SingleMarket, any(&|share, _| 10 * share > tables::SINGLE_MARKET_TENTHS * total)),
+        (
+            Flag::CustomOracle,
+            any(&|share, oracle| {
+                matches!(oracle, Oracle::Custom | Oracle::Unknown) && tables::CUSTOM_ORACLE_ONE_IN * share >= total
+            }),
+        ),
+        (
+            Flag::UpgradeableNoTimelock,
+            control.timelock == Timelock::Seconds(0) && control.signers != Signers::Immutable,
+        ),
+        (Flag::UnknownTimelock, control.timelock == Timelock::Unknown),
+        (Flag::UnknownSigners, control.signers == Signers::Unknown),
+        (Flag::UnknownExit, control.exit == Exit::Unknown),
+        (Flag::UnknownSource, control.source == Source::Unknown),
+        (Flag::UnknownDependency, platform.worst_dependency == WorstDependency::Unknown),
+        (Flag::UnknownProtocolTvl, platform.protocol_tvl_usd.is_none()),
+        (Flag::UnknownVaultAge, history.vault_age_days.is_none()),
+        (Flag::UnknownDrawdown, history.drawdown_bp.is_none()),
+    ];
+    conditions.into_iter().filter(|(_, holds)| *holds).map(|(flag, _)| flag).collect()
+}
+
+fn reward_heavy(base_apr_ppm: Option<i64>, apr_net_ppm: Option<i64>) -> bool {
+    match (base_apr_ppm, apr_net_ppm) {
+        (Some(base), Some(net)) => net != 0 && 2 * i128::from(base) < i128::from(net),
+        _ => false,
+    }
+}
+
+/// Whether a net rate stands out: above 0.30 and over four times the median of its peers.
+///
+/// `peers` are the net rates, in parts per million, of at least five active vaults of the same asset and chain.
+pub fn outlier_apr(apr_net_ppm: Option<i64>, peers: &[i64]) -> bool {
+    let Some(apr) = apr_net_ppm.filter(|apr| *apr > tables::OUTLIER_APR_PPM) else { return false };
+    if peers.len() < tables::OUTLIER_MIN_PEERS {
+        return false;
+    }
+    let mut sorted = Vec::from(peers);
+    sorted.sort_unstable();
+    // Of an even number of peers, the mean of the middle two; doubled, so that nothing is rounded.
+    let middle = |place: usize| sorted.get(place).copied().map_or(0, i128::from);
+    let twice_median = middle((sorted.len() - 1) / 2) + middle(sorted.len() / 2);
+    2 * i128::from(apr) > tables::OUTLIER_TIMES_MEDIAN * twice_median
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_stands_out_only_among_enough_peers_and_above_thirty_percent() {
+        let peers = [50_000, 60_000, 70_000, 80_000, 90_000];
+        assert!(!outlier_apr(Some(300_000), &peers));
+        assert!(outlier_apr(Some(300_001), &peers));
+        assert!(!outlier_apr(Some(5_000_000), &peers[1..]));
+        // The median of six is half-way between the third and the fourth: 75 000, so the bound is 300 000.
+        let six = [1, 2, 70_000, 80_000, 90_000, 100_000];
+        assert!(outlier_apr(Some(300_001), &six));
+        assert!(!outlier_apr(Some(300_001), &[1, 2, 70_000, 80_001, 90_000, 100_000]));
+        assert!(!outlier_apr(None, &peers));
+    }
+}

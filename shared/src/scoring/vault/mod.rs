@@ -1,0 +1,132 @@
+//! The vault score: four vectors, their weighted sum, and the lowest cap.
+//!
+//! What passes between the steps is what is published: vectors read published asset scores, the sum reads published
+//! vectors. A vault without an asset or platform vector is unscored.
+
+mod asset_vector;
+mod canonical;
+mod caps;
+mod control;
+mod flags;
+mod history;
+mod input;
+mod platform;
+
+pub use caps::{Cap, CapId};
+pub use flags::{Flag, outlier_apr};
+pub use input::{
+    AssetMode, ControlInput, Exit, Exposure, ExposuresStatus, HistoryInput, Incident, IncidentClass, Oracle,
+    PlatformInput, Signers, Source, Strategy, Timelock, VaultInput, WorstDependency,
+};
+pub use platform::platform_sum_tier;
+
+use super::number::{MilliPoints, SumUnits};
+use super::{named_enum, tables};
+use crate::rules::tiers::{Tier, tier_of};
+use alloc::vec::Vec;
+
+/// The four vectors, two decimals each; null where one cannot be computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Vectors {
+    /// What the vault holds or lends against.
+    pub asset: Option<MilliPoints>,
+    /// The protocol it runs on.
+    pub platform: Option<MilliPoints>,
+    /// Who can change it, and how fast.
+    pub control: MilliPoints,
+    /// What has happened to it.
+    pub history: MilliPoints,
+}
+
+named_enum! {
+    /// An input without which a vault cannot be scored.
+    pub enum RequiredInput {
+        DepositScore = "deposit_score",
+        Exposures = "exposures",
+        VersionAgeDays = "version_age_days",
+        Audits = "audits",
+        Strategy = "strategy",
+    }
+}
+
+/// What the methodology makes of a [`VaultInput`]. Sum, score and tier are null together: the vault is unscored.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VaultOutcome {
+    /// The four vectors.
+    pub vectors: Vectors,
+    /// 35·asset + 30·platform + 20·control + 15·history, exact.
+    pub weighted_sum: Option<SumUnits>,
+    /// Every cap that applies, in table order; empty when unscored.
+    pub caps: Vec<Cap>,
+    /// Informational, never in the arithmetic.
+    pub flags: Vec<Flag>,
+    /// The raw score of this run, two decimals.
+    pub score: Option<MilliPoints>,
+    /// The tier of `score`.
+    pub tier: Option<Tier>,
+    missing: Vec<RequiredInput>,
+}
+
+impl VaultOutcome {
+    /// Whether a cap binds that demotes without dwell: a hard-failed asset, an incident, bad debt.
+    pub fn hard(&self) -> bool {
+        let at_once = |id| matches!(id, CapId::AssetHardFail | CapId::Incident | CapId::BadDebt);
+        self.caps.iter().any(|cap| cap.binding && at_once(cap.id))
+    }
+
+    /// The cap that decides the score: the lowest binding one, the first in table order on a tie.
+    pub fn decisive_cap(&self) -> Option<&Cap> {
+        self.caps.iter().filter(|cap| cap.binding).min_by_key(|cap| cap.value)
+    }
+
+    /// The required inputs that were unknown; not empty exactly when the vault is unscored.
+    pub fn missing(&self) -> &[RequiredInput] {
+        &self.missing
+    }
+}
+
+/// Scores a vault.
+///
+/// Source: methodology, "Vault score".
+pub fn evaluate(input: &VaultInput) -> VaultOutcome {
+    let mut outcome = VaultOutcome {
+        vectors: Vectors {
+            asset: asset_vector::score(input),
+            platform: platform::score(&input.platform),
+            control: control::score(&input.control),
+            history: history::score(&input.history),
+        },
+        weighted_sum: None,
+        caps: Vec::new(),
+        flags: flags::raised(input),
+        score: None,
+        tier: None,
+        missing: missing(input),
+    };
+    let Vectors { asset: Some(asset), platform: Some(platform), control, history } = outcome.vectors else {
+        return outcome;
+    };
+    let vectors = [asset, platform, control, history];
+    let weighted = tables::VECTOR_WEIGHTS.iter().zip(vectors).map(|(weight, vector)| weight * i64::from(vector.get()));
+    let sum = SumUnits::new(weighted.sum());
+    outcome.caps = caps::applying(input, vectors, sum);
+    let lowest = outcome.caps.iter().map(|cap| cap.value.to_sum()).fold(sum, Ord::min);
+    let score = lowest.to_score();
+    outcome.weighted_sum = Some(sum);
+    outcome.score = Some(score);
+    outcome.tier = Some(tier_of(score));
+    outcome
+}
+
+fn missing(input: &VaultInput) -> Vec<RequiredInput> {
+    let platform = &input.platform;
+    let holds_nothing = input.asset_mode == AssetMode::Holdings && asset_vector::score(input).is_none();
+    let unknown = [
+        (input.asset_mode == AssetMode::Lending && input.deposit_score.is_none(), RequiredInput::DepositScore),
+        (holds_nothing, RequiredInput::Exposures),
+        (platform.version_age_days.is_none(), RequiredInput::VersionAgeDays),
+        (platform.audits.is_none(), RequiredInput::Audits),
+        (platform.strategy.is_none(), RequiredInput::Strategy),
+    ];
+    unknown.into_iter().filter(|(unknown, _)| *unknown).map(|(_, name)| name).collect()
+}

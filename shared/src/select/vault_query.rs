@@ -1,0 +1,220 @@
+//! What a vault list can be asked: its filters and its sort fields.
+//!
+//! Source: interface, "Vaults", the parameters of `GET /v1/vaults`.
+
+use alloc::{string::String, vec, vec::Vec};
+
+use super::vaults::Columns;
+use super::{Condition, FlagColumn, WordColumn};
+use crate::model::status::DepositStatus;
+use crate::route::query::Query;
+use crate::scoring::named_enum;
+
+/// Filters of a vault list; the default passes every vault. Names count in any case.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct VaultFilter<'q> {
+    /// Chain slugs or numbers; empty passes all, as in the other lists.
+    pub chains: &'q [String],
+    /// Protocol ids.
+    pub protocols: &'q [String],
+    /// Curator ids.
+    pub curators: &'q [String],
+    /// Symbols of deposit assets.
+    pub assets: &'q [String],
+    /// Tiers.
+    pub tiers: &'q [&'q str],
+    /// Least score, 0 to 10, inclusive; drops vaults without a score.
+    pub min_score: Option<f64>,
+    /// Greatest score, 0 to 10, inclusive; drops vaults without a score.
+    pub max_score: Option<f64>,
+    /// Part of the name, symbol, asset, protocol or curator.
+    pub search: Option<&'q str>,
+    /// Least TVL in USD, inclusive.
+    pub min_tvl: Option<f64>,
+    /// Whether the deposit asset is a stablecoin.
+    pub stablecoin: Option<bool>,
+    /// Whether the deposit asset is a staking derivative.
+    pub lsd: Option<bool>,
+    /// Whether the value depends on one asset only.
+    pub single_exposure: Option<bool>,
+    /// Whether no position can lose to price divergence within a pool.
+    pub no_il: Option<bool>,
+    /// Whether an audit is known.
+    pub audited: Option<bool>,
+    /// The curated rule of [`crate::rules::yields::is_high_confidence`].
+    pub high_confidence: Option<bool>,
+    /// True passes deposits `open` and `unknown`, false only `closed`.
+    pub depositable: Option<bool>,
+    /// Whether the vault is live; no parameter of the interface, set by the route.
+    pub active: Option<bool>,
+}
+
+/// The order of a vault list: rows without a value last, ties by id ascending, whatever the direction.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct VaultSort {
+    /// By which field.
+    pub by: VaultSortField,
+    /// Greatest first; Z to A for names.
+    pub descending: bool,
+}
+
+/// A list without a wish is sorted by value, greatest first.
+impl Default for VaultSort {
+    fn default() -> Self {
+        VaultSort { by: VaultSortField::TvlUsd, descending: true }
+    }
+}
+
+named_enum! {
+    /// What a vault list can be sorted by.
+    pub enum VaultSortField {
+        TvlUsd = "tvl_usd",
+        AvailableLiquidityUsd = "available_liquidity_usd",
+        LiquidityDeficitUsd = "liquidity_deficit_usd",
+        AprNet = "apr_net",
+        BorrowAprNet = "borrow_apr_net",
+        BorrowRewardApr = "borrow_reward_apr",
+        Utilization = "utilization",
+        RealYieldShare = "real_yield_share",
+        /// Without regard to case.
+        Name = "name",
+        TotalScore = "total_score",
+        LastSyncedAt = "last_synced_at",
+    }
+}
+
+impl VaultSort {
+    /// The order a request asks for (`sortBy`, `sortOrder`).
+    pub fn from_query(query: &Query) -> Self {
+        let by = query.choice("sortBy").and_then(|field| field.parse().ok());
+        VaultSort { by: by.unwrap_or(VaultSortField::TvlUsd), descending: query.choice("sortOrder") != Some("asc") }
+    }
+}
+
+impl<'q> VaultFilter<'q> {
+    /// The filters of a request.
+    pub fn from_query(query: &'q Query) -> Self {
+        VaultFilter {
+            chains: query.names("chain"),
+            protocols: query.names("protocol"),
+            curators: query.names("curator"),
+            assets: query.names("asset"),
+            tiers: query.choices("riskTier"),
+            min_score: query.decimal("minRiskScore"),
+            max_score: query.decimal("maxRiskScore"),
+            search: query.text("search"),
+            min_tvl: query.decimal("minTvl"),
+            stablecoin: query.flag("stablecoin"),
+            lsd: query.flag("lsd"),
+            single_exposure: query.flag("singleExposure"),
+            no_il: query.flag("noIL"),
+            audited: query.flag("audited"),
+            high_confidence: query.flag("highConfidence"),
+            depositable: query.flag("depositable"),
+            active: None,
+        }
+    }
+
+    /// These filters with only the vaults that are live.
+    pub fn active_only(self) -> Self {
+        VaultFilter { active: Some(true), ..self }
+    }
+
+    pub(super) fn conditions(&self, columns: &Columns) -> Vec<Condition<'q>> {
+        let mut all = Vec::new();
+        let mut any_of = |column: WordColumn, words: Vec<&'q str>| {
+            if !words.is_empty() {
+                all.push(Condition::AnyOf(column, words));
+            }
+        };
+        let named = |names: &'q [String]| names.iter().map(String::as_str).collect::<Vec<_>>();
+        any_of(columns.chain, named(self.chains));
+        any_of(columns.protocol, named(self.protocols));
+        any_of(columns.curator, named(self.curators));
+        any_of(columns.asset, named(self.assets));
+        any_of(columns.tier, self.tiers.to_vec());
+        any_of(columns.deposits, self.deposit_statuses());
+        let mut is = |column: FlagColumn, wanted: Option<bool>| {
+            all.extend(wanted.map(|wanted| Condition::Is(column, wanted)));
+        };
+        is(columns.stablecoin, self.stablecoin);
+        is(columns.lsd, self.lsd);
+        is(columns.single_exposure, self.single_exposure);
+        is(columns.no_il, self.no_il);
+        is(columns.audited, self.audited);
+        is(columns.high_confidence, self.high_confidence);
+        is(columns.active, self.active);
+        if self.min_score.is_some() || self.max_score.is_some() {
+            all.push(Condition::Between(VaultSortField::SCORE, self.min_score, self.max_score));
+        }
+        if self.min_tvl.is_some() {
+            all.push(Condition::Between(VaultSortField::TVL, self.min_tvl, None));
+        }
+        all.extend(self.search.map(Condition::Contains));
+        all
+    }
+
+    /// A gate that could not be read may be open: `depositable=true` keeps it.
+    fn deposit_statuses(&self) -> Vec<&'static str> {
+        match self.depositable {
+            None => vec![],
+            Some(true) => vec![DepositStatus::Open.as_str(), DepositStatus::Unknown.as_str()],
+            Some(false) => vec![DepositStatus::Closed.as_str()],
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::route::table::{RouteId, VAULT_SORT_FIELDS};
+
+    fn query(text: &str) -> Query {
+        Query::parse(RouteId::VaultList.route().query, text).unwrap()
+    }
+
+    #[test]
+    fn a_request_without_wishes_filters_nothing_and_puts_the_greatest_value_first() {
+        let plain = query("");
+        assert_eq!(VaultFilter::from_query(&plain), VaultFilter::default());
+        assert_eq!(VaultSort::from_query(&plain), VaultSort::default());
+    }
+
+    #[test]
+    fn every_parameter_of_the_list_reaches_its_filter() {
+        let asked = query(
+            "chain=base,1&protocol=Aave&curator=c&asset=USDC&riskTier=Prime,edge&min_score=5&maxRiskScore=7.5\
+             &search=steak&minTvl=1e6&stablecoin=true&lsd=false&singleExposure=true&noIL=true&audited=true\
+             &highConfidence=false&depositable=true&sortBy=name&sortOrder=asc",
+        );
+        let filter = VaultFilter::from_query(&asked);
+        let expected = VaultFilter {
+            chains: &["1".into(), "base".into()],
+            protocols: &["aave".into()],
+            curators: &["c".into()],
+            assets: &["usdc".into()],
+            tiers: &["prime", "edge"],
+            min_score: Some(5.0),
+            max_score: Some(7.5),
+            search: Some("steak"),
+            min_tvl: Some(1e6),
+            stablecoin: Some(true),
+            lsd: Some(false),
+            single_exposure: Some(true),
+            no_il: Some(true),
+            audited: Some(true),
+            high_confidence: Some(false),
+            depositable: Some(true),
+            active: None,
+        };
+        assert_eq!(filter, expected);
+        assert_eq!(filter.active_only().active, Some(true));
+        assert_eq!(VaultSort::from_query(&asked), VaultSort { by: VaultSortField::Name, descending: false });
+    }
+
+    #[test]
+    fn every_sort_field_of_the_route_can_be_sorted_by() {
+        let fields: Vec<&str> = VaultSortField::ALL.iter().map(|field| field.as_str()).collect();
+        assert_eq!(fields, VAULT_SORT_FIELDS);
+    }
+}

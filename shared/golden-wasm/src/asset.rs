@@ -2,7 +2,9 @@
 
 use crate::read::{Mismatch, expect, integer, list, milli, optional, required_name, score, score_of};
 use rds_shared::scoring::MilliPoints;
-use rds_shared::scoring::asset::{AssetInput, AssetOutcome, ChainSubScores, Dimension, Dimensions, HardFailFlag, evaluate};
+use rds_shared::scoring::asset::{
+    AssetInput, AssetOutcome, ChainSubScores, Dimension, Dimensions, HardFailFlag, evaluate,
+};
 use serde_json::{Value, json};
 
 /// Scores one vector's input and compares all of the outcome.
@@ -50,12 +52,7 @@ fn chain(case: &Value) -> Result<ChainSubScores, Mismatch> {
 
 fn written(outcome: &AssetOutcome) -> Value {
     let overlays = outcome.overlays.iter().map(|overlay| {
-        json!([
-            overlay.rule.to_string(),
-            overlay.rule.kind().as_str(),
-            overlay.before.get(),
-            overlay.after.get()
-        ])
+        json!([overlay.rule.to_string(), overlay.rule.kind().as_str(), overlay.before.get(), overlay.after.get()])
     });
     json!({
         "weighted_sum": outcome.weighted_sum.map(|sum| sum.get()),

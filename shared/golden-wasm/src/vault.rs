@@ -2,8 +2,8 @@
 
 use crate::read::{Mismatch, expect, flag, integer, list, milli, name, required, required_name, score_of};
 use rds_shared::scoring::vault::{
-    ControlInput, Exposure, ExposuresStatus, HistoryInput, Incident, Oracle, PlatformInput, Signers, Timelock, VaultInput,
-    VaultOutcome, WorstDependency, evaluate,
+    ControlInput, Exposure, ExposuresStatus, HistoryInput, Incident, Oracle, PlatformInput, Signers, Timelock,
+    VaultInput, VaultOutcome, WorstDependency, evaluate,
 };
 use serde_json::{Value, json};
 

@@ -148,9 +148,9 @@ impl Rating {
     fn judge(&self, raw: MilliPoints, hard: bool, now: Timestamp) -> (Tier, Option<ChangeType>) {
         let (published, candidate) = (self.tier(), tier_of(raw));
         if candidate > published {
-            let reached = [Tier::Prime, Tier::Core].into_iter().find(|tier| {
-                published < *tier && *tier <= candidate && self.clock(*tier).held(PROMOTE_SECONDS, now)
-            });
+            let reached = [Tier::Prime, Tier::Core]
+                .into_iter()
+                .find(|tier| published < *tier && *tier <= candidate && self.clock(*tier).held(PROMOTE_SECONDS, now));
             return reached.map_or((published, None), |tier| (tier, Some(ChangeType::TierPromote)));
         }
         if candidate < published {

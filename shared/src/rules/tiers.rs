@@ -5,7 +5,7 @@ use crate::scoring::{MilliPoints, named_enum};
 named_enum! {
     /// A risk tier; ordered from the riskiest band upwards. A null score has a null tier.
     ///
-    /// Source: methodology, "Tiers"; interface, "Conventions".
+    /// Source: methodology, "Tiers"; interface, "Vault (list row)".
     pub enum Tier {
         Edge = "Edge",
         Core = "Core",

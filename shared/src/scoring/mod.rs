@@ -23,8 +23,8 @@ pub mod run;
 pub mod tables;
 pub mod vault;
 
-pub(crate) use named::named_enum;
 pub use named::UnknownName;
+pub(crate) use named::named_enum;
 pub use number::{MilliPoints, Ppm, SumUnits};
 
 /// The version of the rules in this module, as every score and history point carries it.

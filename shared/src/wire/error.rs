@@ -190,9 +190,7 @@ impl ApiError {
 
     /// One parameter at fault.
     pub fn parameter(detail: Detail) -> Self {
-        let mut details = Vec::with_capacity(1);
-        details.push(detail);
-        Self::invalid(ErrorCode::InvalidParameter, details)
+        Self::invalid(ErrorCode::InvalidParameter, alloc::vec![detail])
     }
 
     /// No such resource; `what` is a noun such as `vault`.

@@ -99,9 +99,6 @@ fn fractions<S: Serializer>(weights: &&'static [(Dimension, u8)], serializer: S)
     serializer.collect_map(weights.iter().map(|(dimension, percent)| (dimension, fraction(*percent))))
 }
 
-fn object<S: Serializer>(
-    dimensions: &[(Dimension, Option<MilliPoints>)],
-    serializer: S,
-) -> Result<S::Ok, S::Error> {
+fn object<S: Serializer>(dimensions: &[(Dimension, Option<MilliPoints>)], serializer: S) -> Result<S::Ok, S::Error> {
     serializer.collect_map(dimensions.iter().map(|(dimension, value)| (dimension, value)))
 }

@@ -15,24 +15,10 @@ named_enum! {
     }
 }
 
-impl AttestationCadence {
-    /// The longest interval between two attestations, in seconds.
-    pub const fn seconds(self) -> i64 {
-        match self {
-            AttestationCadence::Daily => 86_400,
-            AttestationCadence::Weekly => 604_800,
-            AttestationCadence::Monthly => 2_678_400,
-            AttestationCadence::Quarterly => 7_948_800,
-            AttestationCadence::SemiAnnual => 15_897_600,
-            AttestationCadence::Annual => 31_622_400,
-        }
-    }
-}
-
 /// How often an asset's evidence should be renewed: its attestation cadence, else the default of its category.
 pub const fn cadence_seconds(category: AssetCategory, attestation: Option<AttestationCadence>) -> i64 {
     match attestation {
-        Some(cadence) => cadence.seconds(),
+        Some(cadence) => tables::attestation_cadence_seconds(cadence),
         None if category.evidence_is_on_chain() => tables::ON_CHAIN_CADENCE_SECONDS,
         None => tables::OFF_CHAIN_CADENCE_SECONDS,
     }
@@ -50,16 +36,10 @@ named_enum! {
 
 impl FreshnessStatus {
     /// Names an age. The bounds are those of the staleness overlays, and as strict.
-    pub const fn of(age_seconds: i64, cadence_seconds: i64) -> Self {
-        if age_seconds <= cadence_seconds {
-            FreshnessStatus::Fresh
-        } else if age_seconds <= cadence_seconds.saturating_mul(2) {
-            FreshnessStatus::Aging
-        } else if age_seconds <= cadence_seconds.saturating_mul(4) {
-            FreshnessStatus::Stale
-        } else {
-            FreshnessStatus::Expired
-        }
+    pub fn of(age_seconds: i64, cadence_seconds: i64) -> Self {
+        let within = |cadences: i64| age_seconds <= cadence_seconds.saturating_mul(cadences);
+        let named = tables::FRESHNESS.iter().find(|(cadences, _)| within(*cadences));
+        named.map_or(FreshnessStatus::Expired, |(_, status)| *status)
     }
 }
 

@@ -3,7 +3,7 @@
 //! triggered → cleared → cooldown → gone, folded from events. The cap holds through the cooldown, and a new trigger
 //! starts over.
 
-use crate::scoring::{named_enum, tables};
+use crate::scoring::{MilliPoints, named_enum, tables};
 use crate::wire::time::Timestamp;
 use alloc::string::String;
 use core::fmt;
@@ -84,7 +84,7 @@ impl HardFailSet {
     }
 
     /// The lowest cap of the set: what an exposure to the asset carries as its hard-fail cap.
-    pub fn lowest_cap(self) -> Option<crate::scoring::MilliPoints> {
+    pub fn lowest_cap(self) -> Option<MilliPoints> {
         self.iter().map(tables::hard_fail_cap).min()
     }
 }
@@ -215,13 +215,7 @@ impl Override {
         if expires_at <= now {
             return Err(OverrideError::AlreadyExpired);
         }
-        Ok(Override {
-            flag,
-            preparer: preparer.into(),
-            approver: approver.into(),
-            reason: reason.into(),
-            expires_at,
-        })
+        Ok(Override { flag, preparer: preparer.into(), approver: approver.into(), reason: reason.into(), expires_at })
     }
 
     /// Whether the flag is lifted at `now`.

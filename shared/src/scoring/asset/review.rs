@@ -95,7 +95,12 @@ mod tests {
     }
 
     fn backing(offchain: i64, delta_hedge: i64) -> Backing {
-        Backing { offchain: Ppm(offchain), crypto_exogenous: Ppm(0), crypto_endogenous: Ppm(0), delta_hedge: Ppm(delta_hedge) }
+        Backing {
+            offchain: Ppm(offchain),
+            crypto_exogenous: Ppm(0),
+            crypto_endogenous: Ppm(0),
+            delta_hedge: Ppm(delta_hedge),
+        }
     }
 
     #[test]

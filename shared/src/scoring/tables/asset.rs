@@ -3,7 +3,7 @@
 use super::mp;
 use crate::scoring::MilliPoints;
 use crate::scoring::asset::Dimension::{self, *};
-use crate::scoring::asset::{AssetCategory, HardFailFlag, ReviewStatus};
+use crate::scoring::asset::{AssetCategory, AttestationCadence, FreshnessStatus, HardFailFlag, ReviewStatus};
 
 /// What a weighted dimension, or a chain sub-score, without evidence counts: 2.50.
 pub const MISSING_EVIDENCE: MilliPoints = mp(2500);
@@ -60,6 +60,20 @@ pub const fn hard_fail_cooldown_days(flag: HardFailFlag) -> i64 {
     }
 }
 
+/// The longest interval between two attestations, in seconds.
+pub const fn attestation_cadence_seconds(cadence: AttestationCadence) -> i64 {
+    match cadence {
+        AttestationCadence::Daily => 86_400,
+        AttestationCadence::Weekly => 604_800,
+        AttestationCadence::Monthly => 2_678_400,
+        AttestationCadence::Quarterly => 7_948_800,
+        AttestationCadence::SemiAnnual => 15_897_600,
+        AttestationCadence::Annual => 31_622_400,
+    }
+}
+/// The name of an age of at most so many cadences; older is expired.
+pub const FRESHNESS: [(i64, FreshnessStatus); 3] =
+    [(1, FreshnessStatus::Fresh), (2, FreshnessStatus::Aging), (4, FreshnessStatus::Stale)];
 /// Evidence cadence without an attestation, for categories whose evidence is on chain: a week.
 pub const ON_CHAIN_CADENCE_SECONDS: i64 = 604_800;
 /// Evidence cadence without an attestation, for the other categories: a month.
@@ -81,9 +95,13 @@ pub const RWA_CORE_DIMENSIONS: [Dimension; 5] =
 /// A category's weights in percent, in table order; they sum to 100. Empty for `unreviewed`, which is never scored.
 pub const fn weights(category: AssetCategory) -> &'static [(Dimension, u8)] {
     match category {
-        AssetCategory::Native => {
-            &[(ProtocolSecurity, 35), (Liquidity, 30), (GovernanceControls, 15), (OperatorQuality, 10), (Volatility, 10)]
-        }
+        AssetCategory::Native => &[
+            (ProtocolSecurity, 35),
+            (Liquidity, 30),
+            (GovernanceControls, 15),
+            (OperatorQuality, 10),
+            (Volatility, 10),
+        ],
         AssetCategory::FiatBackedStablecoin => &[
             (IssuerCustody, 25),
             (ReserveTransparency, 20),

@@ -1,7 +1,8 @@
 //! Every number of the methodology, as data: what `/v1/methodology` serves is rendered from here.
 //!
 //! Nothing elsewhere in [`scoring`](crate::scoring) holds a weight, cap, threshold or cadence of its own; tiers and their
-//! floors are in [`rules::tiers`](crate::rules::tiers), the exponentials in [`decay`](super::decay).
+//! floors are in [`rules::tiers`](crate::rules::tiers), dwell times in [`rules::dwell`](crate::rules::dwell), the
+//! exponentials in [`decay`](super::decay).
 
 pub mod asset;
 pub mod run;

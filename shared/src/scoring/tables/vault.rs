@@ -147,7 +147,7 @@ pub const fn incident_loss(class: IncidentClass) -> MilliPoints {
     }
 }
 /// Returned funds, in parts per million of the loss, from which an incident counts as recovered.
-pub const RECOVERED_FROM_PPM: i64 = 900_000;
+pub const RECOVERED_FROM_PPM: u128 = 900_000;
 
 /// The cap of a resolved major incident younger than so many days.
 pub const INCIDENT_CAPS: [(u32, MilliPoints); 3] = [(30, mp(3900)), (90, mp(6500)), (180, mp(7900))];

@@ -13,9 +13,10 @@ pub(super) fn score(input: &HistoryInput) -> MilliPoints {
 }
 
 fn incidents(input: &HistoryInput) -> MilliPoints {
-    let losses = input.incidents.iter().map(|incident| {
-        tables::incident_loss(incident.class).wide() * decay::INCIDENT.after(incident.age_days)
-    });
+    let losses = input
+        .incidents
+        .iter()
+        .map(|incident| tables::incident_loss(incident.class).wide() * decay::INCIDENT.after(incident.age_days));
     let lost = milli(losses.fold(0, u128::saturating_add), decay::ONE);
     MilliPoints::MAX.offset(-lost.get())
 }

@@ -1,7 +1,7 @@
 //! What a vault is scored from. "Unknown" is a value of every input, not an error.
 
 use crate::rules::tiers::Tier;
-use crate::scoring::{MilliPoints, named_enum};
+use crate::scoring::{MilliPoints, named_enum, tables};
 use alloc::string::String;
 use alloc::vec::Vec;
 
@@ -196,7 +196,12 @@ pub struct ControlInput {
 
 impl Default for ControlInput {
     fn default() -> Self {
-        ControlInput { timelock: Timelock::Unknown, signers: Signers::Unknown, exit: Exit::Unknown, source: Source::Unknown }
+        ControlInput {
+            timelock: Timelock::Unknown,
+            signers: Signers::Unknown,
+            exit: Exit::Unknown,
+            source: Source::Unknown,
+        }
     }
 }
 
@@ -210,6 +215,18 @@ named_enum! {
 }
 
 impl IncidentClass {
+    /// The class of a major incident, by what was lost and what came back, in whole dollars.
+    ///
+    /// A loss that is unknown or nothing cannot have been recovered.
+    pub fn of_major(loss_usd: Option<u64>, returned_usd: Option<u64>) -> Self {
+        let (loss, returned) = (u128::from(loss_usd.unwrap_or(0)), u128::from(returned_usd.unwrap_or(0)));
+        if loss > 0 && returned * 1_000_000 >= loss * tables::RECOVERED_FROM_PPM {
+            IncidentClass::MajorRecovered
+        } else {
+            IncidentClass::MajorUnrecovered
+        }
+    }
+
     /// Whether incidents of the class cap the score.
     pub const fn is_major(self) -> bool {
         !matches!(self, IncidentClass::Minor)
@@ -294,5 +311,17 @@ impl VaultInput {
             base_apr_ppm: None,
             apr_net_ppm: None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::IncidentClass;
+
+    #[test]
+    fn an_incident_is_recovered_from_ninety_percent_of_a_known_loss() {
+        let recovered = |loss, returned| IncidentClass::of_major(loss, returned) == IncidentClass::MajorRecovered;
+        assert!(recovered(Some(1_000), Some(900)) && !recovered(Some(1_000), Some(899)));
+        assert!(!recovered(None, Some(900)) && !recovered(Some(0), Some(0)) && !recovered(Some(1), None));
     }
 }

@@ -35,14 +35,14 @@ fn sum(input: &PlatformInput) -> Option<u128> {
 }
 
 fn audits(number: u32, input: &PlatformInput) -> MilliPoints {
-    let counted = tables::AUDITS.iter().take(number.saturating_add(1) as usize).last();
-    let base = counted.copied().unwrap_or(MilliPoints::ZERO).get();
     if number == 0 {
         return MilliPoints::ZERO;
     }
+    let most = tables::AUDITS.len() - 1;
+    let counted = tables::AUDITS.get((number as usize).min(most)).copied();
+    let base = counted.unwrap_or(MilliPoints::ZERO).get();
     let bounty = if input.bounty_usd.unwrap_or(0) >= tables::BOUNTY_USD { tables::BOUNTY_BONUS } else { 0 };
     let stale = if newest_audit_is_stale(input) { tables::STALE_AUDIT_LOSS } else { 0 };
-    // Both are added before the bounds apply: a bonus above ten still offsets the loss.
     MilliPoints::saturating(i64::from(base + bounty - stale))
 }
 

@@ -1,1 +1,49 @@
-//! Placeholder until the next commit.
+//! The Cloudflare Worker: it identifies callers, keeps copies, and answers from the origin or from its last good copy.
+//!
+//! A request walks down [`pipeline`]; each step is one file. Everything but [`runtime`] and [`cache::store`] is plain
+//! Rust without a JavaScript value, so the whole walk is tested natively behind the seams of [`ports`].
+//!
+//! Architecture invariants:
+//! - `fetch` never returns `Err`: every failure becomes the error envelope with a request id.
+//! - What lives in a static is finished, plain data: no request, response, stream or pending future.
+//! - No future awaits work that another request started, and no borrow is held across an `.await`.
+//! - Every map is bounded.
+//! - Nothing here panics: a panic takes every request in flight with it.
+#![cfg_attr(
+    not(test),
+    deny(
+        clippy::unwrap_used,
+        clippy::expect_used,
+        clippy::panic,
+        clippy::unreachable,
+        clippy::indexing_slicing,
+        clippy::arithmetic_side_effects
+    )
+)]
+
+pub mod admit;
+mod answering;
+pub mod breaker;
+pub mod cache;
+pub mod client_ip;
+pub mod config;
+pub mod identify;
+pub mod origin;
+pub mod pipeline;
+pub mod ports;
+pub mod respond;
+pub mod runtime;
+
+use worker::web_sys::{Request, Response};
+use worker::{Context, Env, event};
+
+/// The one way in.
+#[event(fetch)]
+async fn fetch(request: Request, env: Env, context: Context) -> worker::Result<Response> {
+    #[cfg(feature = "panic-route")]
+    #[allow(clippy::panic, reason = "the point of the feature")]
+    if request.url().ends_with("/panic") {
+        panic!("asked for by the path");
+    }
+    Ok(runtime::serve(&request, &env, &context).await)
+}

@@ -127,14 +127,22 @@ pub struct Detail {
     /// What is wrong with it, in words.
     pub reason: String,
     /// Smallest value taken, where there is one.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "bound")]
     pub minimum: Option<f64>,
     /// Greatest value taken, where there is one.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing_if = "Option::is_none", serialize_with = "bound")]
     pub maximum: Option<f64>,
     /// The values taken, where they are few.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allowed: Option<&'static [&'static str]>,
+}
+
+/// Writes 100 and not 100.0 for a bound that is a whole number.
+fn bound<S: Serializer>(bound: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
+    match bound {
+        Some(number) if *number as i64 as f64 == *number => serializer.serialize_i64(*number as i64),
+        other => other.serialize(serializer),
+    }
 }
 
 impl Detail {
@@ -280,7 +288,7 @@ mod tests {
         assert_eq!(json["error"]["message"], "limit must be a whole number from 1 to 100");
         assert_eq!(json["error"]["request_id"], "07070707070707070707070707070707");
         assert_eq!(json["error"]["details"][0]["in"], "query");
-        assert_eq!(json["error"]["details"][0]["maximum"], 100.0);
+        assert_eq!(json["error"]["details"][0]["maximum"], 100);
         assert!(json["error"].get("legacy_code").is_none());
     }
 

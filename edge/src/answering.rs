@@ -1,0 +1,227 @@
+//! Where an answer comes from: a fresh copy, the origin, or the last good copy when the origin cannot be read.
+
+use crate::breaker::Permit;
+use crate::cache::{Condition, Entry, policy};
+use crate::origin::{Call, Meaning, OriginAnswer, Passed, Seal};
+use crate::pipeline::{Asked, Walk};
+use crate::ports::{Host, Inbound, NoAnswer};
+use crate::respond::{Answer, Content, Served};
+use rds_shared::wire::headers::XCache;
+use rds_shared::wire::{ApiError, ErrorCode, Timestamp};
+use std::rc::Rc;
+
+/// The edge's name in `Cache-Status`.
+const EDGE: &str = "rds-edge";
+
+/// A read that gave no answer of the origin's.
+enum Failure {
+    /// The breaker is open; the origin was not asked.
+    HeldOff { retry_after: u32 },
+    /// It was asked and said nothing in time.
+    Timeout,
+    /// It could not be reached, or something else answered in its place.
+    Unreachable,
+    /// It answered that it cannot answer.
+    Unable(OriginAnswer),
+}
+
+impl<I: Inbound, H: Host> Walk<'_, I, H> {
+    /// The answer on a route whose answers are kept.
+    pub(crate) async fn kept(&self, asked: &Asked) -> Answer {
+        let now = self.host.now();
+        let mut copy = self.remembered(asked, now);
+        if let Some(copy) = copy.as_ref().filter(|copy| copy.condition(now) == Condition::Fresh) {
+            return hit(copy, now);
+        }
+        // With a stand-in at hand and the origin known to be away, another isolate's copy would be no better.
+        if copy.is_none() || !self.isolate.breaker.borrow().is_open(now) {
+            copy = self.newer(asked, copy).await;
+            if let Some(copy) = copy.as_ref().filter(|copy| copy.condition(now) == Condition::Fresh) {
+                return hit(copy, now);
+            }
+        }
+        match self.ask(asked, copy.as_deref()).await {
+            Ok(answer) => self.keep(asked, answer, copy),
+            Err(failure) => match copy {
+                Some(copy) => stale(&copy, &failure, self.host.now()),
+                None => self.failed(failure, XCache::Miss),
+            },
+        }
+    }
+
+    /// The answer on a route that is asked of the origin every time.
+    pub(crate) async fn passed_through(&self, asked: &Asked) -> Answer {
+        match self.ask(asked, None).await {
+            Ok(answer) => hand_on(answer, XCache::Bypass),
+            Err(failure) => self.failed(failure, XCache::Bypass),
+        }
+    }
+
+    /// The isolate's copy, unless it is past all use.
+    fn remembered(&self, asked: &Asked, now: Timestamp) -> Option<Rc<Entry>> {
+        let mut memory = self.isolate.memory.borrow_mut();
+        let copy = memory.get(&asked.key)?;
+        if copy.condition(now) == Condition::Expired {
+            memory.remove(&asked.key);
+            return None;
+        }
+        Some(copy)
+    }
+
+    /// The data centre's copy if the origin vouched for it later than for `ours`, else `ours`.
+    async fn newer(&self, asked: &Asked, ours: Option<Rc<Entry>>) -> Option<Rc<Entry>> {
+        let now = self.host.now();
+        let found = self.host.load(&asked.key).await.filter(|found| found.condition(now) != Condition::Expired);
+        match (found, ours) {
+            (Some(found), Some(ours)) if !found.is_newer_than(&ours) => Some(ours),
+            (Some(found), _) => {
+                let found = Rc::new(found);
+                self.isolate.memory.borrow_mut().insert(&asked.key, Rc::clone(&found));
+                Some(found)
+            }
+            (None, ours) => ours,
+        }
+    }
+
+    /// Asks the origin, if the breaker lets us; with `copy` at hand, only whether that is still good, and not for long.
+    async fn ask(&self, asked: &Asked, copy: Option<&Entry>) -> Result<OriginAnswer, Failure> {
+        let now = self.host.now();
+        let permit = self.isolate.breaker.borrow_mut().permit(now);
+        if let Permit::Refused { retry_after } = permit {
+            return Err(Failure::HeldOff { retry_after });
+        }
+        let seal = Seal { now, nonce: self.host.random(), request_id: self.request_id };
+        let etag = copy.and_then(|copy| copy.headers.get("etag"));
+        let call =
+            Call::new(self.config, asked.route.method, &asked.target, asked.body.clone(), &asked.principal, etag, seal);
+        let limit = match copy {
+            Some(_) => self.config.origin_timeout.min(self.config.read_deadline),
+            None => self.config.read_deadline,
+        };
+        let outcome = self.host.call(&call, limit).await;
+        let (verdict, alive) = self.judge(outcome, etag.is_some());
+        let mut breaker = self.isolate.breaker.borrow_mut();
+        match alive {
+            true => breaker.succeeded(),
+            false => breaker.failed(self.host.now()),
+        }
+        verdict
+    }
+
+    /// Reads an outcome, and says whether the origin is alive: whoever writes its own error is.
+    fn judge(&self, outcome: Result<OriginAnswer, NoAnswer>, asked: bool) -> (Result<OriginAnswer, Failure>, bool) {
+        let id = self.request_id;
+        let answer = match outcome {
+            Ok(answer) => answer,
+            Err(NoAnswer::Timeout) => {
+                self.host.log(&format!("{id} the origin did not answer in time"));
+                return (Err(Failure::Timeout), false);
+            }
+            Err(NoAnswer::Unreachable(cause)) => {
+                self.host.log(&format!("{id} the origin cannot be reached: {cause}"));
+                return (Err(Failure::Unreachable), false);
+            }
+        };
+        let meaning = match answer.meaning(asked) {
+            Meaning::Word if answer.status >= 400 && !answer.speaks_of(id) => Meaning::Foreign,
+            meaning => meaning,
+        };
+        match meaning {
+            Meaning::Word | Meaning::Unchanged => (Ok(answer), true),
+            Meaning::Unable => {
+                self.host.log(&format!("{id} the origin answered {}", answer.status));
+                (Err(Failure::Unable(answer)), true)
+            }
+            Meaning::Foreign => {
+                self.host.log(&format!("{id} a {} that is not the origin's word", answer.status));
+                (Err(Failure::Unreachable), false)
+            }
+        }
+    }
+
+    /// Serves what the origin said, and keeps it or lets go of what was kept.
+    fn keep(&self, asked: &Asked, answer: OriginAnswer, copy: Option<Rc<Entry>>) -> Answer {
+        let now = self.host.now();
+        let lifetime = policy::lifetime(asked.route, &answer);
+        match (lifetime, copy) {
+            (_, Some(copy)) if answer.status == 304 => {
+                let fresher = Passed::from(&answer);
+                let renewed = policy::consent(asked.route, &answer);
+                let confirmed = Rc::new(copy.confirmed(fresher, renewed, now));
+                self.remember(asked, &confirmed);
+                copied(&confirmed, now, XCache::Hit, format!("{EDGE}; fwd=stale; fwd-status=304; stored"))
+            }
+            (Some(lifetime), _) => {
+                let entry = Rc::new(Entry::new(Passed::from(&answer), answer.body, lifetime, now));
+                self.remember(asked, &entry);
+                Answer::Content(Content {
+                    status: answer.status,
+                    headers: entry.headers.clone(),
+                    body: entry.body(now),
+                    served: Served {
+                        x_cache: XCache::Miss,
+                        age: None,
+                        cache_status: format!("{EDGE}; fwd=miss; fwd-status={}; stored", answer.status),
+                    },
+                })
+            }
+            (None, copy) => {
+                if copy.is_some() {
+                    self.isolate.memory.borrow_mut().remove(&asked.key);
+                    self.host.forget(&asked.key);
+                }
+                hand_on(answer, XCache::Miss)
+            }
+        }
+    }
+
+    fn remember(&self, asked: &Asked, entry: &Rc<Entry>) {
+        self.isolate.memory.borrow_mut().insert(&asked.key, Rc::clone(entry));
+        self.host.store(&asked.key, entry);
+    }
+
+    /// What is left to say when the origin cannot be read and nothing stands in for it.
+    fn failed(&self, failure: Failure, x_cache: XCache) -> Answer {
+        let error: ApiError = match failure {
+            Failure::Unable(answer) if answer.speaks_of(self.request_id) => return hand_on(answer, x_cache),
+            Failure::Unable(OriginAnswer { status: 500, .. }) => ErrorCode::InternalError.into(),
+            Failure::Unable(OriginAnswer { status: 504, .. }) | Failure::Timeout => ErrorCode::DeadlineExceeded.into(),
+            Failure::Unable(_) | Failure::Unreachable => ErrorCode::ServiceUnavailable.into(),
+            Failure::HeldOff { retry_after } => ApiError::from(ErrorCode::ServiceUnavailable).retry_after(retry_after),
+        };
+        Answer::Error(error)
+    }
+}
+
+fn hit(copy: &Entry, now: Timestamp) -> Answer {
+    copied(copy, now, XCache::Hit, format!("{EDGE}; hit; ttl={}", copy.lifetime.ttl(copy.age(now))))
+}
+
+/// The last good copy. Source: interface, "Common behaviors", 1.
+fn stale(copy: &Entry, failure: &Failure, now: Timestamp) -> Answer {
+    let ttl = copy.lifetime.ttl(copy.age(now));
+    let how = match failure {
+        Failure::HeldOff { .. } => "hit".to_owned(),
+        Failure::Timeout | Failure::Unreachable => "fwd=stale".to_owned(),
+        Failure::Unable(answer) => format!("fwd=stale; fwd-status={}", answer.status),
+    };
+    copied(copy, now, XCache::StaleError, format!("{EDGE}; {how}; ttl={ttl}; detail=\"stale-if-error\""))
+}
+
+fn copied(copy: &Entry, now: Timestamp, x_cache: XCache, cache_status: String) -> Answer {
+    Answer::Content(Content {
+        status: 200,
+        headers: copy.headers.clone(),
+        body: copy.body(now),
+        served: Served { x_cache, age: Some(copy.age(now)), cache_status },
+    })
+}
+
+/// The origin's words as they came, kept by nobody.
+fn hand_on(answer: OriginAnswer, x_cache: XCache) -> Answer {
+    let how = if x_cache == XCache::Bypass { "bypass" } else { "miss" };
+    let served =
+        Served { x_cache, age: None, cache_status: format!("{EDGE}; fwd={how}; fwd-status={}", answer.status) };
+    let headers = Passed::from(&answer);
+    Answer::Content(Content { status: answer.status, headers, body: answer.body.into(), served })
+}

@@ -1,0 +1,161 @@
+//! The circuit breaker before the origin: while it is open, nobody waits for a timeout that is sure to come.
+//!
+//! It counts calls that got no answer from the service. An error that the origin itself wrote is quick and says that the
+//! origin is alive, so it does not count.
+
+use rds_shared::wire::Timestamp;
+
+/// Failures within [`WINDOW`] that open the breaker.
+const FAILURES: usize = 3;
+/// Seconds in which they have to fall.
+const WINDOW: i64 = 10;
+/// Seconds for which it stays open.
+const OPEN: i64 = 2;
+/// Seconds after which a probe that never reported back no longer holds others off.
+const PROBE: i64 = 3;
+
+/// One isolate's view of the origin.
+#[derive(Debug, Default)]
+pub struct Breaker {
+    state: State,
+    failures: [Option<Timestamp>; FAILURES],
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+enum State {
+    #[default]
+    Closed,
+    /// Nobody calls before this instant, and after it one caller at a time.
+    Open { until: Timestamp },
+}
+
+/// What a caller may do.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Permit {
+    /// Call, and report the outcome.
+    Call,
+    /// Do not call; a retry makes sense after so many seconds.
+    Refused {
+        /// Whole seconds, at least 1.
+        retry_after: u32,
+    },
+}
+
+impl Breaker {
+    /// Whether calls are held off at `now`. Asking changes nothing.
+    pub fn is_open(&self, now: Timestamp) -> bool {
+        matches!(self.state, State::Open { until } if now < until)
+    }
+
+    /// Asks to call. Once an open breaker's time is over the first to ask becomes the probe, and holds off the others
+    /// until it reports or [`PROBE`] seconds have passed.
+    pub fn permit(&mut self, now: Timestamp) -> Permit {
+        match self.state {
+            State::Closed => Permit::Call,
+            State::Open { until } if now < until => {
+                let left = until.as_millis().saturating_sub(now.as_millis()).unsigned_abs().div_ceil(1_000);
+                Permit::Refused { retry_after: u32::try_from(left).unwrap_or(u32::MAX).max(1) }
+            }
+            State::Open { .. } => {
+                self.state = State::Open { until: now.plus_seconds(PROBE) };
+                Permit::Call
+            }
+        }
+    }
+
+    /// The origin answered: it is alive.
+    pub fn succeeded(&mut self) {
+        *self = Breaker::default();
+    }
+
+    /// The origin did not answer. A failed probe, or the third failure within the window, opens the breaker.
+    pub fn failed(&mut self, now: Timestamp) {
+        self.failures.rotate_left(1);
+        if let Some(last) = self.failures.last_mut() {
+            *last = Some(now);
+        }
+        let lately = self.failures.iter().flatten().filter(|at| now.seconds_since(**at) < WINDOW).count();
+        if self.state != State::Closed || lately == FAILURES {
+            self.state = State::Open { until: now.plus_seconds(OPEN) };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn at(millis: i64) -> Timestamp {
+        Timestamp::from_millis(millis)
+    }
+
+    fn opened_at_zero() -> Breaker {
+        let mut breaker = Breaker::default();
+        for millis in [-2_000, -1_000, 0] {
+            assert_eq!(breaker.permit(at(millis)), Permit::Call);
+            breaker.failed(at(millis));
+        }
+        breaker
+    }
+
+    #[test]
+    fn the_third_failure_within_ten_seconds_opens_it_for_two() {
+        let mut breaker = opened_at_zero();
+        assert_eq!(breaker.permit(at(0)), Permit::Refused { retry_after: 2 });
+        assert_eq!(breaker.permit(at(1_999)), Permit::Refused { retry_after: 1 });
+        assert_eq!(breaker.permit(at(2_000)), Permit::Call);
+    }
+
+    #[test]
+    fn failures_far_apart_or_answered_in_between_do_not_open_it() {
+        let mut breaker = Breaker::default();
+        for millis in [0, 5_000, 10_000, 15_000] {
+            breaker.failed(at(millis));
+            assert!(!breaker.is_open(at(millis)));
+        }
+        breaker.failed(at(15_001));
+        assert!(breaker.is_open(at(15_001)), "the failures of 10 000, 15 000 and 15 001 ms lie within ten seconds");
+        breaker.succeeded();
+        breaker.failed(at(15_002));
+        assert!(!breaker.is_open(at(15_002)));
+    }
+
+    #[test]
+    fn one_probe_at_a_time_and_its_outcome_decides() {
+        let mut breaker = opened_at_zero();
+        assert_eq!(breaker.permit(at(2_000)), Permit::Call);
+        assert!(matches!(breaker.permit(at(2_001)), Permit::Refused { .. }));
+        breaker.failed(at(2_500));
+        assert!(breaker.is_open(at(4_499)));
+        assert_eq!(breaker.permit(at(4_500)), Permit::Call);
+        breaker.succeeded();
+        assert_eq!(breaker.permit(at(4_501)), Permit::Call);
+        assert_eq!(breaker.permit(at(4_502)), Permit::Call);
+    }
+
+    #[test]
+    fn a_probe_whose_caller_went_away_does_not_shut_the_door_for_ever() {
+        let mut breaker = opened_at_zero();
+        assert_eq!(breaker.permit(at(2_000)), Permit::Call);
+        assert!(breaker.is_open(at(4_999)));
+        assert_eq!(breaker.permit(at(5_000)), Permit::Call);
+    }
+
+    proptest! {
+        #[test]
+        fn it_never_refuses_for_more_than_three_seconds(steps in prop::collection::vec((0i64..4_000, 0u8..3), 1..60)) {
+            let mut breaker = Breaker::default();
+            let mut now = 0;
+            for (wait, step) in steps {
+                now += wait;
+                match step {
+                    0 => breaker.failed(at(now)),
+                    1 => breaker.succeeded(),
+                    _ => { breaker.permit(at(now)); }
+                }
+                prop_assert!(!breaker.is_open(at(now + 3_000)));
+            }
+        }
+    }
+}

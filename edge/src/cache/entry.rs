@@ -1,0 +1,193 @@
+//! A kept answer as plain data, and how it is written into the Cache API.
+
+use super::freshness::Figures;
+use super::policy::{Condition, Lifetime};
+use crate::origin::Passed;
+use rds_shared::wire::{Timestamp, headers};
+use std::cell::RefCell;
+use std::rc::Rc;
+
+/// Headers of ours on a stored copy; they never leave the edge.
+const MADE_AT: &str = "x-e-made-at";
+const CONFIRMED_AT: &str = "x-e-confirmed-at";
+const FRESH: &str = "x-e-fresh";
+const STALE_IF_ERROR: &str = "x-e-stale-if-error";
+/// The headers of the answer itself travel under this prefix, so that the Cache API does not act upon them.
+const PASSED_PREFIX: &str = "x-e-h-";
+
+/// A success of the origin, with everything needed to serve it again.
+#[derive(Debug, Clone)]
+pub struct Entry {
+    /// The answer's headers, as the caller gets them.
+    pub headers: Passed,
+    /// How long it lives.
+    pub lifetime: Lifetime,
+    body: Rc<[u8]>,
+    figures: Figures,
+    /// When the origin made the body.
+    made_at: Timestamp,
+    /// When the origin last vouched for it.
+    confirmed_at: Timestamp,
+    /// The body as of a later second, and that second's distance from `made_at`.
+    aged: RefCell<Option<(u64, Rc<[u8]>)>>,
+}
+
+impl Entry {
+    /// A copy of an answer that the origin gave at `now`.
+    pub fn new(headers: Passed, body: Vec<u8>, lifetime: Lifetime, now: Timestamp) -> Self {
+        let figures = Figures::find(&body);
+        Entry {
+            headers,
+            lifetime,
+            body: body.into(),
+            figures,
+            made_at: now,
+            confirmed_at: now,
+            aged: RefCell::default(),
+        }
+    }
+
+    /// The same copy after the origin answered 304 at `now`: new metadata, the body stays (RFC 9111, section 4.3.4).
+    pub fn confirmed(&self, fresher: Passed, lifetime: Option<Lifetime>, now: Timestamp) -> Self {
+        Entry {
+            headers: self.headers.updated(fresher),
+            lifetime: lifetime.unwrap_or(self.lifetime),
+            confirmed_at: now,
+            ..self.clone()
+        }
+    }
+
+    /// Whole seconds since the origin last vouched for it.
+    pub fn age(&self, now: Timestamp) -> u64 {
+        u64::try_from(now.seconds_since(self.confirmed_at)).unwrap_or(0)
+    }
+
+    /// What it is good for at `now`.
+    pub fn condition(&self, now: Timestamp) -> Condition {
+        self.lifetime.condition(self.age(now))
+    }
+
+    /// Whether the origin vouched for it later than for `other`.
+    pub fn is_newer_than(&self, other: &Entry) -> bool {
+        self.confirmed_at > other.confirmed_at
+    }
+
+    /// The body as it reads at `now`: its freshness figures have grown since it was made.
+    pub fn body(&self, now: Timestamp) -> Rc<[u8]> {
+        let seconds = u64::try_from(now.seconds_since(self.made_at)).unwrap_or(0);
+        if seconds == 0 || self.figures.is_empty() {
+            return Rc::clone(&self.body);
+        }
+        let mut aged = self.aged.borrow_mut();
+        match &*aged {
+            Some((at, body)) if *at == seconds => Rc::clone(body),
+            _ => {
+                let body: Rc<[u8]> = self.figures.aged(&self.body, seconds).into();
+                *aged = Some((seconds, Rc::clone(&body)));
+                body
+            }
+        }
+    }
+
+    /// Bytes it takes in memory, about: the body, its aged twin, and what describes them.
+    pub fn weight(&self) -> usize {
+        const BOOKKEEPING: usize = 512;
+        let bodies = if self.figures.is_empty() { 1 } else { 2 };
+        self.body.len().saturating_mul(bodies).saturating_add(BOOKKEEPING)
+    }
+
+    /// The copy as a response for the Cache API: headers and body.
+    ///
+    /// The store honours `Cache-Control` alone, has no stale-if-error and would answer conditions by itself, so it sees
+    /// only how long to hold the copy; the copy's own life is in headers of ours.
+    pub fn to_stored(&self) -> (Vec<(String, String)>, Rc<[u8]>) {
+        let owned = |name: &str, value: String| (name.to_owned(), value);
+        let mut out = vec![
+            owned("cache-control", format!("public, max-age={}", self.lifetime.retention())),
+            owned("content-type", headers::JSON.to_owned()),
+            owned(MADE_AT, self.made_at.as_millis().to_string()),
+            owned(CONFIRMED_AT, self.confirmed_at.as_millis().to_string()),
+            owned(FRESH, self.lifetime.fresh.to_string()),
+            owned(STALE_IF_ERROR, self.lifetime.stale_if_error.to_string()),
+        ];
+        out.extend(self.headers.iter().map(|(name, value)| (format!("{PASSED_PREFIX}{name}"), value.to_owned())));
+        (out, Rc::clone(&self.body))
+    }
+
+    /// Reads a stored copy. `None` for one that is not of this form.
+    pub fn from_stored(header: impl Fn(&str) -> Option<String>, body: Vec<u8>) -> Option<Self> {
+        let instant = |name| header(name)?.parse().ok().map(Timestamp::from_millis);
+        let seconds = |name| header(name)?.parse::<u32>().ok();
+        Some(Entry {
+            made_at: instant(MADE_AT)?,
+            lifetime: Lifetime { fresh: seconds(FRESH)?, stale_if_error: seconds(STALE_IF_ERROR)? },
+            headers: Passed::read(|name| header(&format!("{PASSED_PREFIX}{name}"))),
+            ..Entry::new(Passed::default(), body, Lifetime { fresh: 0, stale_if_error: 0 }, instant(CONFIRMED_AT)?)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rds_shared::wire::headers::DATA_VERSION;
+
+    const LIFETIME: Lifetime = Lifetime { fresh: 15, stale_if_error: 60 };
+
+    fn at(seconds: i64) -> Timestamp {
+        Timestamp::from_seconds(1_795_219_200 + seconds)
+    }
+
+    fn passed(version: &str) -> Passed {
+        Passed::read(|name| match name {
+            "etag" => Some("W/\"abc\"".to_owned()),
+            DATA_VERSION => Some(version.to_owned()),
+            _ => None,
+        })
+    }
+
+    fn entry() -> Entry {
+        Entry::new(passed("7"), br#"{"data":[{"freshness_seconds":30}]}"#.to_vec(), LIFETIME, at(0))
+    }
+
+    fn text(entry: &Entry, seconds: i64) -> String {
+        String::from_utf8(entry.body(at(seconds)).to_vec()).unwrap()
+    }
+
+    #[test]
+    fn the_body_grows_older_with_the_clock_and_within_a_second_is_one_copy() {
+        let entry = entry();
+        assert_eq!(text(&entry, 0), r#"{"data":[{"freshness_seconds":30}]}"#);
+        assert_eq!(text(&entry, 7), r#"{"data":[{"freshness_seconds":37}]}"#);
+        assert!(Rc::ptr_eq(&entry.body(at(7)), &entry.body(at(7))));
+        assert_eq!(text(&entry, 8), r#"{"data":[{"freshness_seconds":38}]}"#);
+    }
+
+    #[test]
+    fn a_confirmation_renews_the_copy_but_not_its_body() {
+        let confirmed = entry().confirmed(passed("8"), None, at(20));
+        assert_eq!((confirmed.age(at(21)), confirmed.condition(at(21))), (1, Condition::Fresh));
+        assert_eq!(confirmed.headers.get(DATA_VERSION), Some("8"));
+        assert_eq!(text(&confirmed, 21), r#"{"data":[{"freshness_seconds":51}]}"#);
+        assert!(confirmed.is_newer_than(&entry()));
+    }
+
+    #[test]
+    fn a_clock_that_steps_back_makes_nobody_younger_than_new() {
+        assert_eq!(entry().age(at(-5)), 0);
+        assert_eq!(text(&entry(), -5), r#"{"data":[{"freshness_seconds":30}]}"#);
+    }
+
+    #[test]
+    fn a_stored_copy_reads_back_as_it_was() {
+        let confirmed = entry().confirmed(passed("8"), None, at(20));
+        let (stored, body) = confirmed.to_stored();
+        assert!(stored.contains(&("cache-control".to_owned(), "public, max-age=75".to_owned())));
+        assert!(!stored.iter().any(|(name, _)| name == "etag"), "the store would answer conditions by itself");
+        let find = |name: &str| stored.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
+        let read = Entry::from_stored(find, body.to_vec()).unwrap();
+        assert_eq!((read.lifetime, &read.headers, read.age(at(30))), (LIFETIME, &confirmed.headers, 10));
+        assert_eq!(text(&read, 30), text(&confirmed, 30));
+        assert!(Entry::from_stored(|name| find(name).filter(|_| name != MADE_AT), body.to_vec()).is_none());
+    }
+}

@@ -1,0 +1,102 @@
+//! The name of a copy, and the one spelling in which the origin is asked.
+
+use rds_shared::access::Principal;
+use rds_shared::model::ids::{Address, VaultId};
+use rds_shared::route::{Found, Query, RouteId};
+
+/// Raised whenever the stored format, or what a stored answer means, changes: old copies are then never found again.
+const SCHEMA: &str = "1";
+
+/// Folds the path parameters whose case carries no meaning, so that case variants share a copy.
+///
+/// What is not well formed stays as it came: the origin says what is wrong with it.
+pub fn fold(found: &mut Found) {
+    match found.route.id {
+        RouteId::VaultById => {
+            if let Some(id) = found.path.first_mut()
+                && let Some(parsed) = VaultId::parse(id)
+            {
+                *id = parsed.to_string();
+            }
+        }
+        RouteId::VaultDetail | RouteId::VaultSnapshots | RouteId::VaultScoreHistory | RouteId::VaultEvents => {
+            if let Some(address) = found.path.get_mut(1)
+                && let Some((_, parsed)) = Address::parse_any(address)
+            {
+                *address = parsed.into_string();
+            }
+        }
+        RouteId::VaultList
+        | RouteId::VaultBatch
+        | RouteId::Chains
+        | RouteId::ProtocolList
+        | RouteId::ProtocolById
+        | RouteId::CuratorList
+        | RouteId::CuratorById
+        | RouteId::CuratorEvents
+        | RouteId::Health
+        | RouteId::Ready => {}
+    }
+}
+
+/// Path and query in their one spelling: what the origin is asked, and nothing else reaches it.
+pub fn target(found: &Found, query: &Query) -> String {
+    let mut target = found.canonical_path();
+    let query = query.canonical();
+    if !query.is_empty() {
+        target.push('?');
+        target.push_str(&query);
+    }
+    target
+}
+
+/// `{schema}/{route}/{content class}{target}`.
+pub fn key(found: &Found, principal: &Principal, target: &str) -> String {
+    let (route, class) = (found.route.id.name(), principal.content_class());
+    format!("{SCHEMA}/{route}/{class}{target}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rds_shared::route::{Matching, Method, match_route};
+
+    fn spelled(path: &str, text: &str) -> String {
+        let Matching::Found(mut found) = match_route(Some(Method::Get), path) else { return String::new() };
+        fold(&mut found);
+        let query = Query::parse(found.route.query, text).unwrap();
+        let target = target(&found, &query);
+        key(&found, &Principal::Anonymous, &target)
+    }
+
+    #[test]
+    fn equal_requests_share_a_copy() {
+        let listed = spelled("/v1/vaults", "riskTier=CORE,prime&min_score=7.50&utm_source=x&page=1");
+        assert_eq!(listed, "1/VaultList/public/v1/vaults?minRiskScore=7.5&riskTier=prime,core");
+        assert_eq!(listed, spelled("/v1/vaults", "minRiskScore=7.5&riskTier=prime,core&limit=20"));
+    }
+
+    #[test]
+    fn the_case_of_an_evm_address_makes_no_second_copy() {
+        let (upper, lower) =
+            ("0x00B6F2C15E4439749F192D10C70F65354848CF4B", "0x00b6f2c15e4439749f192d10c70f65354848cf4b");
+        for suffix in ["", "/snapshots", "/score-history", "/events"] {
+            let path = |address: &str| format!("/v1/vault/ethereum/{address}{suffix}");
+            assert_eq!(spelled(&path(upper), ""), spelled(&path(lower), ""));
+        }
+        let id = |protocol: &str, address: &str| format!("/v1/vaults/{protocol}-1-{address}");
+        assert_eq!(spelled(&id("Aave", upper), ""), spelled(&id("aave", lower), ""));
+    }
+
+    #[test]
+    fn the_case_of_a_solana_address_is_part_of_it() {
+        let (one, other) =
+            ("TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA", "tokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA");
+        assert_ne!(spelled(&format!("/v1/vault/solana/{one}"), ""), spelled(&format!("/v1/vault/solana/{other}"), ""));
+    }
+
+    #[test]
+    fn what_is_no_address_reaches_the_origin_as_it_came() {
+        assert!(spelled("/v1/vault/ethereum/0xZZ", "").ends_with("/v1/vault/ethereum/0xZZ"));
+    }
+}

@@ -1,0 +1,198 @@
+//! The isolate's own copies: bounded in bytes and in number, with the CLOCK rule for who has to go.
+
+use super::Entry;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// How much may be kept.
+#[derive(Debug, Clone, Copy)]
+pub struct Bounds {
+    /// Bytes of all copies together.
+    pub bytes: usize,
+    /// Copies.
+    pub entries: usize,
+    /// Bytes of one copy.
+    pub entry_bytes: usize,
+}
+
+impl Default for Bounds {
+    /// A fifth of the 128 MB that an isolate has, in copies of at most 512 KB (two bodies of 256 KB).
+    fn default() -> Self {
+        Bounds { bytes: 24 << 20, entries: 4_096, entry_bytes: 512 << 10 }
+    }
+}
+
+/// The copies. An ordered map rather than a hash map: wasm has no random hash seed, and keys hold callers' text.
+#[derive(Debug, Default)]
+pub struct Memory {
+    bounds: Bounds,
+    slots: Vec<Option<Slot>>,
+    by_key: BTreeMap<Rc<str>, usize>,
+    free: Vec<usize>,
+    bytes: usize,
+    hand: usize,
+}
+
+#[derive(Debug)]
+struct Slot {
+    key: Rc<str>,
+    entry: Rc<Entry>,
+    weight: usize,
+    /// Asked for since the hand last came by.
+    used: bool,
+}
+
+impl Memory {
+    /// An empty memory.
+    pub fn new(bounds: Bounds) -> Self {
+        Memory { bounds, ..Memory::default() }
+    }
+
+    /// The copy under `key`.
+    pub fn get(&mut self, key: &str) -> Option<Rc<Entry>> {
+        let place = *self.by_key.get(key)?;
+        let slot = self.slots.get_mut(place)?.as_mut()?;
+        slot.used = true;
+        Some(Rc::clone(&slot.entry))
+    }
+
+    /// Keeps a copy; one under the same key gives way, and others as the bounds demand. One that is too large is not kept.
+    pub fn insert(&mut self, key: &str, entry: Rc<Entry>) {
+        self.remove(key);
+        let weight = entry.weight().saturating_add(key.len().saturating_mul(2));
+        if weight > self.bounds.entry_bytes || weight > self.bounds.bytes || self.bounds.entries == 0 {
+            return;
+        }
+        while self.bytes.saturating_add(weight) > self.bounds.bytes || self.by_key.len() >= self.bounds.entries {
+            self.evict();
+        }
+        let key: Rc<str> = key.into();
+        // A new copy has to be asked for once more before it counts as used: one sweep over many keys leaves the rest.
+        let slot = Some(Slot { key: Rc::clone(&key), entry, weight, used: false });
+        let place = match self.free.pop() {
+            Some(place) => {
+                if let Some(vacant) = self.slots.get_mut(place) {
+                    *vacant = slot;
+                }
+                place
+            }
+            None => {
+                self.slots.push(slot);
+                self.slots.len().saturating_sub(1)
+            }
+        };
+        self.by_key.insert(key, place);
+        self.bytes = self.bytes.saturating_add(weight);
+    }
+
+    /// Forgets the copy under `key`.
+    pub fn remove(&mut self, key: &str) {
+        if let Some(place) = self.by_key.remove(key) {
+            self.vacate(place);
+        }
+    }
+
+    /// Copies held.
+    pub fn len(&self) -> usize {
+        self.by_key.len()
+    }
+
+    /// Whether nothing is held.
+    pub fn is_empty(&self) -> bool {
+        self.by_key.is_empty()
+    }
+
+    /// Bytes held.
+    pub fn bytes(&self) -> usize {
+        self.bytes
+    }
+
+    /// Moves the hand on to the next copy that was not used since it last came by, and drops it. Does nothing when empty.
+    fn evict(&mut self) {
+        // Two rounds: the first may only take marks away.
+        for _ in 0..self.slots.len().saturating_mul(2) {
+            let place = self.hand;
+            self.hand = self.hand.saturating_add(1).checked_rem(self.slots.len()).unwrap_or(0);
+            match self.slots.get_mut(place) {
+                Some(Some(slot)) if slot.used => slot.used = false,
+                Some(Some(slot)) => {
+                    let key = Rc::clone(&slot.key);
+                    return self.remove(&key);
+                }
+                Some(None) | None => {}
+            }
+        }
+    }
+
+    fn vacate(&mut self, place: usize) {
+        if let Some(slot) = self.slots.get_mut(place).and_then(Option::take) {
+            self.bytes = self.bytes.saturating_sub(slot.weight);
+            self.free.push(place);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Lifetime;
+    use super::*;
+    use crate::origin::Passed;
+    use proptest::prelude::*;
+    use rds_shared::wire::Timestamp;
+
+    const SMALL: Bounds = Bounds { bytes: 10_000, entries: 4, entry_bytes: 4_000 };
+
+    fn copy(bytes: usize) -> Rc<Entry> {
+        let lifetime = Lifetime { fresh: 15, stale_if_error: 0 };
+        Rc::new(Entry::new(Passed::default(), vec![b'x'; bytes], lifetime, Timestamp::default()))
+    }
+
+    #[test]
+    fn a_popular_copy_outlives_a_sweep_over_many_keys() {
+        let mut memory = Memory::new(SMALL);
+        memory.insert("popular", copy(10));
+        for number in 0..100 {
+            assert!(memory.get("popular").is_some(), "after {number} others");
+            memory.insert(&format!("crawled-{number}"), copy(10));
+        }
+        assert_eq!(memory.len(), 4);
+    }
+
+    #[test]
+    fn what_is_too_large_is_not_kept_and_takes_nobodys_place() {
+        let mut memory = Memory::new(SMALL);
+        memory.insert("a", copy(10));
+        memory.insert("huge", copy(5_000));
+        assert!(memory.get("huge").is_none());
+        assert!(memory.get("a").is_some());
+    }
+
+    #[test]
+    fn a_newer_copy_replaces_the_older() {
+        let mut memory = Memory::new(SMALL);
+        memory.insert("a", copy(2_000));
+        let bytes = memory.bytes();
+        memory.insert("a", copy(1_000));
+        assert_eq!((memory.len(), memory.bytes()), (1, bytes - 1_000));
+        memory.remove("a");
+        assert_eq!((memory.len(), memory.bytes()), (0, 0));
+    }
+
+    proptest! {
+        #[test]
+        fn no_sequence_breaks_the_bounds(steps in prop::collection::vec((0u8..3, 0u8..12, 0usize..5_000), 0..200)) {
+            let mut memory = Memory::new(SMALL);
+            for (step, key, size) in steps {
+                let key = format!("key-{key}");
+                match step {
+                    0 => memory.insert(&key, copy(size)),
+                    1 => { memory.get(&key); }
+                    _ => memory.remove(&key),
+                }
+                prop_assert!(memory.bytes() <= SMALL.bytes && memory.len() <= SMALL.entries);
+                prop_assert!(memory.slots.len() <= SMALL.entries);
+                prop_assert_eq!(memory.bytes(), memory.slots.iter().flatten().map(|slot| slot.weight).sum::<usize>());
+            }
+        }
+    }
+}

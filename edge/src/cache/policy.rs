@@ -1,0 +1,160 @@
+//! How long an answer counts as fresh, how long it may stand in for a failed read, and which answers are kept at all.
+
+use crate::origin::OriginAnswer;
+use rds_shared::route::Route;
+use rds_shared::wire::headers;
+
+/// Largest body that is kept, in bytes.
+pub const MAX_BODY: usize = 1 << 20;
+
+/// How long a copy lives, in seconds from the origin's last word on it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lifetime {
+    /// Seconds for which it is served without asking.
+    pub fresh: u32,
+    /// Seconds after that for which it is served when asking fails.
+    pub stale_if_error: u32,
+}
+
+/// What a copy is good for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Condition {
+    /// To be served as it is.
+    Fresh,
+    /// To be confirmed first, and served only if the origin cannot be read.
+    Stale,
+    /// To be forgotten.
+    Expired,
+}
+
+impl Lifetime {
+    /// Reads `max-age` and `stale-if-error` of a `CDN-Cache-Control` (RFC 9213). `None` when it does not allow keeping.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (mut fresh, mut stale_if_error) = (None, 0);
+        for directive in text.split(',') {
+            let (name, value) = directive.split_once('=').unwrap_or((directive, ""));
+            let seconds = || value.trim().trim_matches('"').parse::<u32>();
+            match name.trim().to_ascii_lowercase().as_str() {
+                "max-age" => fresh = Some(seconds().ok()?),
+                // A figure that cannot be read grants nothing.
+                "stale-if-error" => stale_if_error = seconds().unwrap_or(0),
+                "no-store" | "no-cache" | "private" => return None,
+                _ => {}
+            }
+        }
+        fresh.filter(|seconds| *seconds > 0).map(|fresh| Lifetime { fresh, stale_if_error })
+    }
+
+    /// The condition of a copy that the origin vouched for `age` seconds ago.
+    pub fn condition(self, age: u64) -> Condition {
+        let fresh = u64::from(self.fresh);
+        if age < fresh {
+            Condition::Fresh
+        } else if age < fresh.saturating_add(u64::from(self.stale_if_error)) {
+            Condition::Stale
+        } else {
+            Condition::Expired
+        }
+    }
+
+    /// Seconds after which the copy is of no more use.
+    pub fn retention(self) -> u32 {
+        self.fresh.saturating_add(self.stale_if_error)
+    }
+
+    /// Seconds of freshness left at `age`; negative once it is over.
+    pub fn ttl(self, age: u64) -> i64 {
+        i64::from(self.fresh).saturating_sub(i64::try_from(age).unwrap_or(i64::MAX))
+    }
+}
+
+/// How long an answer may be kept; `None` for not at all.
+///
+/// Kept are whole successes of routes that the table lets be kept, with the origin's explicit consent. Errors never are: a
+/// 404 is the origin's word of this moment, and an entity may appear in the next.
+pub fn lifetime(route: &Route, answer: &OriginAnswer) -> Option<Lifetime> {
+    let whole = answer.status == 200 && answer.body.len() <= MAX_BODY && answer.is_json();
+    whole.then(|| consent(route, answer)).flatten()
+}
+
+/// The origin's leave to keep an answer, or to go on keeping the copy that a 304 confirms.
+pub fn consent(route: &Route, answer: &OriginAnswer) -> Option<Lifetime> {
+    answer.header(headers::CDN_CACHE_CONTROL).filter(|_| route.cache.is_kept()).and_then(Lifetime::parse)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use rds_shared::route::RouteId;
+
+    const FIFTEEN: Lifetime = Lifetime { fresh: 15, stale_if_error: 86_400 };
+
+    fn answer(status: u16, content_type: &str, cdn: Option<&str>) -> OriginAnswer {
+        let mut given = vec![("content-type", content_type.to_owned())];
+        given.extend(cdn.map(|value| (headers::CDN_CACHE_CONTROL, value.to_owned())));
+        OriginAnswer { status, headers: given, body: b"{}".to_vec() }
+    }
+
+    #[test]
+    fn a_copy_is_fresh_then_a_stand_in_then_gone() {
+        assert_eq!(FIFTEEN.condition(0), Condition::Fresh);
+        assert_eq!(FIFTEEN.condition(14), Condition::Fresh);
+        assert_eq!(FIFTEEN.condition(15), Condition::Stale);
+        assert_eq!(FIFTEEN.condition(86_414), Condition::Stale);
+        assert_eq!(FIFTEEN.condition(86_415), Condition::Expired);
+        assert_eq!(FIFTEEN.ttl(20), -5);
+    }
+
+    #[test]
+    fn the_origin_decides_how_long() {
+        assert_eq!(Lifetime::parse("max-age=15, stale-if-error=86400"), Some(FIFTEEN));
+        assert_eq!(Lifetime::parse("Stale-If-Error=86400,Max-Age=\"15\", must-revalidate"), Some(FIFTEEN));
+        assert_eq!(Lifetime::parse("max-age=15"), Some(Lifetime { fresh: 15, stale_if_error: 0 }));
+        assert_eq!(Lifetime::parse("max-age=15, stale-if-error=soon"), Some(Lifetime { fresh: 15, stale_if_error: 0 }));
+    }
+
+    #[test]
+    fn without_its_clear_consent_nothing_is_kept() {
+        for refusal in [
+            "",
+            "max-age=0",
+            "max-age=-1",
+            "max-age=x",
+            "no-store, max-age=15",
+            "private, max-age=15",
+            "stale-if-error=9",
+        ] {
+            assert_eq!(Lifetime::parse(refusal), None, "{refusal}");
+        }
+    }
+
+    #[test]
+    fn only_whole_json_successes_of_kept_routes_are_kept() {
+        let kept = RouteId::VaultList.route();
+        let consent = Some("max-age=15");
+        assert!(lifetime(kept, &answer(200, "application/json", consent)).is_some());
+        for (status, content_type, cdn) in [
+            (200, "application/json", None),
+            (200, "text/html", consent),
+            (206, "application/json", consent),
+            (404, "application/json", consent),
+            (503, "application/json", consent),
+        ] {
+            assert_eq!(lifetime(kept, &answer(status, content_type, cdn)), None, "{status} {content_type}");
+        }
+        assert_eq!(lifetime(RouteId::Health.route(), &answer(200, "application/json", consent)), None);
+        let oversized = OriginAnswer { body: vec![b' '; MAX_BODY + 1], ..answer(200, "application/json", consent) };
+        assert_eq!(lifetime(kept, &oversized), None);
+    }
+
+    proptest! {
+        #[test]
+        fn no_header_breaks_the_parser(text in "[a-zA-Z0-9=\", -]{0,60}", age in any::<u64>()) {
+            if let Some(lifetime) = Lifetime::parse(&text) {
+                prop_assert!(lifetime.fresh > 0);
+                let _ = (lifetime.condition(age), lifetime.ttl(age), lifetime.retention());
+            }
+        }
+    }
+}

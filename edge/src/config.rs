@@ -1,0 +1,196 @@
+//! The Worker's variables and secrets, read and checked once per isolate.
+//!
+//! | name | kind | example | when absent |
+//! |---|---|---|---|
+//! | `ORIGIN_URL` | variable | `https://origin.example` | a fault |
+//! | `ASSERTION_KEY` | secret | `k1:<64 hex characters>` | a fault |
+//! | `FIRST_PARTY_ORIGINS` | variable | `https://app.example,https://www.example` | none |
+//! | `CLIENT_IP_HEADER` | variable | `CF-Connecting-IP` | `CF-Connecting-IP` |
+//! | `CACHE_HOST` | variable | `api.example`, the service's own host | `rds-edge.invalid` |
+//! | `ORIGIN_TIMEOUT_MS` | variable | `2500` | 2500: the wait for a fresh answer while a stale one is at hand |
+//! | `READ_DEADLINE_MS` | variable | `61000` | 61000: the wait when there is nothing else to serve |
+
+use core::fmt;
+use core::time::Duration;
+use rds_shared::access::{AssertionKey, FirstParty};
+
+/// The wait while a stale copy is at hand: longer than any healthy answer, shorter than a caller's patience.
+const ORIGIN_TIMEOUT: Duration = Duration::from_millis(2_500);
+/// A second more than the origin's own deadline of 60 s, so that its envelope arrives before we give up.
+const READ_DEADLINE: Duration = Duration::from_secs(61);
+
+/// A checked configuration.
+#[derive(Debug, Clone)]
+pub struct Config {
+    /// Scheme, host and port of the origin's edge door, without a slash at the end.
+    pub origin_url: String,
+    /// Signs every call to the origin.
+    pub assertion_key: AssertionKey,
+    /// The service's own pages.
+    pub first_party: FirstParty,
+    /// The header in which the proxy in front of us names the caller, lower case.
+    pub client_ip_header: String,
+    /// The host under which copies are named in the Cache API.
+    pub cache_host: String,
+    /// The wait for the origin while a stale copy is at hand.
+    pub origin_timeout: Duration,
+    /// The wait for the origin otherwise.
+    pub read_deadline: Duration,
+}
+
+/// One variable that cannot be used. Shows no value: it may be a secret.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Fault {
+    /// The variable.
+    pub name: &'static str,
+    /// What it has to be.
+    pub wanted: &'static str,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.name, self.wanted)
+    }
+}
+
+impl Config {
+    /// Reads the variables that `lookup` knows. Fails with every fault at once.
+    pub fn read(lookup: impl Fn(&str) -> Option<String>) -> Result<Self, Vec<Fault>> {
+        const MILLIS: &str = "must be a whole number of milliseconds, at least 1";
+        let mut reader = Reader { lookup, faults: Vec::new() };
+        let origin_url = reader.required("ORIGIN_URL", "must be http(s)://host[:port] without a path", base_url);
+        let assertion_key = reader.required("ASSERTION_KEY", "must be <name>:<64 hex characters>", AssertionKey::parse);
+        let first_party = reader.optional(
+            "FIRST_PARTY_ORIGINS",
+            "must be origins such as https://app.example, separated by commas",
+            FirstParty::default(),
+            |list| FirstParty::parse(list).ok(),
+        );
+        let client_ip_header = reader.optional(
+            "CLIENT_IP_HEADER",
+            "must be the name of a header",
+            "cf-connecting-ip".to_owned(),
+            header_name,
+        );
+        let cache_host = reader.optional("CACHE_HOST", "must be a host name", "rds-edge.invalid".to_owned(), |name| {
+            is_host(name).then(|| name.to_owned())
+        });
+        let origin_timeout = reader.optional("ORIGIN_TIMEOUT_MS", MILLIS, ORIGIN_TIMEOUT, millis);
+        let read_deadline = reader.optional("READ_DEADLINE_MS", MILLIS, READ_DEADLINE, millis);
+        match (origin_url, assertion_key) {
+            (Some(origin_url), Some(assertion_key)) if reader.faults.is_empty() => Ok(Config {
+                origin_url,
+                assertion_key,
+                first_party,
+                client_ip_header,
+                cache_host,
+                origin_timeout,
+                read_deadline,
+            }),
+            _ => Err(reader.faults),
+        }
+    }
+}
+
+/// Reads variables and collects their faults. A blank variable counts as absent.
+struct Reader<L> {
+    lookup: L,
+    faults: Vec<Fault>,
+}
+
+impl<L: Fn(&str) -> Option<String>> Reader<L> {
+    fn text(&self, name: &str) -> Option<String> {
+        (self.lookup)(name).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
+    }
+
+    fn required<T>(
+        &mut self,
+        name: &'static str,
+        wanted: &'static str,
+        parse: impl Fn(&str) -> Option<T>,
+    ) -> Option<T> {
+        let value = self.text(name).and_then(|text| parse(&text));
+        if value.is_none() {
+            self.faults.push(Fault { name, wanted });
+        }
+        value
+    }
+
+    fn optional<T>(
+        &mut self,
+        name: &'static str,
+        wanted: &'static str,
+        absent: T,
+        parse: impl Fn(&str) -> Option<T>,
+    ) -> T {
+        match self.text(name) {
+            None => absent,
+            Some(_) => self.required(name, wanted, parse).unwrap_or(absent),
+        }
+    }
+}
+
+fn millis(text: &str) -> Option<Duration> {
+    let millis: u32 = text.parse().ok()?;
+    (millis > 0).then(|| Duration::from_millis(millis.into()))
+}
+
+fn base_url(text: &str) -> Option<String> {
+    let url = text.strip_suffix('/').unwrap_or(text);
+    let host = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"))?;
+    is_host(host).then(|| url.to_owned())
+}
+
+fn header_name(text: &str) -> Option<String> {
+    let valid = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
+    valid.then(|| text.to_ascii_lowercase())
+}
+
+fn is_host(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._:[]".contains(&byte))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEY: &str = "k1:00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
+
+    fn read(variables: &[(&str, &str)]) -> Result<Config, Vec<&'static str>> {
+        let lookup =
+            |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
+        Config::read(lookup).map_err(|faults| faults.into_iter().map(|fault| fault.name).collect())
+    }
+
+    #[test]
+    fn two_variables_are_enough() {
+        let config = read(&[("ORIGIN_URL", "http://127.0.0.1:8788/"), ("ASSERTION_KEY", KEY)]).unwrap();
+        assert_eq!(config.origin_url, "http://127.0.0.1:8788");
+        assert_eq!((config.origin_timeout.as_millis(), config.read_deadline.as_millis()), (2_500, 61_000));
+        assert_eq!(config.client_ip_header, "cf-connecting-ip");
+        assert_eq!(config.first_party, FirstParty::default());
+    }
+
+    #[test]
+    fn every_fault_is_named_at_once() {
+        assert_eq!(read(&[]).unwrap_err(), ["ORIGIN_URL", "ASSERTION_KEY"]);
+        let all = [
+            ("ORIGIN_URL", "http://origin.example/v1"),
+            ("ASSERTION_KEY", "k1:00"),
+            ("FIRST_PARTY_ORIGINS", "*"),
+            ("CLIENT_IP_HEADER", "x forwarded"),
+            ("CACHE_HOST", "a/b"),
+            ("ORIGIN_TIMEOUT_MS", "0"),
+            ("READ_DEADLINE_MS", "soon"),
+        ];
+        assert_eq!(read(&all).unwrap_err(), all.map(|(name, _)| name));
+    }
+
+    #[test]
+    fn a_fault_never_shows_the_value() {
+        let lookup = |name: &str| (name == "ASSERTION_KEY").then(|| "k1:secret".to_owned());
+        let shown: Vec<_> = Config::read(lookup).unwrap_err().iter().map(ToString::to_string).collect();
+        assert_eq!(shown.len(), 2);
+        assert!(!shown.concat().contains("secret"));
+    }
+}

@@ -1,0 +1,67 @@
+//! What the pipeline asks of its host: the seams at which tests put a scripted caller, origin, cache and clock.
+//!
+//! One isolate is one thread, so the futures are not `Send`.
+#![expect(async_fn_in_trait, reason = "the futures stay on the isolate's one thread")]
+
+use crate::cache::Entry;
+use crate::origin::{Call, OriginAnswer};
+use core::time::Duration;
+use rds_shared::wire::Timestamp;
+use std::rc::Rc;
+
+/// A request as it came in. Headers are read one by one, because each reading crosses into JavaScript.
+pub trait Inbound {
+    /// The method, upper case.
+    fn method(&self) -> &str;
+
+    /// Path and query, still encoded, without the fragment.
+    fn target(&self) -> &str;
+
+    /// A header's value, if the header is there.
+    fn header(&self, name: &str) -> Option<String>;
+
+    /// The body, read no further than `max_bytes`.
+    async fn body(&self, max_bytes: usize) -> Result<Vec<u8>, BodyFault>;
+}
+
+/// Why a body could not be had.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum BodyFault {
+    /// It is longer than the route takes.
+    TooLarge,
+    /// The caller broke it off.
+    Broken,
+}
+
+/// Why the origin gave no answer.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NoAnswer {
+    /// It took longer than the call allowed.
+    Timeout,
+    /// No connection, or one that broke; the cause is for the log.
+    Unreachable(String),
+}
+
+/// The runtime: clock, randomness, network and the data centre's cache.
+pub trait Host {
+    /// The wall clock.
+    fn now(&self) -> Timestamp;
+
+    /// Fresh random bytes.
+    fn random(&self) -> [u8; 16];
+
+    /// Asks the origin, and gives up after `limit`, which covers the body too.
+    async fn call(&self, call: &Call, limit: Duration) -> Result<OriginAnswer, NoAnswer>;
+
+    /// The data centre's copy under `key`, if there is one and the cache answers.
+    async fn load(&self, key: &str) -> Option<Entry>;
+
+    /// Stores a copy in the data centre's cache, after the answer has gone out.
+    fn store(&self, key: &str, entry: &Rc<Entry>);
+
+    /// Removes a copy from the data centre's cache, after the answer has gone out.
+    fn forget(&self, key: &str);
+
+    /// Writes a line for the operator. Never with a credential or a caller's address in it.
+    fn log(&self, line: &str);
+}

@@ -1,0 +1,170 @@
+//! The one place that puts headers on a response.
+
+use crate::origin::Passed;
+use rds_shared::access::cors;
+use rds_shared::wire::headers::{self, XCache};
+use rds_shared::wire::{ApiError, RequestId, etag};
+use std::borrow::Cow;
+use std::rc::Rc;
+
+/// A browser asks again with the ETag each time: the edge is near, and a copy of its own would outlive a revised score.
+const REVALIDATE: &str = "public, max-age=0, must-revalidate";
+
+/// What the pipeline found.
+#[derive(Debug, Clone)]
+pub enum Answer {
+    /// Leave to send a cross-origin request, or none, without a word about it.
+    Preflight,
+    /// The origin's words, fresh or kept.
+    Content(Content),
+    /// An error of the edge's own.
+    Error(ApiError),
+}
+
+/// The origin's words.
+#[derive(Debug, Clone)]
+pub struct Content {
+    /// The status.
+    pub status: u16,
+    /// The headers that reach the caller.
+    pub headers: Passed,
+    /// The body.
+    pub body: Rc<[u8]>,
+    /// How the edge came by it.
+    pub served: Served,
+}
+
+/// How the edge came by an answer.
+#[derive(Debug, Clone)]
+pub struct Served {
+    /// The service's word for it.
+    pub x_cache: XCache,
+    /// Seconds since the origin vouched for it; on copies only.
+    pub age: Option<u64>,
+    /// RFC 9211: the standard's words.
+    pub cache_status: String,
+}
+
+/// What of the request shapes the response.
+#[derive(Debug, Clone, Copy)]
+pub struct Exchange<'a> {
+    /// The request's name.
+    pub request_id: RequestId,
+    /// The configured origin whose page is asking, if one is.
+    pub own_origin: Option<&'a str>,
+    /// Whether it was a HEAD.
+    pub head: bool,
+    /// The request's `If-None-Match`.
+    pub if_none_match: Option<&'a str>,
+}
+
+/// A finished response, as plain data.
+#[derive(Debug, Clone)]
+pub struct Reply {
+    /// The status.
+    pub status: u16,
+    /// Every header, by lower-case name.
+    pub headers: Vec<(&'static str, Cow<'static, str>)>,
+    /// The body; `None` for a response that has none.
+    pub body: Option<Rc<[u8]>>,
+}
+
+/// Makes a response of an answer.
+pub fn finish(answer: Answer, exchange: Exchange<'_>) -> Reply {
+    let mut reply = match answer {
+        Answer::Preflight => preflight(exchange),
+        Answer::Content(content) => represent(content, exchange),
+        Answer::Error(error) => refuse(&error, exchange),
+    };
+    reply.put(headers::REQUEST_ID, exchange.request_id.to_string());
+    // Answers differ by Origin for everybody, also where no Origin was sent: a copy without the grant must not be
+    // handed to a page of ours.
+    reply.put("vary", "Origin");
+    reply.put("x-content-type-options", "nosniff");
+    if let Some(origin) = exchange.own_origin {
+        reply.put("access-control-allow-origin", origin.to_owned());
+        reply.put("access-control-expose-headers", cors::EXPOSED_HEADERS);
+    }
+    if exchange.head
+        && let Some(body) = reply.body.take()
+    {
+        reply.put("content-length", body.len().to_string());
+    }
+    reply
+}
+
+fn preflight(exchange: Exchange<'_>) -> Reply {
+    let mut reply = Reply { status: 204, headers: Vec::new(), body: None };
+    if exchange.own_origin.is_some() {
+        reply.put("access-control-allow-methods", cors::ALLOWED_METHODS);
+        reply.put("access-control-allow-headers", cors::ALLOWED_HEADERS);
+        reply.put("access-control-max-age", cors::PREFLIGHT_SECONDS);
+    }
+    reply
+}
+
+fn refuse(error: &ApiError, exchange: Exchange<'_>) -> Reply {
+    let body = error.to_json(exchange.request_id).into_bytes();
+    let mut reply = Reply { status: error.status(), headers: Vec::new(), body: Some(body.into()) };
+    reply.put("content-type", headers::JSON);
+    reply.put("cache-control", headers::NO_STORE);
+    if let Some(seconds) = error.retry_after {
+        reply.put("retry-after", seconds.to_string());
+    }
+    if let Some(methods) = error.allow {
+        reply.put("allow", methods);
+    }
+    if error.status() == 401 {
+        // RFC 9110, section 11.6.1: a 401 names the scheme that would do.
+        reply.put("www-authenticate", "Bearer");
+    }
+    reply
+}
+
+fn represent(content: Content, exchange: Exchange<'_>) -> Reply {
+    let Content { status, headers: passed, body, served } = content;
+    let unchanged = status == 200
+        && exchange.if_none_match.zip(passed.get("etag")).is_some_and(|(given, ours)| etag::if_none_match(given, ours));
+    let mut reply = match unchanged {
+        true => Reply { status: 304, headers: Vec::new(), body: None },
+        false => Reply { status, headers: Vec::new(), body: Some(body) },
+    };
+    for (name, value) in passed.iter() {
+        // RFC 9110, section 15.4.5: a 304 carries what a cache needs, and nothing that describes a body.
+        let belongs = match name {
+            "cache-control" => false,
+            "content-type" => !unchanged,
+            _ => true,
+        };
+        if belongs {
+            reply.put(name, value.to_owned());
+        }
+    }
+    let cache_control = match (status, served.x_cache, passed.get("cache-control")) {
+        (400.., _, _) => Cow::Borrowed(headers::NO_STORE),
+        (_, _, Some(given)) => Cow::Owned(given.to_owned()),
+        (_, XCache::Bypass, None) => Cow::Borrowed(headers::NO_STORE),
+        (_, _, None) => Cow::Borrowed(REVALIDATE),
+    };
+    reply.put("cache-control", cache_control);
+    reply.put(headers::X_CACHE, served.x_cache.as_str());
+    reply.put(headers::CACHE_STATUS, served.cache_status);
+    if let Some(age) = served.age {
+        reply.put("age", age.to_string());
+    }
+    if served.x_cache == XCache::StaleError {
+        reply.put(headers::WARNING, headers::WARNING_STALE);
+    }
+    reply
+}
+
+impl Reply {
+    fn put(&mut self, name: &'static str, value: impl Into<Cow<'static, str>>) {
+        self.headers.push((name, value.into()));
+    }
+
+    /// A header's value.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_ref())
+    }
+}

@@ -1,0 +1,202 @@
+//! The Workers runtime behind the pipeline's seams: the only file, with [`crate::cache::store`], that touches JavaScript.
+
+use crate::cache::{Entry, store};
+use crate::config::Config;
+use crate::origin::{self, Call, OriginAnswer};
+use crate::pipeline::{self, Isolate};
+use crate::ports::{BodyFault, Host, Inbound, NoAnswer};
+use crate::respond::Reply;
+use core::time::Duration;
+use rds_shared::wire::Timestamp;
+use std::cell::OnceCell;
+use std::rc::Rc;
+use wasm_bindgen::prelude::wasm_bindgen;
+use wasm_bindgen::{JsCast, JsValue};
+use worker::js_sys::{self, Reflect, Uint8Array};
+use worker::wasm_bindgen_futures::JsFuture;
+use worker::web_sys::{
+    AbortSignal, Headers, ReadableStreamDefaultReader, Request, RequestInit, RequestRedirect, Response, ResponseInit,
+    WorkerGlobalScope,
+};
+use worker::{Context, Env, console_error};
+
+thread_local! {
+    static ISOLATE: Rc<Isolate> = Rc::default();
+    /// Read at the first request; a faulty configuration stays `None` until the next deployment.
+    static CONFIG: OnceCell<Option<Rc<Config>>> = const { OnceCell::new() };
+}
+
+#[wasm_bindgen]
+extern "C" {
+    /// Fills the buffer from the runtime's cryptographic generator.
+    #[wasm_bindgen(js_namespace = crypto, js_name = getRandomValues)]
+    fn get_random_values(buffer: &mut [u8]);
+}
+
+/// Answers a request.
+pub async fn serve(request: &Request, env: &Env, context: &Context) -> Response {
+    let inbound = Incoming::new(request);
+    let reply = match config(env) {
+        Some(config) => {
+            let isolate = ISOLATE.with(Rc::clone);
+            let host = Runtime { config: &config, context };
+            pipeline::handle(&inbound, &isolate, &config, &host).await
+        }
+        None => pipeline::unconfigured(&inbound, random()),
+    };
+    response(&reply).unwrap_or_else(|_| Response::error())
+}
+
+fn config(env: &Env) -> Option<Rc<Config>> {
+    let read = || match Config::read(|name| env.var(name).ok().map(|value| value.to_string())) {
+        Ok(config) => Some(Rc::new(config)),
+        Err(faults) => {
+            for fault in faults {
+                console_error!("configuration: {fault}");
+            }
+            None
+        }
+    };
+    CONFIG.with(|config| config.get_or_init(read).clone())
+}
+
+fn random() -> [u8; 16] {
+    let mut bytes = [0; 16];
+    get_random_values(&mut bytes);
+    bytes
+}
+
+fn response(reply: &Reply) -> Result<Response, JsValue> {
+    let headers = Headers::new()?;
+    for (name, value) in &reply.headers {
+        headers.set(name, value)?;
+    }
+    let init = ResponseInit::new();
+    init.set_status(reply.status);
+    init.set_headers(&headers);
+    match &reply.body {
+        Some(bytes) => Response::new_with_opt_buffer_source_and_init(Some(&Uint8Array::from(&**bytes).into()), &init),
+        None => Response::new_with_opt_buffer_source_and_init(None, &init),
+    }
+}
+
+/// A request of the runtime's.
+struct Incoming<'a> {
+    request: &'a Request,
+    headers: Headers,
+    method: String,
+    url: String,
+}
+
+impl<'a> Incoming<'a> {
+    fn new(request: &'a Request) -> Self {
+        Incoming { request, headers: request.headers(), method: request.method(), url: request.url() }
+    }
+}
+
+impl Inbound for Incoming<'_> {
+    fn method(&self) -> &str {
+        &self.method
+    }
+
+    fn target(&self) -> &str {
+        let after_scheme = self.url.split_once("://").map_or(self.url.as_str(), |(_, rest)| rest);
+        let target = after_scheme.find('/').and_then(|slash| after_scheme.get(slash..)).unwrap_or("/");
+        target.split('#').next().unwrap_or(target)
+    }
+
+    fn header(&self, name: &str) -> Option<String> {
+        self.headers.get(name).ok().flatten()
+    }
+
+    async fn body(&self, max_bytes: usize) -> Result<Vec<u8>, BodyFault> {
+        let Some(stream) = self.request.body() else { return Ok(Vec::new()) };
+        let reader: ReadableStreamDefaultReader = stream.get_reader().unchecked_into();
+        let mut body = Vec::new();
+        loop {
+            let chunk = JsFuture::from(reader.read()).await.map_err(|_| BodyFault::Broken)?;
+            let bytes = Reflect::get(&chunk, &"value".into()).map_err(|_| BodyFault::Broken)?;
+            let Some(bytes) = bytes.dyn_ref::<Uint8Array>() else { return Ok(body) };
+            let length = usize::try_from(bytes.length()).unwrap_or(usize::MAX);
+            if body.len().saturating_add(length) > max_bytes {
+                let _ = JsFuture::from(reader.cancel()).await;
+                return Err(BodyFault::TooLarge);
+            }
+            body.extend_from_slice(&bytes.to_vec());
+        }
+    }
+}
+
+/// The runtime as one request sees it.
+struct Runtime<'a> {
+    config: &'a Config,
+    context: &'a Context,
+}
+
+impl Host for Runtime<'_> {
+    fn now(&self) -> Timestamp {
+        // Whole milliseconds, far inside the range.
+        Timestamp::from_millis(js_sys::Date::now() as i64)
+    }
+
+    fn random(&self) -> [u8; 16] {
+        random()
+    }
+
+    async fn call(&self, call: &Call, limit: Duration) -> Result<OriginAnswer, NoAnswer> {
+        let limit = u32::try_from(limit.as_millis()).unwrap_or(u32::MAX);
+        fetch(&self.config.origin_url, call, &AbortSignal::timeout_with_u32(limit)).await.map_err(|cause| {
+            let text = |name: &str| Reflect::get(&cause, &name.into()).ok().and_then(|value| value.as_string());
+            match text("name").as_deref() {
+                Some("TimeoutError") => NoAnswer::Timeout,
+                _ => NoAnswer::Unreachable(text("message").unwrap_or_else(|| "unknown".to_owned())),
+            }
+        })
+    }
+
+    async fn load(&self, key: &str) -> Option<Entry> {
+        store::load(store::url(&self.config.cache_host, key)).await
+    }
+
+    fn store(&self, key: &str, entry: &Rc<Entry>) {
+        let (url, entry) = (store::url(&self.config.cache_host, key), Rc::clone(entry));
+        self.context.wait_until(async move {
+            let _ = store::store(url, &entry).await;
+        });
+    }
+
+    fn forget(&self, key: &str) {
+        let url = store::url(&self.config.cache_host, key);
+        self.context.wait_until(async move {
+            let _ = store::forget(url).await;
+        });
+    }
+
+    fn log(&self, line: &str) {
+        console_error!("{line}");
+    }
+}
+
+async fn fetch(origin_url: &str, call: &Call, signal: &AbortSignal) -> Result<OriginAnswer, JsValue> {
+    let headers = Headers::new()?;
+    for (name, value) in &call.headers {
+        headers.set(name, value)?;
+    }
+    let init = RequestInit::new();
+    init.set_method(call.method.as_str());
+    init.set_headers(&headers);
+    init.set_redirect(RequestRedirect::Manual);
+    init.set_signal(Some(signal));
+    if !call.body.is_empty() {
+        init.set_body(&Uint8Array::from(call.body.as_slice()));
+    }
+    let global: WorkerGlobalScope = js_sys::global().unchecked_into();
+    let url = format!("{origin_url}{}", call.target);
+    let response: Response = JsFuture::from(global.fetch_with_str_and_init(&url, &init)).await?.dyn_into()?;
+    let given = response.headers();
+    let headers =
+        origin::READ.into_iter().filter_map(|name| given.get(name).ok().flatten().map(|value| (name, value))).collect();
+    // Read to the end on every path: an unread body would hold one of the few connections.
+    let body = Uint8Array::new(&JsFuture::from(response.array_buffer()?).await?).to_vec();
+    Ok(OriginAnswer { status: response.status(), headers, body })
+}

@@ -1,0 +1,108 @@
+// The handler in front of the bundle: everyone gets an answer, also when the Wasm instance breaks under them.
+import assert from "node:assert/strict";
+import { copyFile, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { after, before, beforeEach, test } from "node:test";
+
+// What the handler rests on, as worker-build 0.8.7 makes it: a class whose prototype answers, and whose constructor puts
+// a new instance in the place of a broken one.
+const BUNDLE = `
+  const state = (globalThis.__worker_init_state = { criticalError: false });
+  globalThis.instances = 1;
+  export default class Entrypoint {
+    constructor() {
+      if (state.criticalError) globalThis.instances += 1;
+      state.criticalError = false;
+    }
+    fetch(request) {
+      return globalThis.bundle(request, this.env, this.ctx);
+    }
+  }
+  export class Counter {}
+`;
+
+let folder, handler, exported, fireError;
+const env = { FIRST_PARTY_ORIGINS: "https://app.example, https://www.example" };
+const ask = (headers = {}) => handler.fetch(new Request("https://api.example/v1/vaults", { headers }), env, context());
+
+/** A context that remembers what it was told to wait for. */
+function context() {
+  const waits = [];
+  return { waits, waitUntil: (promise) => waits.push(promise) };
+}
+
+async function assertEnvelope(response) {
+  const { error } = await response.json();
+  assert.equal(response.status, 500);
+  assert.equal(error.code, "INTERNAL_ERROR");
+  assert.match(error.request_id, /^[0-9a-f]{32}$/);
+  assert.equal(error.request_id, response.headers.get("x-request-id"));
+  assert.equal(response.headers.get("cache-control"), "no-store");
+  assert.equal(response.headers.get("content-type"), "application/json");
+}
+
+before(async () => {
+  folder = await mkdtemp(join(tmpdir(), "edge-entry-"));
+  await mkdir(join(folder, "build"));
+  await writeFile(join(folder, "package.json"), '{ "type": "module" }');
+  await writeFile(join(folder, "build", "index.js"), BUNDLE);
+  await copyFile(new URL("../entry.mjs", import.meta.url), join(folder, "entry.mjs"));
+  globalThis.addEventListener = (_, listener) => (fireError = listener);
+  exported = await import(pathToFileURL(join(folder, "entry.mjs")).href);
+  handler = exported.default;
+});
+after(() => rm(folder, { recursive: true }));
+beforeEach(() => {
+  globalThis.bundle = async () => new Response("fine");
+});
+
+test("an answer of the bundle passes untouched, and finishes though its caller has gone", async () => {
+  const answer = new Response("fine");
+  globalThis.bundle = async (request, given, ctx) => {
+    assert.equal(given, env);
+    assert.equal(ctx.waits.length, 1);
+    return answer;
+  };
+  assert.equal(await ask(), answer);
+});
+
+test("an exception becomes the envelope", async () => {
+  globalThis.bundle = () => Promise.reject(new Error("a secret"));
+  const response = await ask();
+  assert.ok(!(await response.clone().text()).includes("secret"));
+  await assertEnvelope(response);
+});
+
+test("when the instance breaks, everyone who waits for it is told, and the next request has a new one", async () => {
+  const instances = globalThis.instances;
+  globalThis.bundle = () => new Promise(() => {});
+  const waiting = [ask(), ask(), ask()];
+  fireError({ error: new Error("unreachable") });
+  for (const response of await Promise.all(waiting)) await assertEnvelope(response);
+  globalThis.bundle = async () => new Response("fine");
+  assert.equal(await (await ask()).text(), "fine");
+  assert.equal(await (await ask()).text(), "fine");
+  assert.equal(globalThis.instances, instances + 1, "once, and not for every request after");
+});
+
+test("a call that breaks at once is answered too", async () => {
+  globalThis.bundle = () => {
+    throw new Error("unreachable");
+  };
+  await assertEnvelope(await ask());
+  globalThis.bundle = async () => new Response("fine");
+  assert.equal((await ask()).status, 200);
+});
+
+test("our own pages may read the envelope, other pages may not", async () => {
+  globalThis.bundle = () => Promise.reject(new Error());
+  const granted = async (origin) => (await ask({ origin })).headers.get("access-control-allow-origin");
+  assert.equal(await granted("https://www.example"), "https://www.example");
+  assert.equal(await granted("https://evil.example"), null);
+});
+
+test("the bundle's other classes are the Worker's too", () => {
+  assert.equal(typeof exported.Counter, "function");
+});

@@ -1,0 +1,161 @@
+//! What a caller notices of kept answers.
+
+use crate::world::*;
+use std::cell::Cell;
+
+const ROWS: &str = r#"{"data":[{"id":"a","freshness_seconds":30},{"id":"b","freshness_seconds":null}],"meta":{}}"#;
+
+#[test]
+fn the_first_answer_is_read_and_the_next_are_copies_that_say_how_old_they_are() {
+    let world = World::new(|_| Ok(page(ROWS)));
+    let first = world.get("/v1/vaults");
+    assert_eq!((first.status, x_cache(&first), first.header("age")), (200, "MISS", None));
+    assert_eq!(first.header("cache-status"), Some("rds-edge; fwd=miss; fwd-status=200; stored"));
+    world.pass_seconds(4);
+    let second = world.get("/v1/vaults");
+    assert_eq!((second.status, x_cache(&second), second.header("age")), (200, "HIT", Some("4")));
+    assert_eq!(second.header("cache-status"), Some("rds-edge; hit; ttl=11"));
+    for reply in [&first, &second] {
+        assert_eq!(reply.header("x-data-version"), Some("7"));
+        assert_eq!(reply.header("cache-control"), Some("public, max-age=0, must-revalidate"));
+        assert_eq!(reply.header("content-type"), Some("application/json"));
+        assert_eq!(reply.header("cdn-cache-control"), None, "what the origin tells the edge is not for callers");
+    }
+    assert_eq!(world.asked(), 1);
+    assert_ne!(first.header("x-request-id"), second.header("x-request-id"));
+}
+
+#[test]
+fn a_copys_freshness_figures_grow_while_its_etag_stands() {
+    let world = World::new(|_| Ok(page(ROWS)));
+    let first = world.get("/v1/vaults");
+    assert_eq!(text(&first), ROWS);
+    world.pass_seconds(5);
+    let second = world.get("/v1/vaults");
+    assert_eq!(text(&second), ROWS.replace(":30", ":35"));
+    assert_eq!(first.header("etag"), second.header("etag"));
+}
+
+#[test]
+fn spellings_of_one_request_share_a_copy() {
+    let world = World::new(|_| Ok(page(ROWS)));
+    for target in [
+        "/v1/vaults?chain=base,ethereum",
+        "/v1/vaults?utm_source=x&chain=Ethereum,Base,base",
+        "/v1/vaults?limit=20&chain=ethereum,base&page=1",
+    ] {
+        world.get(target);
+    }
+    assert_eq!(world.asked(), 1);
+    assert_eq!(world.last_call().target, "/v1/vaults?chain=base,ethereum", "nothing else reaches the origin");
+    for address in ["0x00B6F2C15E4439749F192D10C70F65354848CF4B", "0x00b6f2c15e4439749f192d10c70f65354848cf4b"] {
+        world.get(&format!("/v1/vault/ethereum/{address}"));
+    }
+    assert_eq!(world.asked(), 2);
+}
+
+#[test]
+fn a_new_isolate_starts_with_the_data_centres_copies() {
+    let mut world = World::new(|_| Ok(page(ROWS)));
+    world.get("/v1/vaults");
+    world.new_isolate();
+    world.pass_seconds(6);
+    let reply = world.get("/v1/vaults");
+    assert_eq!((x_cache(&reply), reply.header("age"), world.asked()), ("HIT", Some("6"), 1));
+    assert_eq!(text(&reply), ROWS.replace(":30", ":36"));
+    world.stored.borrow_mut().clear();
+    assert_eq!(x_cache(&world.get("/v1/vaults")), "HIT", "by now the isolate has it too");
+}
+
+#[test]
+fn an_old_copy_that_the_origin_confirms_is_good_for_another_life() {
+    let reads = Cell::new(0);
+    let world = World::new(move |call| {
+        reads.set(reads.get() + 1);
+        let condition = call.headers.iter().find(|(name, _)| *name == "if-none-match");
+        match condition {
+            None => Ok(page(ROWS)),
+            Some((_, etag)) => {
+                assert_eq!(etag, "W/\"version-7\"");
+                let unchanged = rds_edge::origin::OriginAnswer { status: 304, ..Default::default() };
+                Ok(unchanged.with("x-data-version", "9").with("cdn-cache-control", "max-age=15, stale-if-error=86400"))
+            }
+        }
+    });
+    world.get("/v1/vaults");
+    world.pass_seconds(20);
+    let confirmed = world.get("/v1/vaults");
+    assert_eq!((confirmed.status, x_cache(&confirmed), confirmed.header("age")), (200, "HIT", Some("0")));
+    assert_eq!(confirmed.header("cache-status"), Some("rds-edge; fwd=stale; fwd-status=304; stored"));
+    assert_eq!(confirmed.header("x-data-version"), Some("9"));
+    assert_eq!(text(&confirmed), ROWS.replace(":30", ":50"));
+    world.pass_seconds(14);
+    let hit = world.get("/v1/vaults");
+    assert_eq!((x_cache(&hit), hit.header("age"), world.asked()), ("HIT", Some("14"), 2));
+    assert_eq!(text(&hit), ROWS.replace(":30", ":64"));
+}
+
+#[test]
+fn a_changed_answer_replaces_the_copy() {
+    let world = World::new(|_| Ok(page(ROWS)));
+    world.get("/v1/vaults");
+    world.origin(|_| Ok(page("{\"data\":[]}")));
+    world.pass_seconds(15);
+    assert_eq!(x_cache(&world.get("/v1/vaults")), "MISS");
+    let reply = world.get("/v1/vaults");
+    assert_eq!((x_cache(&reply), text(&reply).as_str()), ("HIT", "{\"data\":[]}"));
+}
+
+#[test]
+fn what_is_gone_is_gone_at_once_and_not_found_is_asked_again() {
+    let world = World::new(|_| Ok(page(ROWS)));
+    world.get("/v1/curators/someone");
+    world.origin(|call| Ok(envelope(404, "NOT_FOUND", call)));
+    world.pass_seconds(15);
+    for _ in 0..2 {
+        let reply = world.get("/v1/curators/someone");
+        assert_eq!((reply.status, reply.header("cache-control")), (404, Some("no-store")));
+    }
+    assert_eq!(world.asked(), 3);
+    world.origin_is_down();
+    assert_eq!(world.get("/v1/curators/someone").status, 503, "a copy of what is gone must not come back");
+}
+
+#[test]
+fn an_answer_is_kept_only_with_the_origins_consent() {
+    let world = World::new(|_| Ok(answer(200, ROWS)));
+    world.get("/v1/vaults");
+    let reply = world.get("/v1/vaults");
+    assert_eq!((x_cache(&reply), world.asked()), ("MISS", 2));
+    assert_eq!(reply.header("cache-status"), Some("rds-edge; fwd=miss; fwd-status=200"));
+}
+
+#[test]
+fn health_and_readiness_are_never_copies() {
+    let world = World::new(|_| Ok(page("{\"status\":\"ok\"}")));
+    for target in ["/v1/health", "/ready", "/v1/health"] {
+        let reply = world.get(target);
+        assert_eq!((x_cache(&reply), reply.header("cache-control")), ("BYPASS", Some("no-store")));
+        assert_eq!(reply.header("cache-status"), Some("rds-edge; fwd=bypass; fwd-status=200"));
+        assert_eq!(reply.header("age"), None);
+    }
+    assert_eq!(world.asked(), 3);
+    world.origin(|_| {
+        Ok(answer(503, "{\"status\":\"not_ready\",\"db\":\"down\",\"cache\":\"closed\"}").with("retry-after", "5"))
+    });
+    let reply = world.get("/ready");
+    assert_eq!((reply.status, reply.header("retry-after")), (503, Some("5")));
+    assert!(text(&reply).contains("not_ready"));
+}
+
+#[test]
+fn a_batch_look_up_reaches_the_origin_whole_and_is_never_a_copy() {
+    let world = World::new(|_| Ok(page(ROWS)));
+    let ask =
+        || Ask::new("POST", "/v1/vaults/batch").with("content-type", "application/json").body(b"{\"ids\":[\"a\"]}");
+    for _ in 0..2 {
+        assert_eq!(x_cache(&world.send(&ask())), "BYPASS");
+    }
+    assert_eq!(world.asked(), 2);
+    assert_eq!(world.last_call().body, b"{\"ids\":[\"a\"]}");
+}

@@ -1,0 +1,9 @@
+//! The Worker's way of a request, from outside, with a scripted caller, origin, store and clock.
+
+mod conditions;
+mod copies;
+mod cross_origin;
+mod outages;
+mod refusals;
+mod signed_calls;
+mod world;

@@ -1,0 +1,153 @@
+//! What a caller notices when the origin is away, slow or broken.
+
+use crate::world::*;
+use rds_edge::ports::NoAnswer;
+use rds_edge::respond::Reply;
+
+const ROWS: &str = r#"{"data":[{"id":"a","freshness_seconds":30}]}"#;
+
+/// A world with a stale copy of `/v1/vaults`.
+fn with_a_stale_copy() -> World {
+    let world = World::new(|_| Ok(page(ROWS)));
+    world.get("/v1/vaults");
+    world.pass_seconds(100);
+    world
+}
+
+fn code(reply: &Reply) -> String {
+    let body = text(reply);
+    assert!(body.contains(reply.header("x-request-id").unwrap()), "the envelope names the request: {body}");
+    body.split("\"code\":\"").nth(1).and_then(|rest| rest.split('"').next()).unwrap_or_default().to_owned()
+}
+
+#[test]
+fn the_last_good_copy_is_served_and_says_that_it_is_stale() {
+    let world = with_a_stale_copy();
+    world.origin_is_down();
+    let reply = world.get("/v1/vaults");
+    assert_eq!((reply.status, x_cache(&reply), reply.header("age")), (200, "STALE-ERROR", Some("100")));
+    assert!(reply.header("warning").unwrap().starts_with("111 "));
+    assert_eq!(reply.header("cache-status"), Some("rds-edge; fwd=stale; ttl=-85; detail=\"stale-if-error\""));
+    assert_eq!(text(&reply), ROWS.replace(":30", ":130"));
+    assert!(world.log.borrow()[0].contains("connection refused"), "the cause is for the log");
+}
+
+#[test]
+fn every_kind_of_failure_is_covered_by_the_copy() {
+    for status in [500, 502, 503, 504] {
+        let world = with_a_stale_copy();
+        world.origin(move |call| Ok(envelope(status, "ANY", call)));
+        let reply = world.get("/v1/vaults");
+        assert_eq!((reply.status, x_cache(&reply)), (200, "STALE-ERROR"), "{status}");
+        let said = format!("rds-edge; fwd=stale; fwd-status={status}; ttl=-85; detail=\"stale-if-error\"");
+        assert_eq!(reply.header("cache-status"), Some(said.as_str()));
+    }
+    let world = with_a_stale_copy();
+    world.origin(|_| Err(NoAnswer::Timeout));
+    assert_eq!(x_cache(&world.get("/v1/vaults")), "STALE-ERROR");
+    world.origin(|call| Ok(envelope(401, "UNAUTHORIZED", call)));
+    assert_eq!(
+        x_cache(&world.get("/v1/vaults")),
+        "STALE-ERROR",
+        "an assertion that is refused is no fault of the caller's"
+    );
+}
+
+#[test]
+fn a_caller_waits_briefly_when_there_is_a_copy_and_as_long_as_the_origin_may_take_otherwise() {
+    let world = with_a_stale_copy();
+    world.get("/v1/vaults");
+    assert_eq!(world.last_limit().as_millis(), 2_500);
+    world.get("/v1/chains");
+    assert_eq!(world.last_limit().as_millis(), 61_000);
+}
+
+#[test]
+fn after_three_failures_nobody_waits_for_the_origin_until_it_is_back() {
+    let world = with_a_stale_copy();
+    world.origin_is_down();
+    for _ in 0..3 {
+        world.get("/v1/vaults");
+    }
+    let asked = world.asked();
+    let stale = world.get("/v1/vaults");
+    assert_eq!((x_cache(&stale), world.asked()), ("STALE-ERROR", asked));
+    assert_eq!(stale.header("cache-status"), Some("rds-edge; hit; ttl=-85; detail=\"stale-if-error\""));
+    let without_copy = world.get("/v1/chains");
+    assert_eq!((without_copy.status, without_copy.header("retry-after"), world.asked()), (503, Some("2"), asked));
+    assert_eq!(code(&without_copy), "SERVICE_UNAVAILABLE");
+
+    world.origin(|_| Ok(page("{\"data\":[]}")));
+    world.pass_seconds(2);
+    let fresh = world.get("/v1/vaults");
+    assert_eq!((x_cache(&fresh), text(&fresh).as_str()), ("MISS", "{\"data\":[]}"));
+    assert_eq!(world.get("/v1/chains").status, 200);
+}
+
+#[test]
+fn an_origin_that_writes_its_own_errors_is_alive_and_is_asked_again() {
+    let world = with_a_stale_copy();
+    world.origin(|call| Ok(envelope(503, "SERVICE_UNAVAILABLE", call)));
+    let before = world.asked();
+    for _ in 0..6 {
+        world.get("/v1/vaults");
+    }
+    assert_eq!(world.asked() - before, 6);
+}
+
+#[test]
+fn a_copy_past_its_time_is_no_answer() {
+    let world = World::new(|_| Ok(page(ROWS)));
+    world.get("/v1/vaults");
+    world.origin_is_down();
+    world.pass_seconds(15 + 86_400);
+    let reply = world.get("/v1/vaults");
+    assert_eq!((reply.status, code(&reply).as_str()), (503, "SERVICE_UNAVAILABLE"));
+}
+
+#[test]
+fn without_a_copy_the_origins_own_envelope_is_handed_on() {
+    let world = World::new(|call| {
+        Ok(envelope(503, "FAIL_CLOSED", call).with("retry-after", "60").with("x-service-failsafe-mode", "fail_closed"))
+    });
+    let reply = world.get("/v1/vaults");
+    assert_eq!((reply.status, reply.header("retry-after"), code(&reply).as_str()), (503, Some("60"), "FAIL_CLOSED"));
+    assert_eq!(reply.header("x-service-failsafe-mode"), Some("fail_closed"));
+    assert_eq!(reply.header("cache-control"), Some("no-store"));
+}
+
+#[test]
+fn without_a_copy_silence_and_nonsense_become_our_envelope() {
+    let world = World::new(|_| Err(NoAnswer::Timeout));
+    let reply = world.get("/v1/vaults");
+    assert_eq!(
+        (reply.status, reply.header("retry-after"), code(&reply).as_str()),
+        (504, Some("5"), "DEADLINE_EXCEEDED")
+    );
+    for (status, content_type) in
+        [(502, "text/html"), (404, "text/html"), (302, "text/html"), (304, "application/json")]
+    {
+        world.pass_seconds(60);
+        world.origin(move |_| {
+            let mut page = answer(status, "<h1>nginx</h1>");
+            page.headers = vec![("content-type", content_type.to_owned())];
+            Ok(page)
+        });
+        let reply = world.get("/v1/vaults");
+        assert_eq!((reply.status, code(&reply).as_str()), (503, "SERVICE_UNAVAILABLE"), "{status}");
+        assert!(!text(&reply).contains("nginx"));
+    }
+}
+
+#[test]
+fn another_requests_envelope_is_not_handed_on() {
+    let world = World::new(|_| Err(NoAnswer::Timeout));
+    for status in [404, 503] {
+        world.origin(move |_| {
+            let envelope = "{\"error\":{\"code\":\"SECRET\",\"message\":\"\",\"request_id\":\"another\"}}";
+            Ok(answer(status, envelope))
+        });
+        let reply = world.get("/v1/vaults");
+        assert_eq!((reply.status, code(&reply).as_str()), (503, "SERVICE_UNAVAILABLE"), "{status}");
+    }
+}

@@ -1,0 +1,230 @@
+//! One isolate in a world where time is moved by hand and the origin says what the test wants.
+
+use rds_edge::cache::Entry;
+use rds_edge::config::Config;
+use rds_edge::origin::{Call, OriginAnswer};
+use rds_edge::pipeline::{self, Isolate};
+use rds_edge::ports::{BodyFault, Host, Inbound, NoAnswer};
+use rds_edge::respond::Reply;
+use rds_shared::wire::Timestamp;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+use std::pin::pin;
+use std::rc::Rc;
+use std::task::{Context, Poll, Waker};
+use std::time::Duration;
+
+pub const KEY: &str = "k1:00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
+pub const OUR_PAGE: &str = "https://app.example";
+
+type Script = Box<dyn Fn(&Call) -> Result<OriginAnswer, NoAnswer>>;
+type StoredCopy = (Vec<(String, String)>, Vec<u8>);
+
+/// The isolate and everything around it.
+pub struct World {
+    pub config: Config,
+    pub isolate: Isolate,
+    pub calls: RefCell<Vec<(Call, Duration)>>,
+    pub log: RefCell<Vec<String>>,
+    pub stored: RefCell<BTreeMap<String, StoredCopy>>,
+    millis: Cell<i64>,
+    draws: Cell<u8>,
+    script: RefCell<Script>,
+}
+
+impl World {
+    /// A world whose origin answers `script`.
+    pub fn new(script: impl Fn(&Call) -> Result<OriginAnswer, NoAnswer> + 'static) -> Self {
+        let variable = |name: &str| match name {
+            "ORIGIN_URL" => Some("http://origin.example".to_owned()),
+            "ASSERTION_KEY" => Some(KEY.to_owned()),
+            "FIRST_PARTY_ORIGINS" => Some(OUR_PAGE.to_owned()),
+            _ => None,
+        };
+        World {
+            config: Config::read(variable).unwrap(),
+            isolate: Isolate::default(),
+            calls: RefCell::default(),
+            log: RefCell::default(),
+            stored: RefCell::default(),
+            millis: Cell::new(1_795_219_200_000),
+            draws: Cell::new(0),
+            script: RefCell::new(Box::new(script)),
+        }
+    }
+
+    /// From now on the origin answers `script`.
+    pub fn origin(&self, script: impl Fn(&Call) -> Result<OriginAnswer, NoAnswer> + 'static) {
+        *self.script.borrow_mut() = Box::new(script);
+    }
+
+    /// From now on nothing listens at the origin's address.
+    pub fn origin_is_down(&self) {
+        self.origin(|_| Err(NoAnswer::Unreachable("connection refused".to_owned())));
+    }
+
+    /// Moves the clock on.
+    pub fn pass_seconds(&self, seconds: i64) {
+        self.millis.set(self.millis.get() + seconds * 1_000);
+    }
+
+    /// The isolate is replaced, as after a deployment: its memory is gone, the data centre's copies are not.
+    pub fn new_isolate(&mut self) {
+        self.isolate = Isolate::default();
+    }
+
+    /// How often the origin was asked.
+    pub fn asked(&self) -> usize {
+        self.calls.borrow().len()
+    }
+
+    /// The last request to the origin.
+    pub fn last_call(&self) -> Call {
+        self.calls.borrow().last().unwrap().0.clone()
+    }
+
+    /// How long the last request to the origin was allowed to take.
+    pub fn last_limit(&self) -> Duration {
+        self.calls.borrow().last().unwrap().1
+    }
+
+    pub fn get(&self, target: &str) -> Reply {
+        self.send(&Ask::new("GET", target))
+    }
+
+    pub fn send(&self, ask: &Ask) -> Reply {
+        finished(pipeline::handle(ask, &self.isolate, &self.config, self))
+    }
+}
+
+impl Host for World {
+    fn now(&self) -> Timestamp {
+        Timestamp::from_millis(self.millis.get())
+    }
+
+    fn random(&self) -> [u8; 16] {
+        self.draws.set(self.draws.get().wrapping_add(1));
+        [self.draws.get(); 16]
+    }
+
+    async fn call(&self, call: &Call, limit: Duration) -> Result<OriginAnswer, NoAnswer> {
+        self.calls.borrow_mut().push((call.clone(), limit));
+        (self.script.borrow())(call)
+    }
+
+    async fn load(&self, key: &str) -> Option<Entry> {
+        let (headers, body) = self.stored.borrow().get(key)?.clone();
+        Entry::from_stored(|name| headers.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone()), body)
+    }
+
+    fn store(&self, key: &str, entry: &Rc<Entry>) {
+        let (headers, body) = entry.to_stored();
+        self.stored.borrow_mut().insert(key.to_owned(), (headers, body.to_vec()));
+    }
+
+    fn forget(&self, key: &str) {
+        self.stored.borrow_mut().remove(key);
+    }
+
+    fn log(&self, line: &str) {
+        self.log.borrow_mut().push(line.to_owned());
+    }
+}
+
+/// A request.
+pub struct Ask {
+    method: &'static str,
+    target: String,
+    headers: Vec<(&'static str, String)>,
+    body: Vec<u8>,
+}
+
+impl Ask {
+    pub fn new(method: &'static str, target: &str) -> Self {
+        Ask { method, target: target.to_owned(), headers: Vec::new(), body: Vec::new() }
+    }
+
+    pub fn with(mut self, name: &'static str, value: &str) -> Self {
+        self.headers.push((name, value.to_owned()));
+        self
+    }
+
+    pub fn body(mut self, body: &[u8]) -> Self {
+        self.body = body.to_vec();
+        self
+    }
+}
+
+impl Inbound for Ask {
+    fn method(&self) -> &str {
+        self.method
+    }
+
+    fn target(&self) -> &str {
+        &self.target
+    }
+
+    fn header(&self, name: &str) -> Option<String> {
+        self.headers.iter().find(|(known, _)| *known == name).map(|(_, value)| value.clone())
+    }
+
+    async fn body(&self, max_bytes: usize) -> Result<Vec<u8>, BodyFault> {
+        if self.body.len() > max_bytes { Err(BodyFault::TooLarge) } else { Ok(self.body.clone()) }
+    }
+}
+
+/// A kept success, as the origin gives it.
+pub fn page(body: &str) -> OriginAnswer {
+    answer(200, body)
+        .with("cdn-cache-control", "max-age=15, stale-if-error=86400")
+        .with("etag", "W/\"version-7\"")
+        .with("x-data-version", "7")
+}
+
+/// An answer of the origin's, in JSON.
+pub fn answer(status: u16, body: &str) -> OriginAnswer {
+    OriginAnswer {
+        status,
+        headers: vec![("content-type", "application/json".to_owned())],
+        body: body.as_bytes().to_vec(),
+    }
+}
+
+/// The origin's envelope for the request it was asked for.
+pub fn envelope(status: u16, code: &str, call: &Call) -> OriginAnswer {
+    let id = &call.headers.iter().find(|(name, _)| *name == "x-request-id").unwrap().1;
+    answer(
+        status,
+        &format!("{{\"error\":{{\"code\":\"{code}\",\"message\":\"in the origin's words\",\"request_id\":\"{id}\"}}}}"),
+    )
+}
+
+/// Adds a header to an answer.
+pub trait With {
+    fn with(self, name: &'static str, value: &str) -> Self;
+}
+
+impl With for OriginAnswer {
+    fn with(mut self, name: &'static str, value: &str) -> Self {
+        self.headers.push((name, value.to_owned()));
+        self
+    }
+}
+
+/// The body as text.
+pub fn text(reply: &Reply) -> String {
+    reply.body.as_ref().map(|body| String::from_utf8(body.to_vec()).unwrap()).unwrap_or_default()
+}
+
+/// How the edge says it came by an answer.
+pub fn x_cache(reply: &Reply) -> &str {
+    reply.header("x-cache").unwrap_or("")
+}
+
+/// Nothing in this world makes anybody wait.
+fn finished<T>(future: impl Future<Output = T>) -> T {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(value) => value,
+        Poll::Pending => panic!("the pipeline waits for something that nobody will do"),
+    }
+}

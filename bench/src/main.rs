@@ -1,2 +1,100 @@
-//! Placeholder until the next commit.
-fn main() {}
+//! `rds-bench`: this service beside the least that its hosts can do, in one run, as ratios.
+//!
+//! A figure of one machine says little, a ratio of two peers on it says more: every measurement alternates between
+//! the service and its peer, and the median of the pairs counts. Client and server run on different cores.
+
+mod constant;
+mod cores;
+mod http;
+mod load;
+mod reads;
+mod report;
+mod versus;
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+use std::time::Duration;
+
+use anyhow::Result;
+use clap::{Args, Parser, Subcommand};
+
+/// Measures; `cargo xtask bench` builds what is measured and calls this.
+#[derive(Parser)]
+struct Cli {
+    #[command(subcommand)]
+    what: Option<What>,
+}
+
+#[derive(Subcommand)]
+enum What {
+    /// Reads: lists at the origin, copies at the edge, start, import and the size of the Worker.
+    Reads(Plan),
+    /// Serves one file's bytes on a loopback port: the peer that the origin is measured against.
+    #[command(hide = true)]
+    Constant {
+        /// The port.
+        port: u16,
+        /// The body of every answer.
+        body: PathBuf,
+    },
+}
+
+/// How long and how often to measure.
+#[derive(Args, Clone, Debug)]
+pub struct Plan {
+    /// Seconds of one load.
+    #[arg(long, default_value_t = 3.0)]
+    seconds: f64,
+    /// Loads of each peer.
+    #[arg(long, default_value_t = 7)]
+    rounds: usize,
+    /// Keep-alive connections.
+    #[arg(long, default_value_t = 32)]
+    connections: usize,
+    /// A folder of data sets whose import is timed.
+    #[arg(long, default_value = "../shared/data")]
+    data: PathBuf,
+    /// Only these parts: origin, edge, start.
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<String>,
+}
+
+impl Plan {
+    /// How long one load lasts.
+    pub fn duration(&self) -> Duration {
+        Duration::from_secs_f64(self.seconds)
+    }
+
+    /// Whether a part is asked for.
+    pub fn wants(&self, part: &str) -> bool {
+        self.only.is_empty() || self.only.iter().any(|only| only == part)
+    }
+}
+
+impl Default for Plan {
+    fn default() -> Self {
+        Plan { seconds: 3.0, rounds: 7, connections: 32, data: PathBuf::from("../shared/data"), only: Vec::new() }
+    }
+}
+
+fn main() -> ExitCode {
+    if let Err(error) = xtask::signals::install() {
+        eprintln!("cannot listen for Ctrl-C: {error:#}");
+        return ExitCode::FAILURE;
+    }
+    match run(Cli::parse().what) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("\nerror: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(what: Option<What>) -> Result<()> {
+    match what {
+        Some(What::Constant { port, body }) => constant::serve(port, &body),
+        Some(What::Reads(plan)) => reads::run(&plan),
+        None => reads::run(&Plan::default()),
+    }
+}

@@ -1,1 +1,18 @@
 //! The Risk Data Service origin, as a library, so that tests drive what the program runs.
+
+pub mod app;
+pub mod catalog;
+pub mod cli;
+pub mod clock;
+pub mod config;
+pub mod entropy;
+pub mod http;
+pub mod ingest;
+pub mod jobs;
+pub mod keys;
+pub mod metrics;
+pub mod scoring_run;
+pub mod simulate;
+pub mod sources;
+pub mod store;
+pub mod telemetry;

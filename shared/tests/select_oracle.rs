@@ -99,7 +99,7 @@ prop_compose! {
     fn vault()(
         (chain, protocol, name) in (0..CHAINS.len(), 0..PROTOCOLS.len(), 0..NAMES.len()),
         asset in proptest::option::of(0..ASSETS.len()), curator in proptest::option::of(0..CURATORS.len()),
-        tvl in prop::sample::select(vec![0.0, 1e5, 1e6, 2.5e6]), score in proptest::option::weighted(0.7, 0i64..=100),
+        tvl in proptest::option::weighted(0.9, prop::sample::select(vec![0.0, 1e5, 1e6, 2.5e6])), score in proptest::option::weighted(0.7, 0i64..=100),
         (apr_net, base_apr, borrow_net, reward, utilization) in (rate(), rate(), rate(), rate(), rate()),
         (available, deficit) in (rate(), rate()), deposit in prop::sample::select(DepositStatus::ALL),
         synced in proptest::option::of(0i64..4),
@@ -111,7 +111,8 @@ prop_compose! {
         row.asset_symbol = asset.map(|asset| ASSETS[asset].into());
         row.curator_name = curator.map(|curator| CURATORS[curator].into());
         row.curator_id = curator.map(|curator| format!("curator-{curator}"));
-        row.tvl_usd = tvl;
+        row.tvl_status = if tvl.is_some() { TvlStatus::Observed } else { TvlStatus::Unavailable };
+        row.tvl_usd = tvl.unwrap_or(0.0);
         row.total_score = score.map(|tenths| MilliPoints::saturating(tenths * 100));
         row.risk_tier = row.total_score.map(tier_of);
         (row.apr_net, row.base_apr, row.borrow_apr_net) = (apr_net, base_apr, borrow_net);
@@ -204,7 +205,7 @@ impl Wish {
             && (self.tiers.is_empty() || tier.is_some_and(|tier| self.tiers.contains(&tier.as_str())))
             && self.scores.0.is_none_or(|min| score.is_some_and(|score| score >= min))
             && self.scores.1.is_none_or(|max| score.is_some_and(|score| score <= max))
-            && self.min_tvl.is_none_or(|min| row.tvl_usd >= min)
+            && self.min_tvl.is_none_or(|min| row.tvl_status == TvlStatus::Observed && row.tvl_usd >= min)
             && self
                 .search
                 .as_ref()
@@ -248,7 +249,7 @@ fn compare(field: VaultSortField, a: &VaultRow, b: &VaultRow) -> Option<Ordering
     let folded = |text: &str| text.chars().flat_map(char::to_lowercase).collect::<String>();
     let number = |of: fn(&VaultRow) -> Option<f64>| Some(of(a)?.partial_cmp(&of(b)?).unwrap());
     match field {
-        VaultSortField::TvlUsd => number(|row| Some(row.tvl_usd)),
+        VaultSortField::TvlUsd => number(|row| (row.tvl_status == TvlStatus::Observed).then_some(row.tvl_usd)),
         VaultSortField::AvailableLiquidityUsd => number(|row| row.available_liquidity_usd),
         VaultSortField::LiquidityDeficitUsd => number(|row| row.liquidity_deficit_usd),
         VaultSortField::AprNet => number(|row| row.apr_net),

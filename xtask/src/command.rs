@@ -30,9 +30,8 @@ pub fn end_with_parent(command: &mut Command, signal: Signal) {
         #[expect(unsafe_code, reason = "std offers no other way to run code in the child")]
         // SAFETY: the closure makes one prctl(2) call, which is async-signal-safe, and allocates nothing.
         unsafe {
-            command.pre_exec(move || {
-                rustix::process::set_parent_process_death_signal(Some(signal)).map_err(Into::into)
-            });
+            command
+                .pre_exec(move || rustix::process::set_parent_process_death_signal(Some(signal)).map_err(Into::into));
         }
     }
     #[cfg(not(target_os = "linux"))]
@@ -42,11 +41,7 @@ pub fn end_with_parent(command: &mut Command, signal: Signal) {
 /// A command in words, for messages.
 pub fn described(command: &Command) -> String {
     let mut words = vec![command.get_program().to_string_lossy().into_owned()];
-    words.extend(
-        command
-            .get_args()
-            .map(|word| word.to_string_lossy().into_owned()),
-    );
+    words.extend(command.get_args().map(|word| word.to_string_lossy().into_owned()));
     words.join(" ")
 }
 
@@ -91,11 +86,7 @@ pub fn run(step: &mut Step, mut command: Command, log: &Path, limit: Duration) -
 }
 
 /// Runs to the end, giving every line of the output to `each` as it comes.
-pub fn stream(
-    mut command: Command,
-    limit: Duration,
-    mut each: impl FnMut(&str),
-) -> Result<ExitStatus> {
+pub fn stream(mut command: Command, limit: Duration, mut each: impl FnMut(&str)) -> Result<ExitStatus> {
     let words = described(&command);
     let started = Instant::now();
     let (mut child, lines) = spawn(&mut command)?;
@@ -115,57 +106,36 @@ pub fn stream(
 /// When it cannot start or fails; the error carries what it said on standard error.
 pub fn output(command: &mut Command) -> Result<String> {
     let words = described(command);
-    let output = command
-        .stdin(Stdio::null())
-        .output()
-        .with_context(|| format!("cannot run `{words}`"))?;
+    let output = command.stdin(Stdio::null()).output().with_context(|| format!("cannot run `{words}`"))?;
     if !output.status.success() {
-        bail!(
-            "`{words}` ended with {}: {}",
-            output.status,
-            String::from_utf8_lossy(&output.stderr).trim()
-        );
+        bail!("`{words}` ended with {}: {}", output.status, String::from_utf8_lossy(&output.stderr).trim());
     }
     Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 /// Whether a program of this name is on the `PATH`.
 pub fn on_path(program: &str) -> bool {
-    std::env::var_os("PATH").is_some_and(|path| {
-        std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
-    })
+    std::env::var_os("PATH")
+        .is_some_and(|path| std::env::split_paths(&path).any(|folder| folder.join(program).is_file()))
 }
 
 /// Opens a log for appending, with its folder.
 pub fn append_to(log: &Path) -> Result<File> {
     if let Some(folder) = log.parent() {
-        std::fs::create_dir_all(folder)
-            .with_context(|| format!("cannot create {}", folder.display()))?;
+        std::fs::create_dir_all(folder).with_context(|| format!("cannot create {}", folder.display()))?;
     }
-    OpenOptions::new()
-        .create(true)
-        .append(true)
-        .open(log)
-        .with_context(|| format!("cannot write {}", log.display()))
+    OpenOptions::new().create(true).append(true).open(log).with_context(|| format!("cannot write {}", log.display()))
 }
 
 /// Starts the command in a process group of its own and joins its two outputs into one line stream.
 fn spawn(command: &mut Command) -> Result<(Child, Receiver<String>)> {
     signals::check()?;
-    command
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped())
-        .process_group(0);
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
     end_with_parent(command, Signal::TERM);
-    let mut child = command
-        .spawn()
-        .with_context(|| format!("cannot run `{}`", described(command)))?;
+    let mut child = command.spawn().with_context(|| format!("cannot run `{}`", described(command)))?;
     let (sender, lines) = channel();
-    let outputs: [Option<Box<dyn Read + Send>>; 2] = [
-        child.stdout.take().map(|pipe| Box::new(pipe) as _),
-        child.stderr.take().map(|pipe| Box::new(pipe) as _),
-    ];
+    let outputs: [Option<Box<dyn Read + Send>>; 2] =
+        [child.stdout.take().map(|pipe| Box::new(pipe) as _), child.stderr.take().map(|pipe| Box::new(pipe) as _)];
     for pipe in outputs.into_iter().flatten() {
         let sender = sender.clone();
         std::thread::spawn(move || {
@@ -181,12 +151,7 @@ fn spawn(command: &mut Command) -> Result<(Child, Receiver<String>)> {
 }
 
 /// Ends the whole group of a child that ran out of time, or whose result nobody waits for any more.
-fn give_up_if_asked(
-    child: &mut Child,
-    started: Instant,
-    limit: Duration,
-    words: &str,
-) -> Result<()> {
+fn give_up_if_asked(child: &mut Child, started: Instant, limit: Duration, words: &str) -> Result<()> {
     let late = started.elapsed() > limit;
     if !late && !signals::interrupted() {
         return Ok(());

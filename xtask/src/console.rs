@@ -8,8 +8,8 @@ const REPEAT: Duration = Duration::from_secs(30);
 /// A step shorter than this prints only its ending.
 const QUIET: Duration = Duration::from_millis(800);
 const FRAMES: [&str; 4] = ["◐", "◓", "◑", "◒"];
-/// Columns kept free of a redrawn line, so that it never wraps.
-const WIDTH: usize = 100;
+/// Characters of a line about a running step, so that a redrawn one does not wrap.
+const WIDTH: usize = 96;
 
 /// One line of the report, from its start to its ✓ or ✗.
 pub struct Step {
@@ -40,21 +40,15 @@ impl Step {
         if elapsed < QUIET {
             return;
         }
+        let line = format!("{}  {}  {}", self.name, seconds(elapsed), doing.trim());
+        let line: String = line.chars().take(WIDTH).collect();
         if self.redraws {
             self.frame = (self.frame + 1) % FRAMES.len();
-            let line = format!(
-                "  {} {}  {}  {}",
-                FRAMES.get(self.frame).copied().unwrap_or("·"),
-                self.name,
-                seconds(elapsed),
-                doing.trim()
-            );
-            let line: String = line.chars().take(WIDTH).collect();
-            eprint!("\r\x1b[2K{line}");
+            eprint!("\r\x1b[2K  {} {line}", FRAMES.get(self.frame).copied().unwrap_or("·"));
             let _ = std::io::stderr().flush();
         } else if self.spoken.is_none_or(|at| at.elapsed() >= REPEAT) {
             self.spoken = Some(Instant::now());
-            eprintln!("  … {}  {}  {}", self.name, seconds(elapsed), doing.trim());
+            eprintln!("  … {line}");
         }
     }
 
@@ -71,16 +65,8 @@ impl Step {
     fn end(mut self, mark: &str, detail: &str) {
         self.ended = true;
         let clear = if self.redraws { "\r\x1b[2K" } else { "" };
-        let detail = if detail.is_empty() {
-            String::new()
-        } else {
-            format!(" ({detail})")
-        };
-        eprintln!(
-            "{clear}  {mark} {}{detail}  {}",
-            self.name,
-            seconds(self.started.elapsed())
-        );
+        let detail = if detail.is_empty() { String::new() } else { format!(" ({detail})") };
+        eprintln!("{clear}  {mark} {}{detail}  {}", self.name, seconds(self.started.elapsed()));
     }
 }
 
@@ -89,11 +75,7 @@ impl Drop for Step {
     fn drop(&mut self) {
         if !self.ended {
             let clear = if self.redraws { "\r\x1b[2K" } else { "" };
-            eprintln!(
-                "{clear}  ✗ {}  {}",
-                self.name,
-                seconds(self.started.elapsed())
-            );
+            eprintln!("{clear}  ✗ {}  {}", self.name, seconds(self.started.elapsed()));
         }
     }
 }

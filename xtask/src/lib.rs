@@ -14,6 +14,7 @@ pub mod measure;
 pub mod provision;
 pub mod service;
 pub mod signals;
+pub mod tally;
 pub mod test;
 pub mod tidy;
 pub mod up;

@@ -25,9 +25,7 @@ pub fn install() -> Result<()> {
 
 /// Whether the person, or a supervisor, asked for a stop.
 pub fn interrupted() -> bool {
-    ASKED
-        .get()
-        .is_some_and(|asked| asked.load(Ordering::Relaxed))
+    ASKED.get().is_some_and(|asked| asked.load(Ordering::Relaxed))
 }
 
 /// An error when a stop was asked for, so that `?` leaves a sequence of steps.

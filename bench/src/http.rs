@@ -1,0 +1,130 @@
+//! As much of HTTP/1.1 as a load needs: one request out, one answer with a length in.
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpStream};
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+
+/// Longer than any measured answer takes; a server that is stuck ends the run.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A keep-alive connection with the bytes that have arrived and are not read yet.
+pub struct Connection {
+    stream: TcpStream,
+    buffer: Vec<u8>,
+    filled: usize,
+}
+
+/// An answer, as far as measurements look at it.
+pub struct Answer {
+    /// The status code.
+    pub status: u16,
+    /// The head, lower-cased.
+    pub head: String,
+    /// The body.
+    pub body: Vec<u8>,
+}
+
+impl Connection {
+    /// Connects.
+    pub fn open(address: SocketAddr) -> Result<Self> {
+        let stream = TcpStream::connect(address).with_context(|| format!("cannot connect to {address}"))?;
+        stream.set_nodelay(true)?;
+        stream.set_read_timeout(Some(PATIENCE))?;
+        Ok(Self { stream, buffer: vec![0; 256 * 1024], filled: 0 })
+    }
+
+    /// Sends a whole request.
+    pub fn send(&mut self, request: &[u8]) -> Result<()> {
+        Ok(self.stream.write_all(request)?)
+    }
+
+    /// Reads past one answer. Fails unless it is a 200.
+    pub fn expect_ok(&mut self) -> Result<()> {
+        let (head, end) = self.fill()?;
+        let status = self.buffer.get(..12).unwrap_or_default();
+        if status != b"HTTP/1.1 200" {
+            bail!("under load: {}", String::from_utf8_lossy(self.buffer.get(..head).unwrap_or_default()));
+        }
+        self.drop_until(end);
+        Ok(())
+    }
+
+    /// Reads one answer.
+    pub fn receive(&mut self) -> Result<Answer> {
+        let (head, end) = self.fill()?;
+        let text = String::from_utf8_lossy(self.buffer.get(..head).unwrap_or_default()).to_lowercase();
+        let status = text.split(' ').nth(1).and_then(|code| code.parse().ok()).context("no status line")?;
+        let body = self.buffer.get(head..end).unwrap_or_default().to_vec();
+        self.drop_until(end);
+        Ok(Answer { status, head: text, body })
+    }
+
+    /// Waits for one whole answer at the start of the buffer: the lengths of its head, and of head and body.
+    fn fill(&mut self) -> Result<(usize, usize)> {
+        let mut ends = None;
+        loop {
+            if ends.is_none() {
+                ends = head_and_body(self.buffer.get(..self.filled).unwrap_or_default())?;
+            }
+            if let Some((head, end)) = ends
+                && self.filled >= end
+            {
+                return Ok((head, end));
+            }
+            if self.filled == self.buffer.len() {
+                self.buffer.resize(self.buffer.len() * 2, 0);
+            }
+            let read = self.stream.read(self.buffer.get_mut(self.filled..).unwrap_or_default())?;
+            if read == 0 {
+                bail!("the server closed the connection");
+            }
+            self.filled += read;
+        }
+    }
+
+    fn drop_until(&mut self, end: usize) {
+        self.buffer.copy_within(end..self.filled, 0);
+        self.filled -= end;
+    }
+}
+
+/// One request on a connection of its own.
+pub fn ask(address: SocketAddr, request: &[u8]) -> Result<Answer> {
+    let mut connection = Connection::open(address)?;
+    connection.send(request)?;
+    connection.receive()
+}
+
+/// A GET without a body; `headers` are whole lines, each ended by CRLF.
+pub fn get(target: &str, headers: &str) -> Vec<u8> {
+    format!("GET {target} HTTP/1.1\r\nhost: bench\r\n{headers}\r\n").into_bytes()
+}
+
+fn head_and_body(bytes: &[u8]) -> Result<Option<(usize, usize)>> {
+    let Some(head) = bytes.windows(4).position(|window| window == b"\r\n\r\n").map(|at| at + 4) else {
+        return Ok(None);
+    };
+    let text = std::str::from_utf8(bytes.get(..head).unwrap_or_default()).context("a head that is no text")?;
+    let length = text
+        .lines()
+        .filter_map(|line| line.split_once(':'))
+        .find(|(name, _)| name.eq_ignore_ascii_case("content-length"))
+        .and_then(|(_, value)| value.trim().parse::<usize>().ok())
+        .with_context(|| format!("an answer without a length: {text}"))?;
+    Ok(Some((head, head + length)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_ends_where_its_length_says() {
+        let bytes = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhiHTTP/1.1";
+        assert_eq!(head_and_body(bytes).unwrap(), Some((38, 40)));
+        assert_eq!(head_and_body(&bytes[..20]).unwrap(), None);
+        assert!(head_and_body(b"HTTP/1.1 200 OK\r\n\r\n").is_err());
+    }
+}

@@ -1,0 +1,145 @@
+//! A running stack with a simulated market of a given size.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, Result, bail};
+use rds_shared::access::{Assertion, AssertionKey, Principal, SignedRequest};
+use rds_shared::wire::headers;
+use serde_json::Value;
+use xtask::up::data::Data;
+use xtask::up::ports::Ports;
+use xtask::up::stack::Stack;
+use xtask::up::{Edge, Options};
+
+use crate::{cores, http};
+
+/// A list that filters by three things and sorts by a fourth, as a dashboard asks for it.
+pub const LIST: &str = "/v1/vaults?chain=devnet&limit=20&minTvl=1000000&riskTier=prime,core&sortBy=total_score";
+const SEED: &str = "1";
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// The stack. It ends with the value.
+pub struct Market {
+    stack: Option<Stack>,
+    /// What `stack.json` says.
+    description: Value,
+    folder: PathBuf,
+}
+
+impl Market {
+    /// Starts a stack on the servers' core with a market of `vaults` vaults; 0 leaves it empty.
+    pub fn start(vaults: u32, edge: Edge) -> Result<Self> {
+        let folder = std::env::temp_dir().join(format!("rds-bench-{}-{vaults}", std::process::id()));
+        let options = Options {
+            data: Some(Data::None),
+            state: folder.join("state"),
+            port: 0,
+            fresh: false,
+            test_clock: false,
+            webhook_allow: Vec::new(),
+            webhook_ca: None,
+            no_signing: false,
+            edge,
+        };
+        std::fs::create_dir_all(&folder)?;
+        let stack = cores::on_server(|| Stack::start(&options, Ports::free()?))?;
+        let description = serde_json::from_slice(&std::fs::read(stack.description_file())?)?;
+        let market = Self { stack: Some(stack), description, folder };
+        if vaults > 0 {
+            cores::release()?;
+            market.verb(&["simulate", "--seed", SEED, "--vaults", &vaults.to_string(), "--hours", "1"])?;
+            cores::hold(cores::CLIENT)?;
+            market.wait_for(vaults)?;
+        }
+        Ok(market)
+    }
+
+    /// Runs a verb of the operator's command line on this market's database.
+    pub fn verb(&self, words: &[&str]) -> Result<()> {
+        let mut command = Command::new(self.text("origin_bin")?);
+        for line in std::fs::read_to_string(self.text("origin_env")?)?.lines() {
+            if let Some((name, value)) = line.split_once('=') {
+                command.env(name, value);
+            }
+        }
+        let output = command.args(words).stdin(Stdio::null()).output()?;
+        if !output.status.success() {
+            bail!("`rds-origin {}`: {}", words.join(" "), String::from_utf8_lossy(&output.stderr));
+        }
+        Ok(())
+    }
+
+    /// Waits until the running service serves so many vaults.
+    fn wait_for(&self, vaults: u32) -> Result<()> {
+        let relay = self.address("relay")?;
+        let begun = Instant::now();
+        while begun.elapsed() < PATIENCE {
+            xtask::signals::check()?;
+            let answer = http::ask(relay, &http::get("/v1/health", ""))?;
+            let health: Value = serde_json::from_slice(&answer.body)?;
+            if health.get("vaultCount").and_then(Value::as_u64) == Some(u64::from(vaults)) {
+                return Ok(());
+            }
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        bail!("the service never served {vaults} vaults")
+    }
+
+    /// A door's socket address, by its name in `stack.json`.
+    pub fn address(&self, door: &str) -> Result<SocketAddr> {
+        let url = self.text(door)?;
+        url.strip_prefix("http://").and_then(|rest| rest.parse().ok()).with_context(|| format!("{url} is no address"))
+    }
+
+    /// A process id, by its name in `stack.json`.
+    pub fn pid(&self, name: &str) -> Result<u32> {
+        let pid = self.description.get("pids").and_then(|pids| pids.get(name)).and_then(Value::as_u64);
+        u32::try_from(pid.with_context(|| format!("no {name} runs"))?).context("a pid")
+    }
+
+    fn text(&self, name: &str) -> Result<&str> {
+        self.description.get(name).and_then(Value::as_str).with_context(|| format!("stack.json has no {name}"))
+    }
+
+    /// Writes the list's request as the edge would: signed, with a nonce that was never used.
+    pub fn signed_list(&self) -> Result<impl FnMut(&mut Vec<u8>) + use<>> {
+        let environment = std::fs::read_to_string(self.text("origin_env")?)?;
+        let key = environment
+            .lines()
+            .find_map(|line| line.strip_prefix("RDS_EDGE_ASSERTION_KEYS="))
+            .and_then(AssertionKey::parse)
+            .context("no assertion key")?;
+        let principal = Principal::Anonymous.to_json();
+        let mut count = u128::from(std::process::id()) << 96 | u128::from(now()) << 64;
+        Ok(move |out: &mut Vec<u8>| {
+            count += 1;
+            let request = SignedRequest { method: "GET", target: LIST, body: b"", principal: &principal };
+            let seconds = i64::try_from(now()).unwrap_or(i64::MAX);
+            let assertion = Assertion::sign(&key, &request, seconds, count.to_be_bytes()).to_header();
+            let id = format!("{count:032x}");
+            let lines = format!(
+                "accept: application/json\r\n{}: {assertion}\r\n{}: {principal}\r\n{}: {id}\r\n",
+                headers::ASSERTION,
+                headers::PRINCIPAL,
+                headers::REQUEST_ID
+            );
+            out.extend_from_slice(&http::get(LIST, &lines));
+        })
+    }
+}
+
+impl Drop for Market {
+    fn drop(&mut self) {
+        if let Some(stack) = self.stack.take() {
+            stack.stop();
+        }
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}

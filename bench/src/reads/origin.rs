@@ -1,0 +1,134 @@
+//! The origin's edge door: a filtered, sorted list beside constant bytes, and out of few vaults or many.
+
+use std::process::{Child, Command};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail, ensure};
+use serde_json::Value;
+use xtask::provision::cache::Cache;
+use xtask::up::Edge;
+use xtask::up::ports::{Ports, local};
+
+use super::market::{LIST, Market};
+use crate::report::Report;
+use crate::versus::{self, Peer, cpu_micros, rate};
+use crate::{Plan, cores, http};
+
+const FEW: u32 = 1_000;
+const SOME: u32 = 10_000;
+const MANY: u32 = 100_000;
+const TARGET_RATE: f64 = 0.6;
+const TARGET_GROWTH: f64 = 3.0;
+
+/// Measures both ratios.
+pub fn measure(_: &Cache, plan: &Plan, report: &mut Report) -> Result<()> {
+    let some = Market::start(SOME, Edge::None)?;
+    let body = checked_list(&some)?;
+    let constant = Constant::start(&body)?;
+    let list = versus::measure(plan, door(&some)?, constant.peer())?;
+    let (ours, theirs) = list.sides(rate);
+    let (ours_cpu, theirs_cpu) = list.sides(cpu_micros);
+    let (p50, theirs_p50) = list.sides(|sample| sample.load.p50.as_secs_f64() * 1e3);
+    let (p99, theirs_p99) = list.sides(|sample| sample.load.p99.as_secs_f64() * 1e3);
+    report.at_least(
+        &format!("origin: list of 20 out of {SOME}, requests/s over axum with constant bytes ({} bytes)", body.len()),
+        list.ratio(rate),
+        TARGET_RATE,
+        &format!(
+            "{ours:.0}/s, {ours_cpu:.1} µs CPU, p50 {p50:.2} ms, p99 {p99:.2} ms; \
+             constant {theirs:.0}/s, {theirs_cpu:.1} µs, p50 {theirs_p50:.2} ms, p99 {theirs_p99:.2} ms"
+        ),
+    );
+    drop((some, constant));
+
+    let few = Market::start(FEW, Edge::None)?;
+    let many = Market::start(MANY, Edge::None)?;
+    checked_list(&few)?;
+    checked_list(&many)?;
+    let growth = versus::measure(plan, door(&many)?, door(&few)?)?;
+    let (large, small) = growth.sides(cpu_micros);
+    report.at_most(
+        &format!("origin: CPU per list out of {MANY}, over out of {FEW}"),
+        growth.ratio(cpu_micros),
+        TARGET_GROWTH,
+        &format!("{large:.1} µs; {small:.1} µs"),
+    );
+    Ok(())
+}
+
+fn door(market: &Market) -> Result<Peer> {
+    Ok(Peer {
+        address: market.address("origin_edge")?,
+        pid: market.pid("origin")?,
+        write: Box::new(market.signed_list()?),
+    })
+}
+
+/// Asks once and checks that the answer is the list: filtered, sorted, full. Gives its bytes.
+fn checked_list(market: &Market) -> Result<Vec<u8>> {
+    let mut request = Vec::new();
+    market.signed_list()?(&mut request);
+    let answer = http::ask(market.address("origin_edge")?, &request)?;
+    ensure!(answer.status == 200, "{LIST}: {}", String::from_utf8_lossy(&answer.body));
+    let page: Value = serde_json::from_slice(&answer.body)?;
+    let rows = page.get("data").and_then(Value::as_array).context("no data")?;
+    ensure!(rows.len() == 20, "{} rows, not 20", rows.len());
+    let number = |row: &Value, name: &str| row.get(name).and_then(Value::as_f64).with_context(|| format!("no {name}"));
+    let mut last = f64::INFINITY;
+    for row in rows {
+        let score = number(row, "total_score")?;
+        ensure!(
+            score <= last && score >= 5.0 && number(row, "tvl_usd")? >= 1e6,
+            "not the list that was asked for: {row}"
+        );
+        last = score;
+    }
+    Ok(answer.body)
+}
+
+/// The peer: constant bytes from the same server library, in a process of its own on the servers' core.
+struct Constant {
+    child: Child,
+    port: u16,
+    folder: std::path::PathBuf,
+}
+
+impl Constant {
+    fn start(body: &[u8]) -> Result<Self> {
+        let folder = std::env::temp_dir().join(format!("rds-bench-constant-{}", std::process::id()));
+        std::fs::create_dir_all(&folder)?;
+        let file = folder.join("body");
+        std::fs::write(&file, body)?;
+        let port = Ports::free()?.edge;
+        let mut command = Command::new(std::env::current_exe()?);
+        command.arg("constant").arg(port.to_string()).arg(&file);
+        xtask::command::end_with_parent(&mut command, rustix::process::Signal::TERM);
+        let child = cores::on_server(|| Ok(command.spawn()?))?;
+        let constant = Self { child, port, folder };
+        let begun = Instant::now();
+        while begun.elapsed() < Duration::from_secs(10) {
+            if let Ok(answer) = http::ask(local(port).into(), &http::get(LIST, "")) {
+                ensure!(answer.status == 200 && answer.body == body, "the peer answers something else");
+                return Ok(constant);
+            }
+            std::thread::sleep(Duration::from_millis(20));
+        }
+        bail!("the peer never answered")
+    }
+
+    fn peer(&self) -> Peer {
+        Peer {
+            address: local(self.port).into(),
+            pid: self.child.id(),
+            write: Box::new(|out| out.extend_from_slice(&http::get(LIST, "accept: application/json\r\n"))),
+        }
+    }
+}
+
+impl Drop for Constant {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}

@@ -1,0 +1,126 @@
+// A real browser: the service's own pages may read answers, pages of other sites may not.
+
+import assert from 'node:assert/strict';
+import { createServer } from 'node:http';
+import { after, before, describe, test } from 'node:test';
+import { chromium } from 'playwright-core';
+import { sharedStack, unasked } from './stack.mjs';
+
+const stack = sharedStack();
+/** An origin that `cargo xtask up` configures as the service's own. */
+const OURS = 'http://localhost:3000';
+const THEIRS = 'http://localhost:3999';
+
+let site;
+let browser;
+
+before(async () => {
+  const executablePath = process.env.RDS_CHROMIUM;
+  assert.ok(executablePath, 'RDS_CHROMIUM names no browser: install Chromium (Debian: `apt-get install chromium`) and set it to the program');
+  site = createServer((_, response) => response.setHeader('content-type', 'text/html').end('<!doctype html><title>page</title>'));
+  await new Promise((resolve) => site.listen(0, '127.0.0.1', resolve));
+  const here = `127.0.0.1:${site.address().port}`;
+  const libraries = process.env.RDS_CHROMIUM_LIBS;
+  browser = await chromium.launch({
+    executablePath,
+    args: [
+      // Both origins lead to one server of ours, whatever else listens on their ports.
+      `--host-resolver-rules=MAP ${new URL(OURS).host} ${here}, MAP ${new URL(THEIRS).host} ${here}`,
+      '--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-component-update', '--disable-sync',
+    ],
+    env: libraries ? { ...process.env, LD_LIBRARY_PATH: libraries } : process.env,
+  });
+}, { timeout: 60_000 });
+
+after(async () => {
+  await browser?.close();
+  site?.close();
+});
+
+/** An empty page of `origin`. */
+async function pageOf(origin) {
+  const page = await browser.newPage();
+  await page.goto(`${origin}/`);
+  return page;
+}
+
+/** What a script of the page sees of an answer, or the error that it gets instead. */
+const read = (page, target, options = {}) =>
+  page.evaluate(
+    async ([url, init]) => {
+      try {
+        const response = await fetch(url, init);
+        const names = ['x-request-id', 'x-cache', 'etag', 'age', 'retry-after'];
+        return { status: response.status, body: await response.json(), headers: Object.fromEntries(names.map((name) => [name, response.headers.get(name)])) };
+      } catch (error) {
+        return { error: error.name };
+      }
+    },
+    [new URL(target, stack.edge).href, options],
+  );
+
+describe('a page of the service', () => {
+  let page;
+
+  before(async () => {
+    page = await pageOf(OURS);
+  });
+
+  test('reads a list, with the headers that it needs', async () => {
+    const answer = await read(page, unasked('/v1/vaults'));
+    assert.equal(answer.status, 200, JSON.stringify(answer));
+    assert.ok(answer.body.data.length > 0);
+    assert.equal(answer.headers['x-cache'], 'MISS');
+    assert.match(answer.headers['x-request-id'], /^[0-9a-f]{32}$/);
+    assert.match(answer.headers.etag, /^W\//);
+  });
+
+  test('reads errors as well', async () => {
+    const answer = await read(page, '/v1/vaults?page=0');
+    assert.equal(answer.status, 400);
+    assert.equal(answer.body.error.request_id, answer.headers['x-request-id']);
+  });
+
+  test('posts a batch, after the preflight that JSON needs', async () => {
+    const [{ id }] = (await read(page, '/v1/vaults?limit=1')).body.data;
+    const options = { method: 'POST', headers: { 'content-type': 'application/json' }, body: JSON.stringify({ ids: [id] }) };
+    const answer = await read(page, '/v1/vaults/batch', options);
+    assert.equal(answer.status, 200, JSON.stringify(answer));
+    assert.equal(answer.body.data[0].id, id);
+  });
+
+  test('gets the whole answer from the browser when the browser confirms its copy', async () => {
+    const target = unasked('/v1/vaults?limit=2');
+    const first = await read(page, target);
+    const second = await read(page, target);
+    assert.equal(second.status, 200);
+    assert.deepEqual(second.body.data.map((row) => row.id), first.body.data.map((row) => row.id));
+    assert.equal(second.headers.etag, first.headers.etag);
+  });
+});
+
+describe('a page of another site', () => {
+  let page;
+
+  before(async () => {
+    page = await pageOf(THEIRS);
+  });
+
+  test('reads nothing, neither answers nor errors', async () => {
+    for (const target of ['/v1/vaults', '/v1/vaults?page=0', '/v1/health']) {
+      assert.deepEqual(await read(page, target), { error: 'TypeError' }, target);
+    }
+  });
+
+  test('posts nothing: the preflight fails', async () => {
+    const options = { method: 'POST', headers: { 'content-type': 'application/json' }, body: '{"ids":[]}' };
+    assert.deepEqual(await read(page, '/v1/vaults/batch', options), { error: 'TypeError' });
+  });
+
+  test('gets no copy that was made for a page of ours', async () => {
+    const target = unasked('/v1/vaults?limit=1');
+    const ours = await pageOf(OURS);
+    assert.equal((await read(ours, target)).status, 200);
+    assert.deepEqual(await read(page, target), { error: 'TypeError' });
+  });
+});

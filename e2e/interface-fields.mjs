@@ -1,0 +1,285 @@
+// The interface's resources, field by field, as data.
+//
+// A field under "additive" is ours: the interface allows new fields and leaves these shapes open.
+
+import { anything, count, flag, instant, listOf, nullable, number, oneOf, record, score, text } from './shape.mjs';
+
+export const tier = oneOf('Prime', 'Core', 'Edge');
+const severity = oneOf('Critical', 'Warning', 'Info');
+const incentives = oneOf('observed', 'none', 'unavailable', 'not_applicable');
+const gate = oneOf('open', 'closed', 'unknown');
+
+const vaultRow = {
+  id: text,
+  name: text,
+  address: text,
+  protocol_id: text,
+  protocol_name: text,
+  chain_id: count,
+  chain_name: text,
+  asset_symbol: nullable(text),
+  tvl_usd: number,
+  apr_net: nullable(number),
+  base_apr: nullable(number),
+  utilization: nullable(number),
+  borrow_apr: nullable(number),
+  borrow_reward_apr: nullable(number),
+  borrow_apr_net: nullable(number),
+  borrow_incentive_status: incentives,
+  has_borrow_rewards: flag,
+  borrow_status: oneOf('open', 'disabled', 'paused', 'capped', 'unknown', 'not_applicable'),
+  gross_interest_apy: nullable(number),
+  active_loans_usd: nullable(number),
+  available_liquidity_usd: nullable(number),
+  liquidity_deficit_usd: nullable(number),
+  liquidity_status: oneOf('available', 'exhausted', 'deficit', 'unknown'),
+  total_score: nullable(score),
+  risk_tier: nullable(tier),
+  strategy_type: nullable(text),
+  curator_name: nullable(text),
+  is_audited: flag,
+  deposit_status: gate,
+  withdraw_status: gate,
+  is_depositable: nullable(flag),
+  deposit_capacity_usd: nullable(number),
+  freshness_seconds: nullable(count),
+  last_synced_at: nullable(instant),
+  score_status: oneOf('scored', 'unscored'),
+  score_updated_at: nullable(instant),
+  tvl_status: oneOf('observed', 'unavailable'),
+  // additive
+  real_yield_share: nullable(number),
+  curator_id: nullable(text),
+};
+
+/** Vault (list row). */
+export const VaultRow = record(vaultRow);
+
+/** Contracts: a campaign or fee stream. */
+export const Reward = record({
+  side: oneOf('supply', 'borrow'),
+  token_symbol: nullable(text),
+  token_address: nullable(text),
+  apr: nullable(number),
+  reward_type: oneOf('token_incentive', 'points', 'trading_fee', 'strategy'),
+  source: text,
+  campaign_id: nullable(text),
+  source_url: nullable(text),
+});
+
+const vector = (weight) => record({ score: nullable(score), weight: oneOf(weight) });
+
+/** Methodology, "What is published on the vault detail". */
+export const ScoreProvenance = record({
+  methodology_version: text,
+  score_run_id: text,
+  raw_score: nullable(score),
+  weighted_sum: nullable(number),
+  dwell: nullable(record({ candidate_tier: tier, since: instant, publishes_at: instant })),
+  caps: listOf(record({ id: text, value: score, binding: flag })),
+  flags: listOf(text),
+  // caps and flags are additive: the inputs that only those read
+  inputs: record({ asset: anything, platform: anything, control: anything, history: anything, caps: anything, flags: anything }),
+  // additive
+  missing: listOf(text),
+});
+
+/** Vault detail: `data.vault`. */
+export const VaultDetail = record({
+  ...vaultRow,
+  borrow_rewards: listOf(Reward),
+  risk_vectors: record({ asset: vector(0.35), platform: vector(0.3), control: vector(0.2), history: vector(0.15) }),
+  audit_status: text,
+  auditors: listOf(text),
+  score_provenance: nullable(ScoreProvenance),
+  // additive
+  symbol: nullable(text),
+  asset_address: nullable(text),
+  protocol_version: nullable(text),
+  protocol_website: nullable(text),
+  protocol_launch_date: nullable(instant),
+  audit_date: nullable(instant),
+  audit_report_url: nullable(text),
+  is_immutable: nullable(flag),
+  timelock_seconds: nullable(count),
+  deployment_timestamp: nullable(instant),
+  is_active: flag,
+  needs_risk_review: flag,
+  is_high_confidence: flag,
+  score_computed_at: nullable(instant),
+});
+
+/** Vault snapshot point. */
+export const SnapshotPoint = record({
+  recorded_at: instant,
+  tvl_usd: nullable(number),
+  apr_net: nullable(number),
+  borrow_apr: nullable(number),
+  borrow_reward_apr: nullable(number),
+  borrow_apr_net: nullable(number),
+  borrow_incentive_status: incentives,
+  price_per_share: nullable(number),
+});
+
+/** Score history point. */
+export const ScoreHistoryPoint = record({
+  observed_at: instant,
+  change_type: oneOf('initial', 'score_move', 'tier_promote', 'tier_demote', 'hard_demote', 'unscored', 'methodology'),
+  prev_score: nullable(score),
+  new_score: nullable(score),
+  prev_tier: nullable(tier),
+  new_tier: nullable(tier),
+  methodology_version: text,
+});
+
+/** Vault event row. */
+export const VaultEvent = record({
+  id: count,
+  event_type: text,
+  severity,
+  title: text,
+  description: nullable(text),
+  tx_hash: nullable(text),
+  block_number: nullable(count),
+  occurred_at: instant,
+  // additive
+  source: text,
+  detected_at: nullable(instant),
+  retracted_at: nullable(instant),
+  retracted_reason: nullable(text),
+});
+
+/** The detail routes' `data`. */
+export const VaultPage = record({
+  vault: VaultDetail,
+  snapshots: listOf(SnapshotPoint),
+  events: listOf(VaultEvent),
+  rewards: listOf(Reward),
+});
+
+/** A chain with active vaults; the interface leaves its row open. */
+export const ChainRow = record({
+  chain_id: count,
+  slug: text,
+  name: text,
+  namespace: oneOf('evm', 'svm'),
+  native_symbol: nullable(text),
+  explorer_url: nullable(text),
+  vault_count: count,
+  scored_vault_count: count,
+  protocol_count: count,
+  tvl_usd: number,
+  last_synced_at: nullable(instant),
+});
+
+/** Protocol list row. */
+export const ProtocolRow = record({ id: text, name: text, logo_url: nullable(text), vault_count: count, tvl: number });
+
+const link = record({ label: text, url: text });
+const incidentSize = nullable(oneOf('minor', 'major'));
+const remediation = nullable(oneOf('resolved', 'unresolved'));
+
+/** Protocol detail; the shapes of versions[] and incidents[] are ours. */
+export const ProtocolPage = record({
+  protocol: record({ id: text, name: text, logo_url: nullable(text), website_url: nullable(text) }),
+  vaults: listOf(VaultRow),
+  vaultTotal: count,
+  versions: listOf(
+    record({
+      version: text,
+      vault_count: count,
+      tvl_usd: number,
+      first_seen_at: nullable(instant),
+      audit_count: nullable(count),
+      newest_audit_at: nullable(instant),
+      audit_report_url: nullable(text),
+    }),
+  ),
+  incidents: listOf(
+    record({
+      id: text,
+      title: text,
+      severity,
+      incident_severity: incidentSize,
+      occurred_at: instant,
+      loss_amount_usd: nullable(number),
+      remediation_status: remediation,
+      affects_protocol_score: flag,
+      links: listOf(link),
+    }),
+  ),
+});
+
+/** Event (feed item). */
+export const EventRow = record({
+  id: text,
+  event_type: text,
+  severity,
+  title: text,
+  description: nullable(text),
+  occurred_at: instant,
+  protocol_id: nullable(text),
+  protocol_name: nullable(text),
+  chain_id: nullable(count),
+  chain_name: nullable(text),
+  curator_id: nullable(text),
+  curator_name: nullable(text),
+  incident_severity: incidentSize,
+  loss_amount_usd: nullable(number),
+  remediation_status: remediation,
+  links: listOf(link),
+  occurrence_count: count,
+  group_key: nullable(text),
+});
+
+/** Curator list row. */
+export const CuratorRow = record({
+  id: text,
+  name: text,
+  one_liner: nullable(text),
+  logo_url: nullable(text),
+  website: nullable(text),
+  vault_count: count,
+  tvl_total: number,
+  avg_apr: nullable(number),
+  created_at: instant,
+});
+
+/** Curator detail; the shape of chainDistribution[] is ours. */
+export const CuratorPage = record({
+  curator: CuratorRow,
+  vaults: listOf(VaultRow),
+  vaultTotal: count,
+  chainDistribution: listOf(
+    record({ chain_id: count, chain_name: text, vault_count: count, tvl_usd: number, share: nullable(number) }),
+  ),
+  events: listOf(EventRow),
+  eventsTotal: count,
+});
+
+/** Curator events. */
+export const CuratorEvents = record({ events: listOf(EventRow), total: count });
+
+/** `meta` of a numbered list. */
+export const PageMeta = record({ page: count, limit: count, total: count, totalPages: count });
+export const data = (shape) => record({ data: shape });
+export const paged = (row) => record({ data: listOf(row), meta: PageMeta });
+
+const coverage = { totalIdentities: count, withApprovedVersion: count, coveragePercent: nullable(number) };
+
+/** Health. */
+export const Health = record({
+  status: oneOf('ok', 'degraded'),
+  version: text,
+  vaultCount: count,
+  lastSync: nullable(instant),
+  timestamp: instant,
+  lastScoreRun: nullable(record({ completedAt: instant, failSafeMode: oneOf('normal', 'degraded', 'fail_closed') })),
+  assetRegistryCoverage: record({ totalExposures: count, withAssetVersion: count, coveragePercent: nullable(number) }),
+  assetIdentityCoverage: record({ identityBasis: text, ...coverage, byChain: listOf(record({ chainId: count, ...coverage })) }),
+  assetRegistryQueueBacklog: count,
+  evidenceSigner: record({ configured: flag, signerAddress: nullable(text), keyId: nullable(text) }),
+});
+
+/** Readiness. */
+export const Ready = record({ status: text, db: text, cache: oneOf('closed', 'open') });

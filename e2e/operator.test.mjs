@@ -1,0 +1,98 @@
+// The operator's command line: every verb speaks JSON, and what it changes shows.
+
+import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
+import { describe, test } from 'node:test';
+import { promisify } from 'node:util';
+import { originEnvironment } from './private-stack.mjs';
+import { sharedStack } from './stack.mjs';
+
+const stack = sharedStack();
+const run = promisify(execFile);
+
+/** What a verb prints with --json. */
+async function json(...words) {
+  const { stdout } = await run(stack.origin_bin, [...words, '--json'], { env: originEnvironment(stack) });
+  return JSON.parse(stdout);
+}
+
+/** What becomes of a verb that must fail. */
+async function failing(environment, ...words) {
+  try {
+    await run(stack.origin_bin, words, { env: environment, timeout: 20_000 });
+  } catch (error) {
+    return error;
+  }
+  throw new assert.AssertionError({ message: `\`${words.join(' ')}\` should fail` });
+}
+
+/** Finds the named list in an answer that may be the list itself. */
+const rowsOf = (answer) => (Array.isArray(answer) ? answer : Object.values(answer).find(Array.isArray));
+
+describe('doctor', () => {
+  test('finds nothing wrong with a running stack', async () => {
+    const checks = rowsOf(await json('doctor'));
+    assert.ok(checks.length >= 3);
+    for (const check of checks) assert.equal(check.ok, true, JSON.stringify(check));
+  });
+
+  test('fails and says why when the database is not there', async () => {
+    const environment = { ...originEnvironment(stack), DATABASE_URL: 'postgres://nobody:none@127.0.0.1:1/none' };
+    const error = await failing(environment, 'doctor', '--json');
+    assert.notEqual(error.code, 0);
+    assert.ok(rowsOf(JSON.parse(error.stdout)).some((check) => check.ok === false));
+  });
+});
+
+describe('keys', () => {
+  test('minted are printed once, listed without the secret, and revoked for good', async () => {
+    const minted = await json('keys', 'mint', '--org', 'e2e', '--plan', 'data');
+    assert.match(minted.key, /^pk_live_[0-9a-f]{32}$/);
+    const listed = async () => rowsOf(await json('keys', 'list')).find((row) => row.id === minted.id);
+    assert.equal((await listed()).is_active, true);
+    assert.ok(!JSON.stringify(await json('keys', 'list')).includes(minted.key.slice(-24)), 'no list shows a secret');
+    await json('keys', 'revoke', String(minted.id));
+    assert.equal((await listed()).is_active, false);
+  });
+
+  test('of the stack are one per plan', async () => {
+    const plans = rowsOf(await json('keys', 'list')).map((row) => row.plan);
+    for (const plan of ['data', 'decisioning', 'embedded']) assert.ok(plans.includes(plan), plan);
+  });
+
+  test('of a plan that does not exist are refused', async () => {
+    const error = await failing(originEnvironment(stack), 'keys', 'mint', '--org', 'e2e', '--plan', 'gold');
+    assert.match(error.stderr, /gold/);
+  });
+
+  test('for indices have a form of their own', async () => {
+    const minted = await json('index-tokens', 'mint', '--name', 'e2e');
+    assert.match(minted.token, /^ix_live_[0-9a-f]{32}$/);
+    await json('index-tokens', 'revoke', String(minted.id));
+    const row = rowsOf(await json('index-tokens', 'list')).find((candidate) => candidate.id === minted.id);
+    assert.equal(row.is_active, false);
+  });
+});
+
+describe('serve', () => {
+  test('names every variable that is missing or wrong, and shows no secret', async () => {
+    const environment = { PATH: process.env.PATH, RDS_MASTER_KEY: 'secretsecret', RDS_EDGE_ADDR: 'nowhere' };
+    const error = await failing(environment, 'serve');
+    const said = error.stdout + error.stderr;
+    for (const name of ['DATABASE_URL', 'RDS_ADMIN_TOKEN', 'RDS_EDGE_ASSERTION_KEYS', 'RDS_MASTER_KEY', 'RDS_EDGE_ADDR']) assert.match(said, new RegExp(name));
+    assert.ok(!said.includes('secretsecret'));
+  });
+});
+
+describe('score run', () => {
+  test('says what it did, and a second one changes nothing that is published', async () => {
+    const published = async () => (await stack.vaults()).map((row) => [row.id, row.total_score, row.score_updated_at]);
+    await json('score', 'run');
+    const before = await published();
+    const said = await json('score', 'run');
+    assert.ok(said.score_run_id.length > 0);
+    assert.ok(said.vaults >= before.length);
+    assert.equal(said.score_changes, 0);
+    assert.deepEqual(await published(), before);
+  });
+});

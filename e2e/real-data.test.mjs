@@ -1,0 +1,103 @@
+// The public data sets, imported: real vaults, and nothing invented about them.
+
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { expectError } from './expect.mjs';
+import * as fields from './interface-fields.mjs';
+import { repository, up } from './private-stack.mjs';
+import { faults } from './shape.mjs';
+
+const DATA = process.env.RDS_DATA ?? join(repository, '..', 'shared', 'data');
+const skip = existsSync(join(DATA, 'vaults.jsonl.gz')) ? false : `no data sets at ${DATA}; RDS_DATA names another place`;
+
+describe('the public data sets', { skip }, () => {
+  let stack;
+
+  before(async () => {
+    stack = await up('--data', DATA, '--test-clock');
+  }, { timeout: 400_000 });
+  after(() => stack?.stop());
+
+  const total = async (query) => (await stack.ok(`/v1/vaults?limit=1&${query}`)).json.meta.total;
+  const vaults = (query) => stack.pages(`/v1/vaults?${query}`);
+  const detail = async (row) => (await stack.ok(`/v1/vaults/${row.id}`)).json.data;
+
+  test('give thousands of vaults on nineteen chains', async () => {
+    const chains = (await stack.ok('/v1/chains')).json.data;
+    assert.equal(chains.length, 19);
+    const count = await total('');
+    assert.equal(count, 4254);
+    assert.equal(chains.reduce((sum, chain) => sum + chain.vault_count, 0), count);
+    for (const chain of chains) {
+      assert.equal(await total(`chain=${chain.slug}`), chain.vault_count, chain.slug);
+      assert.equal(await total(`chain=${chain.chain_id}`), chain.vault_count, chain.slug);
+    }
+  });
+
+  test('have the whole shape of the interface, row by row', async () => {
+    for (const row of await vaults('chain=ethereum')) assert.deepEqual(faults(fields.VaultRow, row, row.id), []);
+  });
+
+  test('leave null or unknown what nobody read', async () => {
+    for (const row of await vaults('')) {
+      for (const name of ['apr_net', 'base_apr', 'utilization', 'borrow_apr', 'active_loans_usd', 'available_liquidity_usd', 'deposit_capacity_usd', 'curator_name']) {
+        assert.equal(row[name], null, `${row.id} ${name}`);
+      }
+      assert.deepEqual([row.deposit_status, row.withdraw_status, row.liquidity_status], ['unknown', 'unknown', 'unknown'], row.id);
+    }
+  });
+
+  test('score a good part of them, those whose protocols name their audits', async () => {
+    const scored = await total('minRiskScore=0');
+    assert.ok(scored >= 500, `${scored}`);
+    for (const row of (await vaults('minRiskScore=0')).slice(0, 40)) {
+      const { vault } = await detail(row);
+      assert.equal(vault.score_status, 'scored');
+      const { audits } = vault.score_provenance.inputs.platform;
+      assert.ok(audits.value >= 1 && audits.source.length > 0 && audits.observed_at, row.id);
+      assert.ok(vault.score_provenance.flags.includes('exposures_unavailable'), row.id);
+    }
+  });
+
+  test('serve the others unscored, with the inputs that are missing named', async () => {
+    const unscored = (await vaults('sortBy=total_score&sortOrder=asc&protocol=yearn')).filter((row) => row.total_score === null);
+    assert.ok(unscored.length > 0);
+    for (const row of unscored.slice(0, 40)) {
+      const { vault } = await detail(row);
+      assert.deepEqual([vault.score_status, vault.total_score, vault.risk_tier], ['unscored', null, null]);
+      const { platform } = vault.score_provenance.inputs;
+      const missing = ['version_age_days', 'audits', 'strategy'].filter((name) => platform[name].value === null);
+      assert.ok(missing.length > 0, row.id);
+    }
+  });
+
+  test('tell lower bounds from facts in the source of each input', async () => {
+    const [row] = await vaults('minRiskScore=0&limit=1');
+    const { version_age_days: age } = (await detail(row)).vault.score_provenance.inputs.platform;
+    assert.match(age.source, /lower bound/i);
+  });
+
+  test('find a vault by any case of its address, and refuse an address of another chain', async () => {
+    const [row] = await vaults('chain=ethereum&limit=1');
+    const shouted = `0x${row.address.slice(2).toUpperCase()}`;
+    assert.equal((await stack.ok(`/v1/vault/ethereum/${shouted}`)).json.data.vault.id, row.id);
+    expectError(await stack.get(`/v1/vault/base/${row.address}`), 404, 'NOT_FOUND');
+    expectError(await stack.get(`/v1/vault/solana/${row.address}`), 400, 'ADDRESS_NAMESPACE_MISMATCH');
+  });
+
+  test('bring the history that ends where the data ends', async () => {
+    const body = JSON.stringify({ now: '2025-10-01T00:00:00.000000Z' });
+    assert.equal((await stack.operate('/clock', { method: 'PUT', body, headers: { 'content-type': 'application/json' } })).status, 200);
+    const rows = await vaults('protocol=yearn');
+    const points = async (row) => (await stack.ok(`/v1/vault/${row.chain_id}/${row.address}/snapshots?days=365&points=2160`)).json.data;
+    const histories = (await Promise.all(rows.map(points))).filter((history) => history.length > 0);
+    assert.ok(histories.length > 10, `${histories.length} vaults have history`);
+    for (const history of histories) {
+      assert.deepEqual(faults(fields.SnapshotPoint, history[0]), []);
+      assert.ok(history.every((point) => point.price_per_share !== null));
+      assert.ok(history.at(-1).recorded_at < '2025-10-01');
+    }
+  });
+});

@@ -1,0 +1,44 @@
+// Shapes of JSON values as data, and the check of a value against its shape.
+
+/** Texts, numbers and truth values. */
+export const text = leaf('a text', (value) => typeof value === 'string');
+export const number = leaf('a number', (value) => typeof value === 'number');
+export const count = leaf('a count', (value) => Number.isInteger(value) && value >= 0);
+export const flag = leaf('true or false', (value) => typeof value === 'boolean');
+/** 0 to 10 with at most three decimals. */
+export const score = leaf('a score', (value) => typeof value === 'number' && value >= 0 && value <= 10 && isMilli(value));
+/** ISO 8601 in UTC with milliseconds. */
+export const instant = leaf('an instant', (value) => typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(value));
+/** Anything at all, null included: for values whose shape is another test's story. */
+export const anything = leaf('anything', (value) => value !== undefined);
+
+/** One of a closed set of words. */
+export const oneOf = (...words) => leaf(`one of ${words.join(', ')}`, (value) => words.includes(value));
+/** The shape, or a written null. */
+export const nullable = (shape) => (value, where) => (value === null ? [] : shape(value, where));
+/** A list of rows of one shape. */
+export const listOf = (shape) => (value, where) =>
+  Array.isArray(value) ? value.flatMap((item, index) => shape(item, `${where}[${index}]`)) : [`${where} is no list`];
+
+/** An object with exactly these fields: none left out, none besides. */
+export const record = (fields) => (value, where) => {
+  if (value === null || typeof value !== 'object' || Array.isArray(value)) return [`${where} is no object`];
+  const besides = Object.keys(value).filter((name) => !Object.hasOwn(fields, name));
+  return [
+    ...besides.map((name) => `${where}.${name} is not in the interface`),
+    ...Object.entries(fields).flatMap(([name, shape]) =>
+      Object.hasOwn(value, name) ? shape(value[name], `${where}.${name}`) : [`${where}.${name} is left out`],
+    ),
+  ];
+};
+
+/** Everything that is wrong with a value, as sentences; empty when it has the shape. */
+export const faults = (shape, value, where = 'body') => shape(value, where);
+
+function leaf(name, holds) {
+  return (value, where) => (holds(value) ? [] : [`${where} should be ${name}, but is ${JSON.stringify(value)}`]);
+}
+
+function isMilli(value) {
+  return Math.abs(value * 1000 - Math.round(value * 1000)) < 1e-6;
+}

@@ -1,0 +1,100 @@
+// Trust is a matter of the door: what each door answers, to whom, and what it gives away.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { expectError, expectShape } from './expect.mjs';
+import { Health, Ready } from './interface-fields.mjs';
+import { request, sharedStack, unasked } from './stack.mjs';
+
+const stack = sharedStack();
+
+describe("the origin's edge door", () => {
+  test('tells a stranger nothing, not even which paths exist', async () => {
+    const answers = [];
+    for (const [target, method] of [['/v1/vaults', 'GET'], ['/v1/nope', 'GET'], ['/v1/vaults', 'DELETE'], ['/v1/health', 'GET'], ['/v1/vaults?page=0', 'GET']]) {
+      const answer = await request(stack.origin_edge, target, { method });
+      const error = expectError(answer, 401, 'UNAUTHORIZED');
+      answers.push(error.message);
+      assert.equal(answer.headers.get('etag'), null);
+      assert.equal(answer.headers.get('allow'), null);
+    }
+    assert.equal(new Set(answers).size, 1, 'one refusal for all');
+  });
+
+  test('does not believe a signature that somebody made up', async () => {
+    const now = Math.floor(Date.now() / 1000);
+    for (const assertion of ['', 'v1', `v1;dev;${now};${'0'.repeat(32)};${'0'.repeat(64)}`, `v2;dev;${now};${'a'.repeat(32)};${'b'.repeat(64)}`]) {
+      const headers = { 'x-service-assertion': assertion, 'x-service-principal': '{"kind":"anonymous"}' };
+      expectError(await request(stack.origin_edge, '/v1/vaults', { headers }), 401, 'UNAUTHORIZED');
+    }
+  });
+});
+
+describe('the relay door', () => {
+  test('answers health and readiness', async () => {
+    expectShape(await request(stack.relay, '/v1/health'), Health);
+    expectShape(await request(stack.relay, '/ready'), Ready);
+  });
+
+  test('has no other route, and no admin one', async () => {
+    for (const target of ['/v1/vaults', '/v1/chains', '/metrics', '/clock', '/ingest']) {
+      expectError(await request(stack.relay, target), 404, 'NOT_FOUND');
+    }
+  });
+});
+
+describe('the admin door', () => {
+  for (const [target, method] of [['/metrics', 'GET'], ['/clock', 'GET'], ['/clock', 'PUT'], ['/ingest', 'POST']]) {
+    test(`${method} ${target} needs the token`, async () => {
+      for (const headers of [{}, { authorization: 'Bearer wrong' }, { authorization: `Basic ${stack.admin_token}` }]) {
+        expectError(await request(stack.admin, target, { method, headers }), 401, 'UNAUTHORIZED');
+      }
+    });
+  }
+
+  test('is not reached through the edge', async () => {
+    for (const target of ['/metrics', '/clock', '/ingest']) {
+      expectError(await stack.get(target, { headers: { authorization: `Bearer ${stack.admin_token}` } }), 404, 'NOT_FOUND');
+    }
+  });
+
+  test('counts what the routes answered', async () => {
+    await stack.ok(unasked('/v1/vaults'));
+    const answer = await stack.operate('/metrics');
+    assert.equal(answer.status, 200);
+    assert.match(answer.headers.get('content-type'), /^text\/plain/);
+    assert.match(answer.text, /^# TYPE \S+ counter$/m);
+    assert.match(answer.text, /VaultList.* [1-9]\d*$/m);
+    assert.ok(!answer.text.includes(stack.admin_token));
+  });
+});
+
+describe('the test clock', () => {
+  test('moves the freshness of every row', async () => {
+    const freshness = async () => (await stack.ok(unasked('/v1/vaults?limit=1'))).json.data[0].freshness_seconds;
+    const earlier = await freshness();
+    const begun = Date.parse((await stack.operate('/clock')).json.now);
+    const moved = Date.parse((await stack.advance(120)).now);
+    assert.ok(moved - begun >= 120_000);
+    const later = await freshness();
+    assert.ok(later >= earlier + 120 && later < earlier + 180, `${earlier} then ${later}`);
+  });
+
+  test('refuses what is no instant', async () => {
+    for (const body of ['{}', '{"now":"yesterday"}', '{"advance_seconds":"1"}', 'x']) {
+      const answer = await stack.operate('/clock', { method: 'PUT', body, headers: { 'content-type': 'application/json' } });
+      assert.equal(answer.status, 400, answer.text);
+    }
+  });
+});
+
+describe('pages of other sites', () => {
+  test('are not let in, by answer or by preflight', async () => {
+    const answer = await stack.ok('/v1/chains', { headers: { origin: 'https://elsewhere.example' } });
+    assert.equal(answer.headers.get('access-control-allow-origin'), null);
+    assert.match(answer.headers.get('vary'), /origin/i);
+    const headers = { origin: 'https://elsewhere.example', 'access-control-request-method': 'GET' };
+    const preflight = await stack.get('/v1/chains', { method: 'OPTIONS', headers });
+    assert.equal(preflight.headers.get('access-control-allow-origin'), null);
+  });
+});

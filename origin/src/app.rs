@@ -1,0 +1,91 @@
+//! What every request is answered with: one value, shared by the doors and the jobs.
+
+use crate::catalog::Holder;
+use crate::clock::Clock;
+use crate::config::Config;
+use crate::http::admin_door::AdminToken;
+use crate::http::assertion::Nonces;
+use crate::metrics::{Gauges, Metrics};
+use crate::store::Db;
+use crate::store::health::HealthFacts;
+use crate::telemetry::AccessLog;
+use arc_swap::ArcSwapOption;
+use rds_shared::access::AssertionKey;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
+
+/// The version of the service and of its interface document.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// The running service.
+#[derive(Debug)]
+pub struct App {
+    /// The time.
+    pub clock: Clock,
+    /// The facts.
+    pub db: Db,
+    /// The read model made from them.
+    pub catalog: Holder,
+    /// What is counted.
+    pub metrics: Arc<Metrics>,
+    /// Where requests are logged.
+    pub access_log: AccessLog,
+    /// What the edge signs with.
+    pub assertion_keys: Vec<AssertionKey>,
+    /// Assertions that were used.
+    pub nonces: Nonces,
+    /// What operators present.
+    pub admin_token: AdminToken,
+    /// How long a read may take.
+    pub read_deadline: Duration,
+    /// Seconds between two runs over every vault; 0 is never by itself.
+    pub score_every_seconds: u32,
+    /// What the database last said about itself, for when it says nothing.
+    pub last_health: ArcSwapOption<HealthFacts>,
+    draining: AtomicBool,
+}
+
+impl App {
+    /// A service that answers nothing yet: the catalog is empty until its first refresh.
+    pub fn new(config: &Config, db: Db, clock: Clock, access_log: AccessLog) -> Arc<Self> {
+        Arc::new(App {
+            clock,
+            db,
+            catalog: Holder::default(),
+            metrics: Arc::default(),
+            access_log,
+            assertion_keys: config.assertion_keys.clone(),
+            nonces: Nonces::default(),
+            admin_token: AdminToken::new(&config.admin_token),
+            read_deadline: config.read_deadline,
+            score_every_seconds: config.score_every_seconds,
+            last_health: ArcSwapOption::empty(),
+            draining: AtomicBool::new(false),
+        })
+    }
+
+    /// Says that this process is going away: from now on it is not ready.
+    pub fn begin_draining(&self) {
+        self.draining.store(true, Relaxed);
+    }
+
+    /// Whether this process is going away.
+    pub fn is_draining(&self) -> bool {
+        self.draining.load(Relaxed)
+    }
+
+    /// The values a metrics scrape reads from other parts.
+    pub fn gauges(&self) -> Gauges {
+        let catalog = self.catalog.current();
+        let current_at = self.metrics.catalog_current_at.load(Relaxed);
+        Gauges {
+            catalog_version: catalog.as_ref().map_or(0, |catalog| catalog.version),
+            catalog_rows: catalog.as_ref().map_or(0, |catalog| catalog.active_vaults()),
+            catalog_age_seconds: if current_at == 0 { 0 } else { (self.clock.wall().as_seconds() - current_at).max(0) },
+            db_connections: self.db.pool.size(),
+            db_idle: self.db.pool.num_idle(),
+            draining: self.is_draining(),
+        }
+    }
+}

@@ -1,0 +1,115 @@
+//! The read model in memory: built from Postgres, swapped as a whole, one version number.
+//!
+//! Readers take the current catalog and keep it as long as they like; a swap waits for nobody. When the database is down the last
+//! catalog stays.
+
+mod build;
+pub mod refresh;
+mod rollup;
+mod vault;
+
+pub use build::Changes;
+pub use rollup::{Chain, Curator, Protocol};
+pub use vault::{Vault, row_of};
+
+use crate::http::answer::Failure;
+use arc_swap::ArcSwapOption;
+use rds_shared::model::EncodedRow;
+use rds_shared::model::ids::{Address, ChainId, VaultId};
+use rds_shared::select::Selection;
+use rds_shared::select::vault_query::{VaultFilter, VaultSort};
+use rds_shared::select::vaults::VaultIndex;
+use rds_shared::wire::page::PageRequest;
+use rds_shared::wire::{ApiError, ErrorCode};
+use std::collections::HashMap;
+use std::sync::Arc;
+use tokio::sync::Notify;
+
+/// Where the current catalog is found.
+#[derive(Debug, Default)]
+pub struct Holder {
+    current: ArcSwapOption<Catalog>,
+    changed: Notify,
+}
+
+impl Holder {
+    /// The current catalog; none before the first refresh.
+    pub fn current(&self) -> Option<Arc<Catalog>> {
+        self.current.load_full()
+    }
+
+    /// The current catalog, or 503 before the first refresh.
+    pub fn get(&self) -> Result<Arc<Catalog>, Failure> {
+        let starting =
+            || ApiError::new(ErrorCode::ServiceUnavailable, "the service is starting; try again shortly").into();
+        self.current().ok_or_else(starting)
+    }
+
+    /// Puts `next` in the place of the current catalog.
+    pub fn swap(&self, next: Catalog) {
+        self.current.store(Some(Arc::new(next)));
+    }
+
+    /// Says that facts have changed, so that the next refresh need not wait for its turn.
+    pub fn facts_changed(&self) {
+        self.changed.notify_one();
+    }
+
+    /// Waits until somebody says so.
+    pub async fn until_facts_change(&self) {
+        self.changed.notified().await;
+    }
+}
+
+/// All that lists are answered from, as of one data version.
+#[derive(Debug)]
+pub struct Catalog {
+    /// The data version it was made from.
+    pub version: i64,
+    /// Every vault, in ascending order of ids.
+    vaults: Vec<Arc<Vault>>,
+    /// The active ones among them, in the same order: the index's rows.
+    active: Vec<Arc<Vault>>,
+    index: VaultIndex,
+    by_address: HashMap<Address, Vec<Arc<Vault>>>,
+    /// Chains, protocols and curators with what their vaults add up to.
+    pub rollup: rollup::Rollup,
+}
+
+/// A page of active vaults.
+#[derive(Debug)]
+pub struct Found<'a> {
+    /// Their rows, in order.
+    pub rows: Vec<&'a EncodedRow>,
+    /// How many match on all pages.
+    pub total: usize,
+}
+
+impl Catalog {
+    /// The page of the active vaults that pass `filter`, in the order of `sort`.
+    pub fn select(&self, filter: &VaultFilter<'_>, sort: VaultSort, page: PageRequest) -> Found<'_> {
+        let Selection { rows, total } = self.index.select(filter, sort, page);
+        let rows = rows.iter().filter_map(|row| self.active.get(*row as usize)).map(|vault| &vault.encoded).collect();
+        Found { rows, total }
+    }
+
+    /// The vault with this id, active or not.
+    pub fn vault(&self, id: &VaultId) -> Option<&Arc<Vault>> {
+        self.vaults.binary_search_by(|vault| vault.row.id.cmp(id)).ok().and_then(|place| self.vaults.get(place))
+    }
+
+    /// The vaults at this address, on whichever chains, active or not, in ascending order of ids.
+    pub fn vaults_at(&self, address: &Address) -> &[Arc<Vault>] {
+        self.by_address.get(address).map_or(&[], Vec::as_slice)
+    }
+
+    /// The vault at this address of one chain, active or not.
+    pub fn vault_on(&self, chain: ChainId, address: &Address) -> Option<&Arc<Vault>> {
+        self.vaults_at(address).iter().find(|vault| vault.row.chain_id == chain)
+    }
+
+    /// How many vaults are active.
+    pub fn active_vaults(&self) -> usize {
+        self.active.len()
+    }
+}

@@ -1,0 +1,61 @@
+//! Keeps the catalog current: polls the data version, and rebuilds when it moved.
+//!
+//! A notice of changed facts only shortens the wait; polling is the truth. While the database is down the last catalog is served.
+
+use super::{Catalog, Changes};
+use crate::app::App;
+use crate::clock::Stopwatch;
+use crate::store::{StoreError, catalog as table};
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+use tokio::time::timeout;
+
+/// How often the data version is looked at.
+pub const POLL: Duration = Duration::from_secs(1);
+
+/// Brings the catalog up to date once. `true` when it was rebuilt.
+pub async fn refresh(app: &App) -> anyhow::Result<bool> {
+    let previous = app.catalog.current();
+    let version = table::version(&app.db).await?;
+    let known = previous.as_ref().map(|catalog| catalog.version);
+    if known != Some(version) {
+        let watch = Stopwatch::start();
+        let (version, vaults) = table::load_vaults(&app.db, known).await?;
+        // Read after the vaults: whatever registry row they name is there, and a newer one brings a newer version with it.
+        let registry = table::load_registry(&app.db).await?;
+        let changes = Changes { version, vaults, registry };
+        let next = tokio::task::spawn_blocking(move || Catalog::build(previous.as_deref(), changes)).await??;
+        tracing::debug!(version, vaults = next.active_vaults(), micros = watch.micros(), "the catalog was rebuilt");
+        app.metrics.catalog_refresh_micros.store(watch.micros(), Relaxed);
+        app.catalog.swap(next);
+    }
+    app.metrics.catalog_current_at.store(app.clock.wall().as_seconds(), Relaxed);
+    Ok(known != Some(version))
+}
+
+/// Refreshes until the process ends. Says once when it stops working, and once when it works again.
+pub async fn keep_current(app: &App) {
+    let mut working = true;
+    loop {
+        let watch = Stopwatch::start();
+        match refresh(app).await {
+            Ok(_) if !working => {
+                working = true;
+                tracing::info!("the catalog is current again");
+            }
+            Ok(_) => {}
+            Err(error) => {
+                app.metrics.catalog_failures.fetch_add(1, Relaxed);
+                if std::mem::replace(&mut working, false) {
+                    let down = error
+                        .downcast_ref::<StoreError>()
+                        .is_some_and(|error| matches!(error, StoreError::Unavailable(_)));
+                    tracing::warn!(%error, database_down = down, "the catalog cannot be refreshed; the last one is served");
+                }
+            }
+        }
+        // A stream of changes must not keep a core busy rebuilding: rest as long as the work took.
+        tokio::time::sleep(Duration::from_micros(watch.micros()).min(POLL)).await;
+        let _ = timeout(POLL, app.catalog.until_facts_change()).await;
+    }
+}

@@ -1,0 +1,239 @@
+//! Chains, protocols and curators, with what their active vaults add up to.
+
+use super::Vault;
+use crate::store::catalog::{ChainFacts, CuratorFacts, ProtocolFacts, Registry};
+use rds_shared::model::EncodedRow;
+use rds_shared::model::chain::ChainRow;
+use rds_shared::model::curator::{ChainShare, CuratorRow};
+use rds_shared::model::ids::ChainId;
+use rds_shared::model::protocol::{ProtocolRow, ProtocolVersion};
+use rds_shared::route::Query;
+use rds_shared::select::{Index, Selection, Sort, SortColumn};
+use rds_shared::wire::Timestamp;
+use rds_shared::wire::page::PageRequest;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+/// A chain with active vaults or without.
+#[derive(Debug)]
+pub struct Chain {
+    /// Who it is.
+    pub facts: ChainFacts,
+    /// Its row; none without an active vault, for then it is not listed.
+    pub row: Option<EncodedRow>,
+    tvl_usd: f64,
+}
+
+/// A protocol.
+#[derive(Debug)]
+pub struct Protocol {
+    /// Who it is.
+    pub facts: ProtocolFacts,
+    /// Its list row.
+    pub row: EncodedRow,
+    /// The deployed version with its vaults.
+    pub versions: Vec<ProtocolVersion>,
+    tvl: f64,
+}
+
+/// A curator.
+#[derive(Debug)]
+pub struct Curator {
+    /// Its list row, which is also `curator` of its detail.
+    pub row: CuratorRow,
+    /// The same, encoded.
+    pub encoded: EncodedRow,
+    /// Where its vaults are, largest value first.
+    pub chains: Vec<ChainShare>,
+}
+
+/// The three registries.
+#[derive(Debug, Default)]
+pub struct Rollup {
+    /// Largest value first.
+    pub chains: Vec<Chain>,
+    /// Largest value first.
+    pub protocols: Vec<Protocol>,
+    /// In ascending order of ids: the rows of `curator_index`.
+    curators: Vec<Curator>,
+    curator_index: Index,
+    curator_columns: HashMap<&'static str, SortColumn>,
+}
+
+/// What a set of vaults adds up to, taken in ascending order of ids so that sums are always the same.
+#[derive(Debug, Default)]
+struct Sum {
+    vaults: u64,
+    scored: u64,
+    tvl_usd: f64,
+    /// Net rate times TVL, and that TVL, over the vaults that report a rate.
+    weighted_apr: f64,
+    apr_weight: f64,
+    last_synced_at: Option<Timestamp>,
+    protocols: BTreeSet<String>,
+    chains: BTreeMap<ChainId, (String, u64, f64)>,
+}
+
+impl Sum {
+    fn add(&mut self, vault: &Vault) {
+        let row = &vault.row;
+        self.vaults += 1;
+        self.scored += u64::from(row.total_score.is_some());
+        self.tvl_usd += row.tvl_usd;
+        if let Some(apr) = row.apr_net {
+            self.weighted_apr += apr * row.tvl_usd;
+            self.apr_weight += row.tvl_usd;
+        }
+        self.last_synced_at = self.last_synced_at.max(row.last_synced_at);
+        if !self.protocols.contains(&row.protocol_id) {
+            self.protocols.insert(row.protocol_id.clone());
+        }
+        let chain = self.chains.entry(row.chain_id).or_insert_with(|| (row.chain_name.clone(), 0, 0.0));
+        chain.1 += 1;
+        chain.2 += row.tvl_usd;
+    }
+
+    /// The net rate weighted by TVL; null when no vault with value reports one.
+    fn avg_apr(&self) -> Option<f64> {
+        (self.apr_weight > 0.0).then(|| self.weighted_apr / self.apr_weight)
+    }
+}
+
+impl Rollup {
+    /// Adds the active vaults up, which come in ascending order of ids.
+    pub(super) fn new(registry: Registry, active: &[Arc<Vault>]) -> Result<Self, serde_json::Error> {
+        let (mut by_chain, mut by_protocol, mut by_curator) = (HashMap::new(), HashMap::new(), HashMap::new());
+        for vault in active {
+            by_chain.entry(vault.row.chain_id).or_insert_with(Sum::default).add(vault);
+            by_protocol.entry(vault.row.protocol_id.as_str()).or_insert_with(Sum::default).add(vault);
+            if let Some(curator) = &vault.row.curator_id {
+                by_curator.entry(curator.as_str()).or_insert_with(Sum::default).add(vault);
+            }
+        }
+        let chains = registry.chains.into_iter().map(|facts| chain(by_chain.remove(&facts.id), facts));
+        let mut chains = chains.collect::<Result<Vec<_>, _>>()?;
+        chains.sort_by(|a, b| b.tvl_usd.total_cmp(&a.tvl_usd).then(a.facts.id.cmp(&b.facts.id)));
+        let protocols = registry
+            .protocols
+            .into_iter()
+            .map(|facts| protocol(by_protocol.remove(facts.id.as_str()).unwrap_or_default(), facts));
+        let mut protocols = protocols.collect::<Result<Vec<_>, _>>()?;
+        protocols.sort_by(|a, b| b.tvl.total_cmp(&a.tvl).then_with(|| a.facts.id.cmp(&b.facts.id)));
+        let curators = registry
+            .curators
+            .into_iter()
+            .map(|facts| curator(by_curator.remove(facts.id.as_str()).unwrap_or_default(), facts));
+        let mut curators = curators.collect::<Result<Vec<_>, _>>()?;
+        curators.sort_by(|a, b| a.row.id.cmp(&b.row.id));
+        let (curator_index, curator_columns) = index(&curators);
+        Ok(Rollup { chains, protocols, curators, curator_index, curator_columns })
+    }
+
+    /// A chain by slug, in any case, or by number.
+    pub fn chain(&self, network: &str) -> Option<&Chain> {
+        let number = network.parse().ok().map(ChainId);
+        self.chains
+            .iter()
+            .find(|chain| chain.facts.slug.eq_ignore_ascii_case(network) || Some(chain.facts.id) == number)
+    }
+
+    /// A protocol by id, in any case.
+    pub fn protocol(&self, id: &str) -> Option<&Protocol> {
+        self.protocols.iter().find(|protocol| protocol.facts.id.eq_ignore_ascii_case(id))
+    }
+
+    /// A curator by id, in any case.
+    pub fn curator(&self, id: &str) -> Option<&Curator> {
+        self.curators.iter().find(|curator| curator.row.id.eq_ignore_ascii_case(id))
+    }
+
+    /// The page of curators a request asks for (`sortBy`, `sortOrder`).
+    pub fn curators(&self, query: &Query, page: PageRequest) -> (Vec<&EncodedRow>, usize) {
+        let by = query.choice("sortBy").and_then(|field| self.curator_columns.get(field));
+        let Some(by) = by else { return (Vec::new(), self.curators.len()) };
+        let sort = Sort { by: *by, descending: query.choice("sortOrder") != Some("asc") };
+        let Selection { rows, total } = self.curator_index.select(&[], sort, page);
+        (
+            rows.iter().filter_map(|row| self.curators.get(*row as usize)).map(|curator| &curator.encoded).collect(),
+            total,
+        )
+    }
+}
+
+/// The curators' sort columns, by the names of the route's parameter.
+fn index(curators: &[Curator]) -> (Index, HashMap<&'static str, SortColumn>) {
+    let mut index = Index::new(curators.len());
+    let rows = || curators.iter().map(|curator| &curator.row);
+    let columns = HashMap::from([
+        ("tvl_total", index.add_numbers(rows().map(|row| Some(row.tvl_total)), false)),
+        ("vault_count", index.add_integers(rows().map(|row| i64::try_from(row.vault_count).ok()))),
+        ("avg_apr", index.add_numbers(rows().map(|row| row.avg_apr), false)),
+        ("name", index.add_names(rows().map(|row| row.name.as_str()))),
+    ]);
+    (index, columns)
+}
+
+fn chain(sum: Option<Sum>, facts: ChainFacts) -> Result<Chain, serde_json::Error> {
+    let Some(sum) = sum else { return Ok(Chain { facts, row: None, tvl_usd: 0.0 }) };
+    let row = ChainRow {
+        chain_id: facts.id,
+        slug: facts.slug.clone(),
+        name: facts.name.clone(),
+        namespace: facts.namespace,
+        native_symbol: facts.native_symbol.clone(),
+        explorer_url: facts.explorer_url.clone(),
+        vault_count: sum.vaults,
+        scored_vault_count: sum.scored,
+        protocol_count: sum.protocols.len() as u64,
+        tvl_usd: sum.tvl_usd,
+        last_synced_at: sum.last_synced_at,
+    };
+    Ok(Chain { row: Some(EncodedRow::encode(&row, None)?), tvl_usd: sum.tvl_usd, facts })
+}
+
+fn protocol(sum: Sum, facts: ProtocolFacts) -> Result<Protocol, serde_json::Error> {
+    let row = ProtocolRow {
+        id: facts.id.clone(),
+        name: facts.name.clone(),
+        logo_url: facts.logo_url.clone(),
+        vault_count: sum.vaults,
+        tvl: sum.tvl_usd,
+    };
+    let versions = facts.version.iter().map(|version| ProtocolVersion {
+        version: version.clone(),
+        vault_count: sum.vaults,
+        tvl_usd: sum.tvl_usd,
+        first_seen_at: facts.version_deployed_at,
+        audit_count: facts.audits.map(u64::from),
+        newest_audit_at: facts.newest_audit_at,
+        audit_report_url: facts.audit_report_url.clone(),
+    });
+    Ok(Protocol { row: EncodedRow::encode(&row, None)?, versions: versions.collect(), tvl: sum.tvl_usd, facts })
+}
+
+fn curator(sum: Sum, facts: CuratorFacts) -> Result<Curator, serde_json::Error> {
+    let mut chains: Vec<ChainShare> = sum
+        .chains
+        .iter()
+        .map(|(id, (name, vaults, tvl))| ChainShare {
+            chain_id: *id,
+            chain_name: name.clone(),
+            vault_count: *vaults,
+            tvl_usd: *tvl,
+            share: (sum.tvl_usd > 0.0).then(|| tvl / sum.tvl_usd),
+        })
+        .collect();
+    chains.sort_by(|a, b| b.tvl_usd.total_cmp(&a.tvl_usd).then(a.chain_id.cmp(&b.chain_id)));
+    let row = CuratorRow {
+        avg_apr: sum.avg_apr(),
+        id: facts.id,
+        name: facts.name,
+        one_liner: facts.one_liner,
+        logo_url: facts.logo_url,
+        website: facts.website_url,
+        vault_count: sum.vaults,
+        tvl_total: sum.tvl_usd,
+        created_at: facts.created_at,
+    };
+    Ok(Curator { encoded: EncodedRow::encode(&row, None)?, row, chains })
+}

@@ -1,0 +1,102 @@
+//! One vault as the catalog holds it: the row with every derived field, its encoded bytes, and what filters ask beside it.
+
+use crate::store::catalog::VaultFacts;
+use rds_shared::model::EncodedRow;
+use rds_shared::model::vault::VaultRow;
+use rds_shared::rules::borrow::gross_interest_apy;
+use rds_shared::rules::liquidity::liquidity;
+use rds_shared::rules::yields::real_yield_share;
+use rds_shared::select::vaults::{VaultRecord, VaultTraits};
+
+/// A vault, ready to be listed and served.
+#[derive(Debug)]
+pub struct Vault {
+    /// What is served, `freshness_seconds` apart.
+    pub row: VaultRow,
+    /// The same, encoded.
+    pub encoded: EncodedRow,
+    /// False once the vault is shut down or gone: it is still found by its id and address, and in no list.
+    pub is_active: bool,
+    chain_slug: String,
+    symbol: Option<String>,
+    traits: VaultTraits,
+}
+
+impl Vault {
+    /// Derives and encodes the row. Fails only if the row could not be JSON.
+    pub fn new(facts: VaultFacts) -> Result<Self, serde_json::Error> {
+        let row = row_of(&facts);
+        let encoded = EncodedRow::encode(&row, row.last_synced_at)?;
+        Ok(Vault {
+            row,
+            encoded,
+            is_active: facts.is_active,
+            chain_slug: facts.chain_slug,
+            symbol: facts.symbol,
+            traits: VaultTraits {
+                stablecoin: facts.is_stablecoin,
+                lsd: facts.is_lsd,
+                single_exposure: facts.single_exposure,
+                no_il: facts.no_il,
+            },
+        })
+    }
+
+    /// The vault as the index takes it.
+    pub fn record(&self) -> VaultRecord<'_> {
+        VaultRecord {
+            row: &self.row,
+            chain_slug: &self.chain_slug,
+            symbol: self.symbol.as_deref(),
+            traits: self.traits,
+            is_active: self.is_active,
+        }
+    }
+}
+
+/// The list row of a vault: facts as they are, everything derived by the shared rules.
+pub fn row_of(facts: &VaultFacts) -> VaultRow {
+    let liquidity = liquidity(facts.tvl_usd, facts.utilization);
+    VaultRow {
+        id: facts.id.clone(),
+        name: facts.name.clone(),
+        address: facts.address.clone(),
+        protocol_id: facts.protocol_id.clone(),
+        protocol_name: facts.protocol_name.clone(),
+        chain_id: facts.chain_id,
+        chain_name: facts.chain_name.clone(),
+        asset_symbol: facts.asset_symbol.clone(),
+        // Served as 0 with tvl_status `unavailable`: interface, "Bulk score row", rule 4.
+        tvl_usd: facts.tvl_usd.unwrap_or(0.0),
+        apr_net: facts.apr_net,
+        base_apr: facts.base_apr,
+        utilization: facts.utilization,
+        borrow_apr: facts.borrow_apr,
+        borrow_reward_apr: facts.borrow.reward_apr,
+        borrow_apr_net: facts.borrow.apr_net,
+        borrow_incentive_status: facts.borrow.status,
+        has_borrow_rewards: facts.borrow.has_rewards,
+        borrow_status: facts.borrow_status,
+        gross_interest_apy: gross_interest_apy(facts.is_money_market, facts.borrow_apr, facts.utilization),
+        active_loans_usd: facts.active_loans_usd,
+        available_liquidity_usd: liquidity.available_usd,
+        liquidity_deficit_usd: liquidity.deficit_usd,
+        liquidity_status: liquidity.status,
+        total_score: facts.score,
+        risk_tier: facts.tier,
+        strategy_type: facts.strategy_type.clone(),
+        curator_name: facts.curator_name.clone(),
+        is_audited: facts.audits.is_some_and(|audits| audits > 0),
+        deposit_status: facts.deposit_status,
+        withdraw_status: facts.withdraw_status,
+        is_depositable: facts.deposit_status.is_depositable(),
+        deposit_capacity_usd: facts.deposit_capacity_usd,
+        freshness_seconds: None,
+        last_synced_at: facts.last_synced_at,
+        score_status: facts.score_status,
+        score_updated_at: facts.score_updated_at,
+        tvl_status: facts.tvl_status,
+        real_yield_share: real_yield_share(facts.base_apr, facts.apr_net),
+        curator_id: facts.curator_id.clone(),
+    }
+}

@@ -1,0 +1,96 @@
+//! `doctor`: is everything there that `serve` needs? One line a check.
+
+use super::Output;
+use crate::config::{self, Config};
+use crate::store::{self, Db};
+use serde::Serialize;
+use std::process::ExitCode;
+use std::time::Duration;
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+/// How long the edge may take to accept a connection.
+const EDGE_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// One check.
+#[derive(Debug, Serialize)]
+struct Check {
+    name: &'static str,
+    ok: bool,
+    detail: String,
+}
+
+impl Check {
+    fn good(name: &'static str, detail: impl Into<String>) -> Self {
+        Check { name, ok: true, detail: detail.into() }
+    }
+
+    fn bad(name: &'static str, detail: impl Into<String>) -> Self {
+        Check { name, ok: false, detail: detail.into() }
+    }
+}
+
+/// Runs every check; fails when one of them did.
+pub(super) async fn doctor(out: Output) -> ExitCode {
+    let checks = match Config::read(config::environment) {
+        Ok(config) => examine(&config).await,
+        Err(error) => error
+            .0
+            .iter()
+            .map(|fault| {
+                Check::bad("config", format!("{} {}; for example {}", fault.variable, fault.reason, fault.example))
+            })
+            .collect(),
+    };
+    let lines: Vec<String> = checks
+        .iter()
+        .map(|check| format!("{:<4} {:<14} {}", if check.ok { "ok" } else { "FAIL" }, check.name, check.detail))
+        .collect();
+    let shown = out.show(lines.join("\n"), &checks);
+    if shown.is_ok() && checks.iter().all(|check| check.ok) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+async fn examine(config: &Config) -> Vec<Check> {
+    let mut checks = vec![Check::good(
+        "config",
+        format!("edge {}, relay {}, admin {}", config.edge_addr, config.relay_addr, config.admin_addr),
+    )];
+    match Db::connect(config.database.url.expose(), config.database.connections).await {
+        Ok(db) => {
+            checks.push(Check::good("database", "answers"));
+            checks.push(match store::pending_migrations(&db).await {
+                Ok(0) => Check::good("migrations", "none pending"),
+                Ok(pending) => Check::bad("migrations", format!("{pending} pending; run: rds-origin migrate")),
+                Err(error) => Check::bad("migrations", error.to_string()),
+            });
+        }
+        Err(error) => {
+            checks.push(Check::bad("database", error.to_string()));
+            checks.push(Check::bad("migrations", "unknown without a database"));
+        }
+    }
+    let ids: Vec<&str> = config.assertion_keys.iter().map(|key| key.id()).collect();
+    checks
+        .push(Check::good("assertion key", format!("{} signs, {} verify", ids.first().unwrap_or(&"none"), ids.len())));
+    checks.push(Check::good("admin token", "set"));
+    checks.push(edge_link(config.edge_url.as_deref()).await);
+    checks
+}
+
+/// Whether something listens where the edge should be.
+async fn edge_link(url: Option<&str>) -> Check {
+    const NAME: &str = "edge link";
+    let Some(url) = url else { return Check::good(NAME, "not configured (RDS_EDGE_URL)") };
+    let (default_port, rest) = match url.strip_prefix("https://") {
+        Some(rest) => (443, rest),
+        None => (80, url.strip_prefix("http://").unwrap_or(url)),
+    };
+    let authority = rest.split('/').next().unwrap_or_default();
+    let has_port = authority.rsplit_once(':').is_some_and(|(_, port)| port.bytes().all(|b| b.is_ascii_digit()));
+    let target = if has_port { authority.to_owned() } else { format!("{authority}:{default_port}") };
+    match timeout(EDGE_TIMEOUT, TcpStream::connect(&target)).await {
+        Ok(Ok(_)) => Check::good(NAME, format!("{target} accepts connections")),
+        Ok(Err(error)) => Check::bad(NAME, format!("{target}: {error}")),
+        Err(_) => Check::bad(NAME, format!("{target} does not answer")),
+    }
+}

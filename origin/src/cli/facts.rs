@@ -1,0 +1,99 @@
+//! The verbs that change facts: `migrate`, `import`, `ingest`, `simulate`, `score run`.
+//!
+//! They run the same code as the service, and a running service takes up what they commit.
+
+use super::Output;
+use crate::clock::Clock;
+use crate::ingest::{self, IngestError, IngestReport};
+use crate::simulate::{self, Options};
+use crate::store::{self, Db};
+use crate::{scoring_run, sources};
+use anyhow::Context;
+use serde_json::json;
+use std::fs::File;
+use std::io::{self, BufReader};
+use std::path::Path;
+use std::process::ExitCode;
+
+pub(super) async fn migrate(db: &Db, out: Output) -> anyhow::Result<()> {
+    let pending = store::pending_migrations(db).await?;
+    store::migrate(db).await?;
+    let text = match pending {
+        0 => "the schema is up to date".to_owned(),
+        applied => format!("{applied} migrations applied"),
+    };
+    out.show(text, &json!({ "applied": pending }))
+}
+
+pub(super) async fn import(db: &Db, clock: &Clock, dir: &Path, only: Option<&str>, out: Output) -> anyhow::Result<()> {
+    let report = sources::import(db, clock, dir, only, &mut |line: &str| out.progress(line)).await?;
+    let mut lines: Vec<String> = report
+        .files
+        .iter()
+        .map(|file| format!("{}: {} rows, {} observations", file.file, file.rows, file.observations))
+        .collect();
+    if !report.not_used.is_empty() {
+        lines.push(format!("not used yet: {}", report.not_used.join(", ")));
+    }
+    lines.push(summary(&report.ingest));
+    out.show(lines.join("\n"), &report)
+}
+
+pub(super) async fn ingest(db: &Db, clock: &Clock, file: &Path, out: Output) -> anyhow::Result<ExitCode> {
+    let taken = if file == Path::new("-") {
+        ingest::from_reader(db, clock, BufReader::new(io::stdin())).await
+    } else {
+        let open = File::open(file).with_context(|| format!("{} cannot be read", file.display()))?;
+        ingest::from_reader(db, clock, BufReader::new(open)).await
+    };
+    match taken {
+        Ok(report) => {
+            out.show(summary(&report), &report)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Err(IngestError::Faults(faults)) => {
+            let line = |fault: &ingest::Fault| {
+                format!("line {}: {} {}", fault.line, fault.field.as_deref().unwrap_or("it"), fault.reason)
+            };
+            let lines: Vec<String> = faults.iter().map(line).collect();
+            let text = format!("{}\nnothing was kept", lines.join("\n"));
+            out.show(text, &json!({ "error": "observations are at fault; nothing was kept", "faults": faults }))?;
+            Ok(ExitCode::FAILURE)
+        }
+        Err(error) => Err(error.into()),
+    }
+}
+
+pub(super) async fn simulate(db: &Db, clock: &Clock, options: Options, out: Output) -> anyhow::Result<()> {
+    let report = simulate::run(db, clock, options, &mut |line: &str| out.progress(line)).await?;
+    let text = format!(
+        "{} vaults over {} hours: {} observations, {} published changes",
+        report.vaults, report.hours, report.observations, report.score_changes
+    );
+    out.show(text, &report)
+}
+
+pub(super) async fn score(db: &Db, clock: &Clock, out: Output) -> anyhow::Result<()> {
+    let run = scoring_run::run_all(db, clock).await?;
+    let (vaults, changes) = (run.vaults, run.changes.len());
+    let text = match &run.id {
+        Some(id) => format!("{id}: {vaults} vaults, {changes} published changes"),
+        None => "there is no vault to score".to_owned(),
+    };
+    out.show(text, &json!({ "score_run_id": run.id, "vaults": vaults, "score_changes": changes }))
+}
+
+fn summary(report: &IngestReport) -> String {
+    let changed: Vec<String> = report.changed.iter().map(|(kind, rows)| format!("{rows} {kind}")).collect();
+    match changed.is_empty() {
+        true => format!("{} observations, nothing new; data version {}", report.lines, report.data_version),
+        false => format!(
+            "{} observations, changed {}; {} vaults scored, {} published changes; data version {}",
+            report.lines,
+            changed.join(", "),
+            report.vaults_scored,
+            report.score_changes,
+            report.data_version
+        ),
+    }
+}

@@ -1,0 +1,224 @@
+//! The operator's command line. Source: contracts, "Operator command line".
+//!
+//! Results go to standard output, as text or with `--json` as one JSON value; logs and progress go to standard error.
+
+mod credentials;
+mod doctor;
+mod facts;
+mod serve;
+
+use crate::clock::Clock;
+use crate::config::{self, DatabaseConfig};
+use crate::keys::Plan;
+use crate::simulate::Options;
+use crate::store::Db;
+use crate::telemetry;
+use anyhow::Context;
+use clap::{Args, Parser, Subcommand};
+use serde::Serialize;
+use std::fmt::Display;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// The Risk Data Service's origin.
+#[derive(Debug, Parser)]
+#[command(name = "rds-origin", version, about, propagate_version = true)]
+pub struct Cli {
+    /// Print results as JSON.
+    #[arg(long, global = true)]
+    json: bool,
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Open the three doors and answer until told to stop.
+    Serve,
+    /// Bring the database's schema up to date.
+    Migrate,
+    /// Check configuration, database, schema and credentials, one line each.
+    Doctor,
+    /// Take in the data sets of a folder.
+    Import(Import),
+    /// Take in observations: one JSON object a line.
+    Ingest {
+        /// A file, or - for standard input.
+        file: PathBuf,
+    },
+    /// Fill the devnet chain with an invented market and its history.
+    Simulate(Simulate),
+    /// Score runs.
+    #[command(subcommand)]
+    Score(Score),
+    /// API keys.
+    #[command(subcommand)]
+    Keys(Keys),
+    /// Tokens for the private index and rate routes.
+    #[command(subcommand)]
+    IndexTokens(IndexTokens),
+}
+
+#[derive(Debug, Args)]
+struct Import {
+    /// The folder.
+    dir: PathBuf,
+    /// Only this file of it.
+    #[arg(long, value_name = "FILE")]
+    only: Option<String>,
+}
+
+#[derive(Debug, Args)]
+struct Simulate {
+    /// The same seed gives the same market.
+    #[arg(long, default_value_t = 1)]
+    seed: u64,
+    /// How many vaults.
+    #[arg(long, default_value_t = 60)]
+    vaults: u32,
+    /// How many hours of history, up to now.
+    #[arg(long, default_value_t = 72)]
+    hours: u32,
+}
+
+#[derive(Debug, Subcommand)]
+enum Score {
+    /// Score every vault now.
+    Run,
+}
+
+#[derive(Debug, Subcommand)]
+enum Keys {
+    /// Make a key; it is shown once.
+    Mint {
+        /// The organisation that holds it.
+        #[arg(long)]
+        org: String,
+        /// Its plan.
+        #[arg(long)]
+        plan: Plan,
+        /// Requests per minute by contract; the plan's default otherwise.
+        #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+        rpm: Option<u32>,
+        /// Its holder serves several clients with it.
+        #[arg(long)]
+        shared: bool,
+    },
+    /// Revoke a key for good.
+    Revoke {
+        /// Its number, as `list` shows it.
+        id: i64,
+    },
+    /// Show every key, revoked ones too.
+    List,
+}
+
+#[derive(Debug, Subcommand)]
+enum IndexTokens {
+    /// Make a token; it is shown once.
+    Mint {
+        /// What it is for.
+        #[arg(long)]
+        name: String,
+    },
+    /// Revoke a token for good.
+    Revoke {
+        /// Its number, as `list` shows it.
+        id: i64,
+    },
+    /// Show every token, revoked ones too.
+    List,
+}
+
+/// Runs one command. The exit code is 0 when it did what it says.
+pub async fn run(cli: Cli) -> ExitCode {
+    let out = Output { json: cli.json };
+    if !matches!(cli.command, Command::Serve) {
+        telemetry::init_command();
+    }
+    match dispatch(cli.command, out).await {
+        Ok(code) => code,
+        Err(error) => {
+            out.failed(&error);
+            ExitCode::FAILURE
+        }
+    }
+}
+
+async fn dispatch(command: Command, out: Output) -> anyhow::Result<ExitCode> {
+    let clock = Clock::system();
+    match command {
+        Command::Serve => serve::serve().await?,
+        Command::Doctor => return Ok(doctor::doctor(out).await),
+        Command::Migrate => facts::migrate(&database().await?, out).await?,
+        Command::Import(Import { dir, only }) => {
+            facts::import(&database().await?, &clock, &dir, only.as_deref(), out).await?
+        }
+        Command::Ingest { file } => return facts::ingest(&database().await?, &clock, &file, out).await,
+        Command::Simulate(Simulate { seed, vaults, hours }) => {
+            facts::simulate(&database().await?, &clock, Options { seed, vaults, hours }, out).await?;
+        }
+        Command::Score(Score::Run) => facts::score(&database().await?, &clock, out).await?,
+        Command::Keys(command) => return credentials::keys(&database().await?, &clock, command, out).await,
+        Command::IndexTokens(command) => {
+            return credentials::index_tokens(&database().await?, &clock, command, out).await;
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The database of the environment, answering.
+async fn database() -> anyhow::Result<Db> {
+    let config = DatabaseConfig::read(config::environment)?;
+    Db::connect(config.url.expose(), config.connections).await.context("DATABASE_URL leads to no database that answers")
+}
+
+/// How results are shown.
+#[derive(Debug, Clone, Copy)]
+struct Output {
+    json: bool,
+}
+
+impl Output {
+    /// Shows a result: `value` with `--json`, else `text`.
+    fn show(self, text: impl Display, value: &impl Serialize) -> anyhow::Result<()> {
+        if self.json {
+            println!("{}", serde_json::to_string(value)?);
+        } else {
+            println!("{text}");
+        }
+        Ok(())
+    }
+
+    /// Shows why a command failed.
+    fn failed(self, error: &anyhow::Error) {
+        if self.json {
+            println!("{}", serde_json::json!({ "error": format!("{error:#}") }));
+        } else {
+            eprintln!("error: {error:#}");
+        }
+    }
+
+    /// Shows how far a long command is; never between lines of a JSON result.
+    fn progress(self, text: &str) {
+        eprintln!("{text}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_command_line_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn json_may_stand_before_or_behind_the_verb() {
+        for line in [["rds-origin", "--json", "keys", "list"], ["rds-origin", "keys", "list", "--json"]] {
+            assert!(Cli::try_parse_from(line).unwrap().json);
+        }
+    }
+}

@@ -1,0 +1,60 @@
+//! `serve`: from the environment to three open doors, and back.
+
+use crate::app::App;
+use crate::clock::Clock;
+use crate::config::{self, Config, LogLevel};
+use crate::http::listeners::Listeners;
+use crate::jobs::Jobs;
+use crate::store::{self, Db, StoreError};
+use crate::telemetry::{self, AccessLog};
+use anyhow::bail;
+use std::time::Duration;
+use tokio::signal::unix::{SignalKind, signal};
+
+/// How long connections may take to close at the end.
+const CLOSE: Duration = Duration::from_secs(2);
+
+/// Serves until the process is told to stop.
+pub(super) async fn serve() -> anyhow::Result<()> {
+    let config = Config::read(config::environment)?;
+    telemetry::init_service(config.log);
+    let clock = if config.test_clock { Clock::movable() } else { Clock::system() };
+    // Lazily: a database that is down now may be up in a moment, and until then readiness says so.
+    let db = Db::connect_lazy(config.database.url.expose(), config.database.connections)?;
+    refuse_an_old_schema(&db).await?;
+    let access_log = if config.log >= LogLevel::Info { AccessLog::to(std::io::stderr()) } else { AccessLog::off() };
+    let app = App::new(&config, db.clone(), clock, access_log);
+    let listeners = Listeners::bind(&config).await?;
+    let doors = listeners.addresses()?;
+    let stop = told_to_stop()?;
+    let jobs = Jobs::start(&app);
+    tracing::info!(edge = %doors.edge, relay = %doors.relay, admin = %doors.admin, test_clock = config.test_clock, "serving");
+    listeners.serve(app.clone(), stop).await;
+    jobs.stop().await;
+    if tokio::time::timeout(CLOSE, db.pool.close()).await.is_err() {
+        tracing::warn!("the database connections did not close in time");
+    }
+    app.access_log.flush();
+    tracing::info!("stopped");
+    Ok(())
+}
+
+/// A service on a schema older than its code would fail in the middle of requests: better not to start.
+async fn refuse_an_old_schema(db: &Db) -> anyhow::Result<()> {
+    match store::pending_migrations(db).await {
+        Ok(0) | Err(StoreError::Unavailable(_)) => Ok(()),
+        Ok(pending) => bail!("{pending} migrations are pending; run: rds-origin migrate"),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// Resolves at the first SIGTERM or SIGINT.
+fn told_to_stop() -> anyhow::Result<impl Future<Output = ()>> {
+    let (mut terminate, mut interrupt) = (signal(SignalKind::terminate())?, signal(SignalKind::interrupt())?);
+    Ok(async move {
+        tokio::select! {
+            _ = terminate.recv() => {}
+            _ = interrupt.recv() => {}
+        }
+    })
+}

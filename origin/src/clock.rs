@@ -1,0 +1,133 @@
+//! Time as an argument: the domain's clock, which a test may move, and the wall's, which nobody moves.
+//!
+//! This file and `entropy.rs` are the only places that ask the operating system; `clippy.toml` bans the ambient calls elsewhere.
+
+use rds_shared::wire::Timestamp;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::time::{Instant, SystemTime, UNIX_EPOCH};
+
+/// A cheap handle on the time. Clones share it: a moved test clock moves for everybody who holds one.
+#[derive(Debug, Clone)]
+pub struct Clock(Source);
+
+#[derive(Debug, Clone)]
+enum Source {
+    /// The operating system's time.
+    System,
+    /// The operating system's time plus this many microseconds: it flows, from wherever it was set.
+    Shifted(Arc<AtomicI64>),
+    /// Stands at these microseconds until somebody moves it.
+    Held(Arc<AtomicI64>),
+}
+
+impl Clock {
+    /// The real time; it cannot be moved.
+    pub fn system() -> Self {
+        Clock(Source::System)
+    }
+
+    /// A clock that starts at the real time, flows, and can be moved: `--test-clock`.
+    pub fn movable() -> Self {
+        Clock(Source::Shifted(Arc::default()))
+    }
+
+    /// A clock that stands at `at` until it is moved: simulations and tests.
+    pub fn held(at: Timestamp) -> Self {
+        Clock(Source::Held(Arc::new(AtomicI64::new(at.as_micros()))))
+    }
+
+    /// The domain's time: what facts, scores, dwell and freshness are measured by.
+    pub fn now(&self) -> Timestamp {
+        match &self.0 {
+            Source::System => wall(),
+            Source::Shifted(shift) => {
+                Timestamp::from_micros(wall().as_micros().saturating_add(shift.load(Ordering::Relaxed)))
+            }
+            Source::Held(at) => Timestamp::from_micros(at.load(Ordering::Relaxed)),
+        }
+    }
+
+    /// The real time, whatever a test did to [`now`](Self::now): ages of assertions, timeouts, log lines.
+    pub fn wall(&self) -> Timestamp {
+        wall()
+    }
+
+    /// Whether [`set`](Self::set) and [`advance`](Self::advance) do anything.
+    pub fn is_movable(&self) -> bool {
+        !matches!(self.0, Source::System)
+    }
+
+    /// Moves the domain's time to `to`. `false` when this clock cannot be moved.
+    pub fn set(&self, to: Timestamp) -> bool {
+        match &self.0 {
+            Source::System => return false,
+            Source::Shifted(shift) => shift.store(to.as_micros().saturating_sub(wall().as_micros()), Ordering::Relaxed),
+            Source::Held(at) => at.store(to.as_micros(), Ordering::Relaxed),
+        }
+        true
+    }
+
+    /// Moves the domain's time by `seconds`, back when negative. `false` when this clock cannot be moved.
+    pub fn advance(&self, seconds: i64) -> bool {
+        self.set(self.now().plus_seconds(seconds))
+    }
+}
+
+#[expect(clippy::disallowed_methods, reason = "the one place that reads the system's clock")]
+fn wall() -> Timestamp {
+    let micros = match SystemTime::now().duration_since(UNIX_EPOCH) {
+        Ok(since) => i64::try_from(since.as_micros()).unwrap_or(i64::MAX),
+        Err(before) => -i64::try_from(before.duration().as_micros()).unwrap_or(i64::MAX),
+    };
+    Timestamp::from_micros(micros)
+}
+
+/// Measures how long something took; monotonic, and in no relation to the clocks above.
+#[derive(Debug, Clone, Copy)]
+pub struct Stopwatch(Instant);
+
+impl Stopwatch {
+    /// Starts measuring.
+    #[expect(clippy::disallowed_methods, reason = "durations are measured here and nowhere else")]
+    pub fn start() -> Self {
+        Stopwatch(Instant::now())
+    }
+
+    /// Microseconds since the start.
+    pub fn micros(self) -> u64 {
+        u64::try_from(self.0.elapsed().as_micros()).unwrap_or(u64::MAX)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_moved_clock_is_moved_for_every_holder_and_the_wall_stays() {
+        let clock = Clock::movable();
+        let other = clock.clone();
+        let target = Timestamp::from_seconds(2_000_000_000);
+        assert!(clock.set(target));
+        assert!((0..60).contains(&other.now().seconds_since(target)));
+        assert!(clock.advance(-3_600));
+        assert!((-3_600..-3_540).contains(&other.now().seconds_since(target)));
+        assert!(other.wall() < target);
+    }
+
+    #[test]
+    fn a_held_clock_stands_until_it_is_moved() {
+        let clock = Clock::held(Timestamp::from_seconds(100));
+        assert_eq!(clock.now(), Timestamp::from_seconds(100));
+        assert!(clock.advance(5));
+        assert_eq!(clock.now(), Timestamp::from_seconds(105));
+    }
+
+    #[test]
+    fn the_real_clock_cannot_be_moved() {
+        let clock = Clock::system();
+        assert!(!clock.is_movable() && !clock.set(Timestamp::from_seconds(0)) && !clock.advance(1));
+        assert!(clock.now() > Timestamp::from_seconds(1_700_000_000));
+    }
+}

@@ -1,0 +1,214 @@
+//! What a handler gives back, and the one place that makes an HTTP response of it.
+
+use crate::metrics::Label;
+use crate::store::StoreError;
+use axum::body::Body;
+use axum::http::header::{ALLOW, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
+use axum::response::Response;
+use rds_shared::route::ROUTES;
+use rds_shared::wire::{ApiError, ErrorCode, RequestId, headers};
+use serde::Serialize;
+use std::sync::LazyLock;
+
+/// Prometheus' text format.
+pub const METRICS_TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
+
+/// Headers of an answer, the server's own `Date` and `Connection` among them.
+const HEADERS: usize = 8;
+
+const REQUEST_ID: HeaderName = HeaderName::from_static(headers::REQUEST_ID);
+const DATA_VERSION: HeaderName = HeaderName::from_static(headers::DATA_VERSION);
+const CDN_CACHE_CONTROL: HeaderName = HeaderName::from_static(headers::CDN_CACHE_CONTROL);
+
+/// A good answer.
+#[derive(Debug)]
+pub struct Answer {
+    status: StatusCode,
+    content_type: &'static str,
+    body: Vec<u8>,
+    validators: Option<Validators>,
+    retry_after: Option<u32>,
+}
+
+/// What a kept answer is recognised by.
+#[derive(Debug)]
+struct Validators {
+    etag: String,
+    version: i64,
+}
+
+impl Answer {
+    /// JSON bytes, never kept.
+    pub fn json(body: Vec<u8>) -> Self {
+        Answer { status: StatusCode::OK, content_type: headers::JSON, body, validators: None, retry_after: None }
+    }
+
+    /// A serialised value, never kept.
+    pub fn value<T: Serialize>(value: &T) -> Result<Self, Failure> {
+        Ok(Self::json(serde_json::to_vec(value)?))
+    }
+
+    /// Plain text, never kept.
+    pub fn text(content_type: &'static str, body: String) -> Self {
+        Answer { content_type, ..Self::json(body.into_bytes()) }
+    }
+
+    /// JSON bytes with what they are recognised by: the data version they were made from and their ETag.
+    pub fn tagged(etag: String, version: i64, body: Vec<u8>) -> Self {
+        Answer { validators: Some(Validators { etag, version }), ..Self::json(body) }
+    }
+
+    /// The caller's copy still holds.
+    pub fn not_modified(etag: String, version: i64) -> Self {
+        Answer { status: StatusCode::NOT_MODIFIED, ..Self::tagged(etag, version, Vec::new()) }
+    }
+
+    /// The same body under 503 with `Retry-After`: health and readiness, which report trouble in their own shape.
+    pub fn unavailable(self, retry_after: u32) -> Self {
+        Answer { status: StatusCode::SERVICE_UNAVAILABLE, retry_after: Some(retry_after), ..self }
+    }
+}
+
+/// Why there is no good answer.
+#[derive(Debug)]
+pub enum Failure {
+    /// The request's fault, or a state the caller is told about.
+    Api(Box<ApiError>),
+    /// The store's; its cause goes to the log.
+    Store(StoreError),
+    /// Ours; the cause goes to the log.
+    Internal(String),
+}
+
+impl From<ApiError> for Failure {
+    fn from(error: ApiError) -> Self {
+        Failure::Api(Box::new(error))
+    }
+}
+
+impl From<ErrorCode> for Failure {
+    fn from(code: ErrorCode) -> Self {
+        ApiError::from(code).into()
+    }
+}
+
+impl From<StoreError> for Failure {
+    fn from(error: StoreError) -> Self {
+        Failure::Store(error)
+    }
+}
+
+impl From<serde_json::Error> for Failure {
+    fn from(error: serde_json::Error) -> Self {
+        Failure::Internal(error.to_string())
+    }
+}
+
+impl Failure {
+    /// What the caller is told; causes that are ours are logged here, under the request's id.
+    fn tell(self, request_id: RequestId, label: Label) -> ApiError {
+        let route = label.name();
+        match self {
+            Failure::Api(error) => *error,
+            Failure::Store(error @ StoreError::Unavailable(_)) => {
+                tracing::warn!(%request_id, route, %error, "the database is not available");
+                ErrorCode::ServiceUnavailable.into()
+            }
+            Failure::Store(error) => {
+                tracing::error!(%request_id, route, %error, "the store failed");
+                ErrorCode::InternalError.into()
+            }
+            Failure::Internal(cause) => {
+                tracing::error!(%request_id, route, cause, "a request failed");
+                ErrorCode::InternalError.into()
+            }
+        }
+    }
+}
+
+/// A response with every header it leaves with. HEAD keeps the headers, `Content-Length` among them, and loses the body.
+pub fn respond(result: Result<Answer, Failure>, request_id: RequestId, label: Label, head_only: bool) -> Response {
+    let mut response = match result {
+        Ok(answer) => good(answer, label, head_only),
+        Err(failure) => bad(&failure.tell(request_id, label), request_id, head_only),
+    };
+    set(&mut response, REQUEST_ID, request_id.to_string());
+    response
+}
+
+fn good(answer: Answer, label: Label, head_only: bool) -> Response {
+    let Answer { status, content_type, body, validators, retry_after } = answer;
+    let mut response = if status == StatusCode::NOT_MODIFIED {
+        with_headers(Body::empty())
+    } else {
+        with_body(content_type, body, head_only)
+    };
+    *response.status_mut() = status;
+    let kept = match label {
+        Label::Route(id) if validators.is_some() => KEPT_FOR[id as usize].clone(),
+        _ => None,
+    };
+    let headers = response.headers_mut();
+    match kept {
+        Some(kept) => headers.insert(CDN_CACHE_CONTROL, kept),
+        None => headers.insert(CACHE_CONTROL, HeaderValue::from_static(headers::NO_STORE)),
+    };
+    if let Some(Validators { etag, version }) = validators {
+        set(&mut response, ETAG, etag);
+        response.headers_mut().insert(DATA_VERSION, HeaderValue::from(version));
+    }
+    if let Some(seconds) = retry_after {
+        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    response
+}
+
+fn bad(error: &ApiError, request_id: RequestId, head_only: bool) -> Response {
+    let mut response = with_body(headers::JSON, error.to_json(request_id).into_bytes(), head_only);
+    *response.status_mut() = StatusCode::from_u16(error.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+    let headers = response.headers_mut();
+    headers.insert(CACHE_CONTROL, HeaderValue::from_static(headers::NO_STORE));
+    if let Some(seconds) = error.retry_after {
+        headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
+    }
+    if let Some(allow) = error.allow {
+        headers.insert(ALLOW, HeaderValue::from_static(allow));
+    }
+    if error.code == ErrorCode::Unauthorized {
+        headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    }
+    response
+}
+
+fn with_body(content_type: &'static str, body: Vec<u8>, head_only: bool) -> Response {
+    let length = HeaderValue::from(body.len());
+    let mut response = with_headers(if head_only { Body::empty() } else { Body::from(body) });
+    let headers = response.headers_mut();
+    headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
+    headers.insert(CONTENT_LENGTH, length);
+    response
+}
+
+/// A response with room for the headers that every answer gets, so that they are not moved while they are added.
+fn with_headers(body: Body) -> Response {
+    let mut response = Response::new(body);
+    *response.headers_mut() = HeaderMap::with_capacity(HEADERS);
+    response
+}
+
+fn set(response: &mut Response, name: HeaderName, value: String) {
+    // Hex and base64 text: always a valid header value.
+    if let Ok(value) = HeaderValue::try_from(value) {
+        response.headers_mut().insert(name, value);
+    }
+}
+
+/// `CDN-Cache-Control` of each route, in the table's order; none for routes whose answers are never kept.
+static KEPT_FOR: LazyLock<Vec<Option<HeaderValue>>> = LazyLock::new(|| {
+    let value = |cache: rds_shared::route::Cache| {
+        let text = format!("max-age={}, stale-if-error={}", cache.fresh, cache.stale_if_error);
+        HeaderValue::try_from(text).ok().filter(|_| cache.is_kept())
+    };
+    ROUTES.iter().map(|route| value(route.cache)).collect()
+});

@@ -1,0 +1,68 @@
+//! What a handler is given: a request of which nothing is left to parse.
+
+use super::answer::{Answer, Failure};
+use axum::body::Bytes;
+use axum::http::HeaderValue;
+use rds_shared::access::Principal;
+use rds_shared::route::{Found, Query, Route};
+use rds_shared::wire::Timestamp;
+use rds_shared::wire::etag::{self, EtagBuilder};
+
+/// One admitted request.
+#[derive(Debug)]
+pub struct Call {
+    /// The route and its path parameters.
+    pub found: Found,
+    /// The parsed query.
+    pub query: Query,
+    /// Who is calling, on the edge's word.
+    pub principal: Principal,
+    /// The body; empty on reads.
+    pub body: Bytes,
+    /// `Content-Type`, for routes that take a body.
+    pub content_type: Option<HeaderValue>,
+    /// `If-None-Match`.
+    pub if_none_match: Option<HeaderValue>,
+    /// The domain's time at which the request is answered.
+    pub now: Timestamp,
+}
+
+impl Call {
+    /// The route's row of the table.
+    pub fn route(&self) -> &'static Route {
+        self.found.route
+    }
+
+    /// An ETag builder for this route; the caller adds what the answer is made of, whatever moves with the clock apart.
+    ///
+    /// The same bytes have the same tag, however the question was spelled.
+    pub fn etag(&self) -> EtagBuilder {
+        let mut etag = EtagBuilder::new();
+        etag.add(self.route().id.name().as_bytes());
+        etag
+    }
+
+    /// 304 when the caller already holds what `etag` stands for; else the body, which is made only then.
+    pub fn answer(&self, etag: EtagBuilder, version: i64, body: impl FnOnce() -> Vec<u8>) -> Answer {
+        let etag = etag.weak();
+        if self.holds(&etag) { Answer::not_modified(etag, version) } else { Answer::tagged(etag, version, body()) }
+    }
+
+    /// The same with a body that can fail to be made.
+    pub fn try_answer(
+        &self,
+        etag: EtagBuilder,
+        version: i64,
+        body: impl FnOnce() -> Result<Vec<u8>, Failure>,
+    ) -> Result<Answer, Failure> {
+        let etag = etag.weak();
+        Ok(if self.holds(&etag) { Answer::not_modified(etag, version) } else { Answer::tagged(etag, version, body()?) })
+    }
+
+    fn holds(&self, etag: &str) -> bool {
+        self.if_none_match
+            .as_ref()
+            .and_then(|header| header.to_str().ok())
+            .is_some_and(|held| etag::if_none_match(held, etag))
+    }
+}

@@ -1,0 +1,61 @@
+//! `GET /v1/curators`, `/{id}` and `/{id}/events`. Source: interface, "Curator and protocol".
+
+use super::answer::{Answer, Failure};
+use super::call::Call;
+use super::encoded::{self, Spliced};
+use crate::app::App;
+use crate::store::events;
+use rds_shared::access::paging;
+use rds_shared::model::curator::{CuratorEvents, CuratorPage};
+use rds_shared::select::vault_query::{VaultFilter, VaultSort};
+use rds_shared::wire::page::PageRequest;
+use rds_shared::wire::{ApiError, Data};
+
+/// Events inside a curator's detail; the rest is behind its events route.
+const EVENTS_IN_DETAIL: u32 = 5;
+
+/// Every known curator, paged and sorted.
+pub fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let page = call.query.page();
+    paging::admit(&call.principal, page)?;
+    let catalog = app.catalog.get()?;
+    let (rows, total) = catalog.rollup.curators(&call.query, page);
+    Ok(encoded::page(call, catalog.version, &rows, page, total as u64))
+}
+
+/// One curator with a page of its active vaults, where they are, and its newest events.
+pub async fn by_id(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let page = call.query.page_of("vaultPage", "vaultLimit");
+    paging::admit(&call.principal, page)?;
+    let catalog = app.catalog.get()?;
+    let curator = catalog.rollup.curator(call.found.param(0)).ok_or_else(|| ApiError::not_found("curator"))?;
+    let (events, events_total) = events::for_curator(&app.db, &curator.row.id, 0, EVENTS_IN_DETAIL).await?;
+    let wanted = [curator.row.id.clone()];
+    let found =
+        catalog.select(&VaultFilter { curators: &wanted, ..VaultFilter::default() }, VaultSort::default(), page);
+    let detail = |vaults| CuratorPage {
+        curator: curator.row.clone(),
+        vaults,
+        vault_total: found.total as u64,
+        chain_distribution: curator.chains.clone(),
+        events: events.clone(),
+        events_total,
+    };
+    let versions = detail(found.rows.iter().map(|row| Spliced::Version(row)).collect());
+    encoded::value(call, catalog.version, &versions, || Data {
+        data: detail(found.rows.iter().map(|row| Spliced::At(row, call.now)).collect()),
+    })
+}
+
+/// A slice of a curator's events, newest first.
+pub async fn events(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let offset = call.query.int("offset").unsigned_abs();
+    let limit = u32::try_from(call.query.int("limit")).unwrap_or(u32::MAX);
+    // The slice starts where a page of single rows would.
+    paging::admit(&call.principal, PageRequest::new(offset.saturating_add(1), 1))?;
+    let catalog = app.catalog.get()?;
+    let curator = catalog.rollup.curator(call.found.param(0)).ok_or_else(|| ApiError::not_found("curator"))?;
+    let (events, total) = events::for_curator(&app.db, &curator.row.id, offset, limit).await?;
+    let slice = CuratorEvents { events, total };
+    encoded::value(call, catalog.version, &slice, || Data { data: &slice })
+}

@@ -1,0 +1,84 @@
+//! Answers assembled from encoded rows: bytes are copied into one buffer of known size, and nothing is serialised.
+
+use super::answer::{Answer, Failure};
+use super::call::Call;
+use rds_shared::model::EncodedRow;
+use rds_shared::wire::page::PageRequest;
+use rds_shared::wire::{PageMeta, Timestamp};
+use serde::{Serialize, Serializer};
+use serde_json::value::RawValue;
+
+/// Bytes of an envelope around its rows, at most.
+const ENVELOPE_BYTES: usize = 160;
+
+/// `{"data":[…]}`.
+pub fn list(call: &Call, version: i64, rows: &[&EncodedRow]) -> Answer {
+    let mut etag = call.etag();
+    rows.iter().for_each(|row| {
+        etag.add_u64(row.version());
+    });
+    call.answer(etag, version, || data(rows, call.now))
+}
+
+/// `{"data":[…],"meta":{…}}`: a numbered page out of `total` rows.
+pub fn page(call: &Call, version: i64, rows: &[&EncodedRow], page: PageRequest, total: u64) -> Answer {
+    let mut etag = call.etag();
+    etag.add_u64(page.number).add_u64(page.size).add_u64(total);
+    rows.iter().for_each(|row| {
+        etag.add_u64(row.version());
+    });
+    call.answer(etag, version, || {
+        let mut body = data(rows, call.now);
+        // The closing brace makes room for the second member.
+        body.pop();
+        body.push(b',');
+        PageMeta::new(page, total).write_json(&mut body);
+        body.push(b'}');
+        body
+    })
+}
+
+/// The bytes of `{"data":[…]}` as `rows` read at `now`.
+pub fn data(rows: &[&EncodedRow], now: Timestamp) -> Vec<u8> {
+    let mut body = Vec::with_capacity(ENVELOPE_BYTES + rows.iter().map(|row| row.max_len() + 1).sum::<usize>());
+    body.extend_from_slice(b"{\"data\":");
+    EncodedRow::write_array(rows.iter().copied(), now, &mut body);
+    body.push(b'}');
+    body
+}
+
+/// A serialised value. Its ETag is made of `content`: the same without what moves with the clock.
+pub fn value<C: Serialize, T: Serialize>(
+    call: &Call,
+    version: i64,
+    content: &C,
+    body: impl FnOnce() -> T,
+) -> Result<Answer, Failure> {
+    let mut etag = call.etag();
+    etag.add(&serde_json::to_vec(content)?);
+    call.try_answer(etag, version, || Ok(serde_json::to_vec(&body())?))
+}
+
+/// An encoded row inside a value that is serialised.
+#[derive(Debug, Clone, Copy)]
+pub enum Spliced<'a> {
+    /// Its bytes as they read at this instant.
+    At(&'a EncodedRow, Timestamp),
+    /// Its version instead: what an ETag depends on.
+    Version(&'a EncodedRow),
+}
+
+impl Serialize for Spliced<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        use serde::ser::Error;
+        match self {
+            Spliced::Version(row) => row.version().serialize(serializer),
+            Spliced::At(row, now) => {
+                let mut bytes = Vec::with_capacity(row.max_len());
+                row.write(*now, &mut bytes);
+                let raw: &RawValue = serde_json::from_slice(&bytes).map_err(S::Error::custom)?;
+                raw.serialize(serializer)
+            }
+        }
+    }
+}

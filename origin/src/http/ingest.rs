@@ -1,0 +1,59 @@
+//! `POST /ingest`: a batch of observations, taken whole or not at all. Source: contracts, "Observations".
+
+use super::answer::{Answer, Failure};
+use super::body;
+use crate::app::App;
+use crate::ingest::{self, Batch, Fault, IngestError, IngestReport, MAX_BATCH_BYTES};
+use axum::body::Body;
+use rds_shared::wire::error::{Detail, In};
+use rds_shared::wire::{ApiError, ErrorCode};
+use serde::Serialize;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Reads, checks and commits one batch; its answer is sent once the catalog is told.
+pub async fn take(app: &App, body: Body) -> Result<Answer, Failure> {
+    match committed(app, body).await {
+        Ok(report) => {
+            app.metrics.ingest_batches.fetch_add(1, Relaxed);
+            app.metrics.ingest_observations.fetch_add(report.lines, Relaxed);
+            app.catalog.facts_changed();
+            #[derive(Serialize)]
+            struct Taken {
+                data: IngestReport,
+            }
+            Answer::value(&Taken { data: report })
+        }
+        Err(failure) => {
+            app.metrics.ingest_refused.fetch_add(1, Relaxed);
+            Err(failure)
+        }
+    }
+}
+
+async fn committed(app: &App, body: Body) -> Result<IngestReport, Failure> {
+    let text = body::read(body, MAX_BATCH_BYTES as usize).await?;
+    // Reading a large batch takes a core for seconds: not on a thread that answers requests.
+    let read = tokio::task::spawn_blocking(move || Batch::read(&text[..])).await;
+    let batch = read.map_err(|error| Failure::Internal(error.to_string()))?.map_err(refused)?;
+    ingest::commit(&app.db, &app.clock, batch).await.map_err(refused)
+}
+
+fn refused(error: IngestError) -> Failure {
+    match error {
+        IngestError::Faults(faults) => {
+            ApiError::invalid(ErrorCode::InvalidBody, faults.into_iter().map(detail).collect()).into()
+        }
+        IngestError::TooLarge => ApiError::new(ErrorCode::PayloadTooLarge, error.to_string()).into(),
+        IngestError::Store(error) => error.into(),
+        IngestError::Read(error) => Failure::Internal(error.to_string()),
+    }
+}
+
+/// A fault as the envelope tells it: `line 3, tvl_usd` and the reason.
+fn detail(fault: Fault) -> Detail {
+    let name = match fault.field {
+        Some(field) => format!("line {}, {field}", fault.line),
+        None => format!("line {}", fault.line),
+    };
+    Detail::new(In::Body, name, fault.reason)
+}

@@ -1,0 +1,110 @@
+//! Three sockets, and how they close: trust is a matter of the door.
+
+use super::pipeline::{self, Door};
+use crate::app::App;
+use crate::config::Config;
+use anyhow::Context;
+use axum::extract::Request;
+use axum::serve::ListenerExt;
+use std::convert::Infallible;
+use std::future::Future;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+
+/// How long requests under way may take to finish once the service is told to stop.
+const DRAIN: Duration = Duration::from_secs(10);
+
+/// Bound sockets that nobody answers yet.
+#[derive(Debug)]
+pub struct Listeners {
+    edge: TcpListener,
+    relay: TcpListener,
+    admin: TcpListener,
+}
+
+/// Where the doors are; port 0 in the configuration becomes a real one here.
+#[derive(Debug, Clone, Copy)]
+pub struct Addresses {
+    /// The edge's door.
+    pub edge: SocketAddr,
+    /// The relay's door.
+    pub relay: SocketAddr,
+    /// The operators' door.
+    pub admin: SocketAddr,
+}
+
+/// Which doors take new connections.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Phase {
+    AllOpen,
+    OnlyAdmin,
+    AllClosed,
+}
+
+impl Listeners {
+    /// Binds all three; the failure names the variable behind the address.
+    pub async fn bind(config: &Config) -> anyhow::Result<Self> {
+        Ok(Listeners {
+            edge: bind(config.edge_addr, "RDS_EDGE_ADDR").await?,
+            relay: bind(config.relay_addr, "RDS_RELAY_ADDR").await?,
+            admin: bind(config.admin_addr, "RDS_ADMIN_ADDR").await?,
+        })
+    }
+
+    /// Where they are.
+    pub fn addresses(&self) -> anyhow::Result<Addresses> {
+        Ok(Addresses {
+            edge: self.edge.local_addr()?,
+            relay: self.relay.local_addr()?,
+            admin: self.admin.local_addr()?,
+        })
+    }
+
+    /// Answers until `stop`, then closes: readiness falls, the two public doors take nobody new and finish what they have (ten
+    /// seconds at most), and last the admin door, which shows the draining until then.
+    pub async fn serve(self, app: Arc<App>, stop: impl Future<Output = ()>) {
+        let (phase, watched) = watch::channel(Phase::AllOpen);
+        let mut edge = tokio::spawn(open(app.clone(), Door::Edge, self.edge, watched.clone(), Phase::OnlyAdmin));
+        let mut relay = tokio::spawn(open(app.clone(), Door::Relay, self.relay, watched.clone(), Phase::OnlyAdmin));
+        let mut admin = tokio::spawn(open(app.clone(), Door::Admin, self.admin, watched, Phase::AllClosed));
+        stop.await;
+        app.begin_draining();
+        tracing::info!("draining: no new connections at the public doors");
+        phase.send_replace(Phase::OnlyAdmin);
+        let drained = tokio::time::timeout(DRAIN, async { tokio::join!(&mut edge, &mut relay) }).await;
+        if drained.is_err() {
+            tracing::warn!("requests were still under way after {} seconds and were cut off", DRAIN.as_secs());
+        }
+        phase.send_replace(Phase::AllClosed);
+        let _ = tokio::time::timeout(Duration::from_secs(1), &mut admin).await;
+        [edge, relay, admin].iter().for_each(tokio::task::JoinHandle::abort);
+    }
+}
+
+async fn bind(address: SocketAddr, variable: &str) -> anyhow::Result<TcpListener> {
+    TcpListener::bind(address)
+        .await
+        .with_context(|| format!("cannot listen on {address}; set {variable} to a free address"))
+}
+
+async fn open(app: Arc<App>, door: Door, listener: TcpListener, mut phase: watch::Receiver<Phase>, closes_at: Phase) {
+    // Answers are written in one go: waiting to fill a packet would only delay them.
+    let listener = listener.tap_io(|stream| {
+        let _ = stream.set_nodelay(true);
+    });
+    let service = tower::service_fn(move |request: Request| {
+        let app = app.clone();
+        async move { Ok::<_, Infallible>(pipeline::answer(&app, door, request).await) }
+    });
+    let closed = async move {
+        // A sender that is gone means that the service is: close as well.
+        let _ = phase.wait_for(|phase| *phase >= closes_at).await;
+    };
+    let served = axum::serve(listener, tower::make::Shared::new(service)).with_graceful_shutdown(closed).await;
+    if let Err(error) = served {
+        tracing::error!(%error, door = door.name(), "a door closed by itself");
+    }
+}

@@ -1,0 +1,31 @@
+//! The doors and what is behind them.
+//!
+//! | module | knows |
+//! |---|---|
+//! | [`listeners`] | three sockets, and how they close |
+//! | [`pipeline`] | what happens to every request, whichever door it came through |
+//! | [`edge_door`], [`assertion`] | only what the edge vouches for gets in |
+//! | [`relay_door`] | the few routes that backends reach directly |
+//! | [`admin_door`], [`ingest`] | metrics, the test clock, and how facts come in |
+//! | [`router`] | from a row of the route table to its handler |
+//! | [`call`], [`answer`], [`encoded`] | what a handler is given, and what it gives back |
+//! | [`vaults`], [`vault_detail`], [`chains`], [`protocols`], [`curators`], [`health`] | the families of routes |
+
+pub mod admin_door;
+pub mod answer;
+pub mod assertion;
+pub mod body;
+pub mod call;
+pub mod chains;
+pub mod curators;
+pub mod edge_door;
+pub mod encoded;
+pub mod health;
+pub mod ingest;
+pub mod listeners;
+pub mod pipeline;
+pub mod protocols;
+pub mod relay_door;
+pub mod router;
+pub mod vault_detail;
+pub mod vaults;

@@ -1,0 +1,130 @@
+//! What happens to every request, whichever door it came through.
+//!
+//! Door → handler → one finisher → metrics and access log. A panic becomes an answer like every other failure.
+
+use super::answer::{Answer, Failure, respond};
+use super::{admin_door, edge_door, relay_door};
+use crate::app::App;
+use crate::clock::Stopwatch;
+use crate::entropy;
+use crate::metrics::Label;
+use crate::telemetry::AccessLine;
+use axum::body::HttpBody;
+use axum::extract::Request;
+use axum::http::Method;
+use axum::response::Response;
+use rds_shared::wire::{ApiError, ErrorCode, RequestId};
+use std::any::Any;
+use std::future::{Future, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
+
+/// Longest request target taken, in bytes.
+const TARGET_BYTES: usize = 8_192;
+
+/// A way in; it decides how a caller is believed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Door {
+    /// Only with the edge's assertion.
+    Edge,
+    /// Backends that connect directly.
+    Relay,
+    /// Operators.
+    Admin,
+}
+
+impl Door {
+    /// The door's name in logs.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Door::Edge => "edge",
+            Door::Relay => "relay",
+            Door::Admin => "admin",
+        }
+    }
+}
+
+/// What is known of a request while it is handled; it outlives a panic of the handler.
+#[derive(Debug)]
+pub struct Trace {
+    /// The edge's id once its assertion held; until then, and at the other doors, none.
+    pub request_id: Option<RequestId>,
+    /// What the request is counted under.
+    pub label: Label,
+}
+
+/// Answers one request.
+pub async fn answer(app: &Arc<App>, door: Door, request: Request) -> Response {
+    let watch = Stopwatch::start();
+    let head_only = request.method() == Method::HEAD;
+    let mut trace = Trace { request_id: None, label: Label::Unmatched };
+    let result = match caught(handle(app, door, request, &mut trace)).await {
+        Ok(result) => result,
+        Err(panic) => Err(Failure::Internal(format!("panicked: {}", panic_text(&*panic)))),
+    };
+    let request_id = trace.request_id.unwrap_or_else(|| RequestId::from_random(entropy::random_bytes()));
+    let response = respond(result, request_id, trace.label, head_only);
+    let (status, micros) = (response.status().as_u16(), watch.micros());
+    app.metrics.answered(trace.label, status, micros);
+    let bytes = response.body().size_hint().exact().unwrap_or(0) as usize;
+    let at = app.clock.wall();
+    app.access_log.write(
+        &AccessLine { at, door: door.name(), request_id, label: trace.label, status, bytes, micros },
+        &app.metrics,
+    );
+    response
+}
+
+async fn handle(app: &Arc<App>, door: Door, request: Request, trace: &mut Trace) -> Result<Answer, Failure> {
+    if request.uri().path_and_query().is_some_and(|target| target.as_str().len() > TARGET_BYTES) {
+        return Err(ErrorCode::UriTooLong.into());
+    }
+    match door {
+        Door::Edge => in_time(app, edge_door::handle(app, request, trace)).await,
+        Door::Relay => in_time(app, relay_door::handle(app, request, trace)).await,
+        // An operator's import may take as long as it takes.
+        Door::Admin => Box::pin(admin_door::handle(app, request, trace)).await,
+    }
+}
+
+/// Stops a read at its deadline.
+async fn in_time(app: &App, handling: impl Future<Output = Result<Answer, Failure>>) -> Result<Answer, Failure> {
+    match tokio::time::timeout(app.read_deadline, handling).await {
+        Ok(result) => result,
+        Err(_) => Err(ApiError::from(ErrorCode::DeadlineExceeded).into()),
+    }
+}
+
+/// Runs `future` and catches a panic in it. It is dropped right after, so nobody sees what the panic left half done, except
+/// shared state, whose locks recover from poison.
+async fn caught<F: Future>(future: F) -> Result<F::Output, Box<dyn Any + Send>> {
+    let mut future = pin!(future);
+    poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
+        Ok(Poll::Pending) => Poll::Pending,
+        Ok(Poll::Ready(output)) => Poll::Ready(Ok(output)),
+        Err(panic) => Poll::Ready(Err(panic)),
+    })
+    .await
+}
+
+fn panic_text(panic: &(dyn Any + Send)) -> &str {
+    panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("without a message")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_is_caught_and_its_message_kept_for_the_log() {
+        let panic = caught(async { panic!("boom {}", 1) }).await.unwrap_err();
+        assert_eq!(panic_text(&*panic), "boom 1");
+        assert_eq!(caught(async { 7 }).await.unwrap(), 7);
+    }
+}

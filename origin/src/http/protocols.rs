@@ -1,0 +1,50 @@
+//! `GET /v1/protocols` and `GET /v1/protocols/{id}`. Source: interface, "Curator and protocol".
+
+use super::answer::{Answer, Failure};
+use super::call::Call;
+use super::encoded::{self, Spliced};
+use crate::app::App;
+use crate::store::events;
+use rds_shared::access::paging;
+use rds_shared::model::protocol::{ProtocolIdentity, ProtocolPage};
+use rds_shared::select::vault_query::{VaultFilter, VaultSort};
+use rds_shared::wire::{ApiError, Data};
+
+/// Incidents of one protocol that are served, the newest first.
+const INCIDENTS: u32 = 100;
+
+/// Every known protocol, largest value first.
+pub fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let catalog = app.catalog.get()?;
+    let rows: Vec<_> = catalog.rollup.protocols.iter().map(|protocol| &protocol.row).collect();
+    Ok(encoded::list(call, catalog.version, &rows))
+}
+
+/// One protocol with a page of its active vaults, its deployed version and its incidents.
+pub async fn by_id(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let page = call.query.page_of("vaultPage", "vaultLimit");
+    paging::admit(&call.principal, page)?;
+    let catalog = app.catalog.get()?;
+    let protocol = catalog.rollup.protocol(call.found.param(0)).ok_or_else(|| ApiError::not_found("protocol"))?;
+    let facts = &protocol.facts;
+    let incidents = events::incidents_of_protocol(&app.db, &facts.id, INCIDENTS).await?;
+    let wanted = [facts.id.clone()];
+    let found =
+        catalog.select(&VaultFilter { protocols: &wanted, ..VaultFilter::default() }, VaultSort::default(), page);
+    let detail = |vaults| ProtocolPage {
+        protocol: ProtocolIdentity {
+            id: facts.id.clone(),
+            name: facts.name.clone(),
+            logo_url: facts.logo_url.clone(),
+            website_url: facts.website_url.clone(),
+        },
+        vaults,
+        vault_total: found.total as u64,
+        versions: protocol.versions.clone(),
+        incidents: incidents.clone(),
+    };
+    let versions = detail(found.rows.iter().map(|row| Spliced::Version(row)).collect());
+    encoded::value(call, catalog.version, &versions, || Data {
+        data: detail(found.rows.iter().map(|row| Spliced::At(row, call.now)).collect()),
+    })
+}

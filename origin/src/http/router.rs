@@ -1,0 +1,69 @@
+//! From a row of the route table to its handler. No catch-all arm: a route that nobody answers does not compile.
+
+use super::answer::{Answer, Failure};
+use super::call::Call;
+use super::pipeline::Trace;
+use super::{chains, curators, health, protocols, vault_detail, vaults};
+use crate::app::App;
+use crate::metrics::Label;
+use axum::body::Bytes;
+use axum::http::header::{CONTENT_TYPE, IF_NONE_MATCH};
+use axum::http::request::Parts;
+use rds_shared::access::Principal;
+use rds_shared::route::{Matching, Query, RouteId};
+use rds_shared::wire::{ApiError, ErrorCode};
+use std::sync::Arc;
+
+/// Parses what `matching` found and hands it to the route's handler.
+pub async fn route(
+    app: &Arc<App>,
+    matching: Matching,
+    principal: Principal,
+    head: &Parts,
+    body: Bytes,
+    trace: &mut Trace,
+) -> Result<Answer, Failure> {
+    let found = match matching {
+        Matching::Found(found) => found,
+        Matching::NotFound => return Err(ApiError::not_found("route").into()),
+        Matching::WrongMethod(allow) => return Err(wrong_method(allow).into()),
+    };
+    trace.label = Label::Route(found.route.id);
+    let query = Query::parse(found.route.query, head.uri.query().unwrap_or(""))?;
+    let call = Call {
+        found,
+        query,
+        principal,
+        body,
+        content_type: head.headers.get(CONTENT_TYPE).cloned(),
+        if_none_match: head.headers.get(IF_NONE_MATCH).cloned(),
+        now: app.clock.now(),
+    };
+    dispatch(app, &call).await
+}
+
+/// Handlers that ask the database are boxed: their state is large, and the answers from the catalog need not carry it along.
+async fn dispatch(app: &Arc<App>, call: &Call) -> Result<Answer, Failure> {
+    match call.route().id {
+        RouteId::VaultList => vaults::list(app, call),
+        RouteId::VaultById => Box::pin(vault_detail::by_id(app, call)).await,
+        RouteId::VaultBatch => vaults::batch(app, call),
+        RouteId::VaultDetail => Box::pin(vault_detail::by_address(app, call)).await,
+        RouteId::VaultSnapshots => Box::pin(vault_detail::snapshots(app, call)).await,
+        RouteId::VaultScoreHistory => Box::pin(vault_detail::score_history(app, call)).await,
+        RouteId::VaultEvents => Box::pin(vault_detail::events(app, call)).await,
+        RouteId::Chains => chains::list(app, call),
+        RouteId::ProtocolList => protocols::list(app, call),
+        RouteId::ProtocolById => Box::pin(protocols::by_id(app, call)).await,
+        RouteId::CuratorList => curators::list(app, call),
+        RouteId::CuratorById => Box::pin(curators::by_id(app, call)).await,
+        RouteId::CuratorEvents => Box::pin(curators::events(app, call)).await,
+        RouteId::Health => Box::pin(health::health(app, call)).await,
+        RouteId::Ready => Box::pin(health::ready(app)).await,
+    }
+}
+
+/// 405 with the methods the path takes.
+pub fn wrong_method(allow: &'static str) -> ApiError {
+    ApiError { allow: Some(allow), ..ApiError::new(ErrorCode::MethodNotAllowed, format!("this path takes {allow}")) }
+}

@@ -1,0 +1,175 @@
+//! One vault: its page, and its history, score history and events on their own.
+//!
+//! Source: interface, "Vault detail". Vaults that are shut down or gone are found here as well.
+
+use super::answer::{Answer, Failure};
+use super::call::Call;
+use super::encoded;
+use crate::app::App;
+use crate::catalog::{Catalog, Vault, row_of};
+use crate::store::detail::{self, DetailFacts};
+use rds_shared::model::EncodedRow;
+use rds_shared::model::ids::{Address, AddressError, VaultId};
+use rds_shared::model::status::{AuditStatus, RewardSide};
+use rds_shared::model::vault::{Reward, VaultDetail};
+use rds_shared::model::vault_history::{SnapshotPoint, VaultEvent};
+use rds_shared::rules::downsampling::downsample;
+use rds_shared::rules::yields::is_high_confidence;
+use rds_shared::wire::error::{Detail, In};
+use rds_shared::wire::{ApiError, Data, ErrorCode, Timestamp};
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+/// Days of history inside a vault's page: what the snapshots route answers by default.
+const PAGE_DAYS: i64 = 90;
+/// Events of one vault that are served, the newest first.
+const EVENTS: u32 = 500;
+/// Seconds of a day.
+const DAY: i64 = 86_400;
+
+/// `GET /v1/vaults/{id}`.
+pub async fn by_id(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let catalog = app.catalog.get()?;
+    let vault = VaultId::parse(call.found.param(0))
+        .and_then(|id| catalog.vault(&id))
+        .ok_or_else(|| ApiError::not_found("vault"))?;
+    page(app, call, catalog.version, &vault.row.id).await
+}
+
+/// `GET /v1/vault/{network}/{address}`.
+pub async fn by_address(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let catalog = app.catalog.get()?;
+    page(app, call, catalog.version, &addressed(&catalog, call)?.row.id).await
+}
+
+/// `GET /v1/vault/{network}/{address}/snapshots`.
+pub async fn snapshots(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let catalog = app.catalog.get()?;
+    let vault = addressed(&catalog, call)?;
+    let from = days_before(call.now, call.query.int("days"));
+    let stored = detail::snapshots(&app.db, vault.row.id.as_str(), from, call.now).await?;
+    let points = thinned(&stored, call);
+    encoded::value(call, catalog.version, &points, || Data { data: &points })
+}
+
+/// `GET /v1/vault/{network}/{address}/score-history`.
+pub async fn score_history(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let (from, to) = (call.query.instant("from"), call.query.instant("to"));
+    if let (Some(from), Some(to)) = (from, to)
+        && from > to
+    {
+        let reason = "must not lie after to";
+        let details =
+            vec![Detail::new(In::Query, "from", reason), Detail::new(In::Query, "to", "must not lie before from")];
+        return Err(ApiError::invalid(ErrorCode::InvalidParameter, details).into());
+    }
+    let catalog = app.catalog.get()?;
+    let vault = addressed(&catalog, call)?;
+    let limit = u32::try_from(call.query.int("limit")).unwrap_or(u32::MAX);
+    let (from, to) = (from.unwrap_or(Timestamp::from_micros(i64::MIN)), to.unwrap_or(Timestamp::from_micros(i64::MAX)));
+    let mut points = detail::score_history(&app.db, vault.row.id.as_str(), from, to, limit).await?;
+    // The newest that fit, told oldest first.
+    points.reverse();
+    encoded::value(call, catalog.version, &points, || Data { data: &points })
+}
+
+/// `GET /v1/vault/{network}/{address}/events`.
+pub async fn events(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let catalog = app.catalog.get()?;
+    let vault = addressed(&catalog, call)?;
+    let events = detail::events(&app.db, vault.row.id.as_str(), EVENTS).await?;
+    encoded::value(call, catalog.version, &events, || Data { data: &events })
+}
+
+/// The vault that `{network}` and `{address}` name.
+fn addressed<'c>(catalog: &'c Catalog, call: &Call) -> Result<&'c Vault, ApiError> {
+    let (network, text) = (call.found.param(0), call.found.param(1));
+    let chain = catalog.rollup.chain(network).ok_or_else(|| ApiError::not_found("network"))?;
+    let namespace = chain.facts.namespace;
+    let fault = |code, reason: &str| ApiError::invalid(code, vec![Detail::new(In::Path, "address", reason)]);
+    let address = Address::parse(namespace, text).map_err(|error| match error {
+        AddressError::Malformed => fault(ErrorCode::InvalidAddress, "is no address"),
+        AddressError::WrongNamespace(_) => {
+            let reason = format!(
+                "is an address of another namespace than that of {} ({})",
+                chain.facts.slug,
+                namespace.as_str()
+            );
+            fault(ErrorCode::AddressNamespaceMismatch, &reason)
+        }
+    })?;
+    catalog.vault_on(chain.facts.id, &address).map(AsRef::as_ref).ok_or_else(|| ApiError::not_found("vault"))
+}
+
+/// At most as many of the readings as were asked for.
+fn thinned<'p>(stored: &'p [SnapshotPoint], call: &Call) -> Vec<&'p SnapshotPoint> {
+    downsample(stored, usize::try_from(call.query.int("points")).unwrap_or(usize::MAX), SnapshotPoint::CHARTED)
+}
+
+/// The page of one vault.
+async fn page(app: &App, call: &Call, version: i64, id: &VaultId) -> Result<Answer, Failure> {
+    let facts = detail::vault(&app.db, id.as_str()).await?.ok_or_else(|| ApiError::not_found("vault"))?;
+    let stored = detail::snapshots(&app.db, id.as_str(), days_before(call.now, PAGE_DAYS), call.now).await?;
+    let events = detail::events(&app.db, id.as_str(), EVENTS).await?;
+    let rewards = of_side(&facts, RewardSide::Supply);
+    let rest = serde_json::to_vec(&Rest { snapshots: thinned(&stored, call), events: &events, rewards })?;
+    let vault = EncodedRow::encode(&vault_of(&facts), facts.vault.last_synced_at)?;
+    let mut etag = call.etag();
+    etag.add_u64(vault.version()).add(&rest);
+    Ok(call.answer(etag, version, || {
+        // Both are objects already: the vault goes in front of the other members.
+        let mut body = Vec::with_capacity(vault.max_len() + rest.len() + 32);
+        body.extend_from_slice(b"{\"data\":{\"vault\":");
+        vault.write(call.now, &mut body);
+        body.push(b',');
+        body.extend_from_slice(rest.get(1..).unwrap_or_default());
+        body.push(b'}');
+        body
+    }))
+}
+
+/// The members of a page behind `vault`.
+#[derive(Serialize)]
+struct Rest<'a> {
+    snapshots: Vec<&'a SnapshotPoint>,
+    events: &'a [VaultEvent],
+    rewards: Vec<Reward>,
+}
+
+fn vault_of(facts: &DetailFacts) -> VaultDetail<&RawValue, &RawValue> {
+    let vault = &facts.vault;
+    VaultDetail {
+        row: row_of(vault),
+        borrow_rewards: of_side(facts, RewardSide::Borrow),
+        risk_vectors: &facts.risk_vectors,
+        audit_status: match vault.audits {
+            None => AuditStatus::Unknown,
+            Some(0) => AuditStatus::Unaudited,
+            Some(_) => AuditStatus::Audited,
+        },
+        auditors: vault.auditors.clone(),
+        score_provenance: Some(&facts.score_provenance),
+        symbol: vault.symbol.clone(),
+        asset_address: vault.asset_address.clone(),
+        protocol_version: vault.protocol_version.clone(),
+        protocol_website: facts.protocol_website.clone(),
+        protocol_launch_date: facts.protocol_launched_at,
+        audit_date: facts.newest_audit_at,
+        audit_report_url: facts.audit_report_url.clone(),
+        is_immutable: facts.is_immutable,
+        timelock_seconds: facts.timelock_seconds,
+        deployment_timestamp: facts.deployed_at,
+        is_active: vault.is_active,
+        needs_risk_review: vault.needs_risk_review,
+        is_high_confidence: is_high_confidence(vault.score, vault.apr_net),
+        score_computed_at: vault.score_computed_at,
+    }
+}
+
+fn of_side(facts: &DetailFacts, side: RewardSide) -> Vec<Reward> {
+    facts.rewards.iter().filter(|reward| reward.side == side).cloned().collect()
+}
+
+fn days_before(now: Timestamp, days: i64) -> Timestamp {
+    now.plus_seconds(-days * DAY)
+}

@@ -1,0 +1,105 @@
+//! Lists of vaults: the filtered, sorted page and the batch look-up. Source: interface, "Vaults".
+//!
+//! Lists hold active vaults; the batch also finds those that are shut down or gone.
+
+use super::answer::{Answer, Failure};
+use super::call::Call;
+use super::encoded;
+use crate::app::App;
+use rds_shared::access::paging;
+use rds_shared::model::ids::{Address, VaultId};
+use rds_shared::select::vault_query::{VaultFilter, VaultSort};
+use rds_shared::wire::error::{Detail, In};
+use rds_shared::wire::{ApiError, ErrorCode};
+use serde_json::Value;
+use std::collections::HashSet;
+
+/// Items of one batch, ids and addresses together.
+const BATCH_ITEMS: usize = 100;
+
+/// `GET /v1/vaults`.
+pub fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let page = call.query.page();
+    paging::admit(&call.principal, page)?;
+    let catalog = app.catalog.get()?;
+    let found = catalog.select(&VaultFilter::from_query(&call.query), VaultSort::from_query(&call.query), page);
+    Ok(encoded::page(call, catalog.version, &found.rows, page, found.total as u64))
+}
+
+/// `POST /v1/vaults/batch`: rows in the order asked for, ids before addresses, each vault once; what is not known is left out.
+///
+/// An address is looked for on every chain.
+pub fn batch(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let wanted = Wanted::read(call)?;
+    let catalog = app.catalog.get()?;
+    let by_id = wanted.ids.iter().filter_map(|id| catalog.vault(&VaultId::parse(id)?));
+    let by_address = wanted
+        .addresses
+        .iter()
+        .filter_map(|text| Address::parse_any(text))
+        .flat_map(|(_, address)| catalog.vaults_at(&address));
+    let mut seen = HashSet::new();
+    let vaults = by_id.chain(by_address).filter(|vault| seen.insert(vault.row.id.as_str()));
+    let rows: Vec<_> = vaults.map(|vault| &vault.encoded).collect();
+    Ok(Answer::json(encoded::data(&rows, call.now)))
+}
+
+/// A batch's body.
+struct Wanted {
+    ids: Vec<String>,
+    addresses: Vec<String>,
+}
+
+impl Wanted {
+    fn read(call: &Call) -> Result<Self, ApiError> {
+        if !call.content_type.as_ref().and_then(|value| value.to_str().ok()).is_some_and(is_json) {
+            return Err(ApiError::new(ErrorCode::UnsupportedMediaType, "send the body as application/json"));
+        }
+        let body: Value = serde_json::from_slice(&call.body)
+            .map_err(|error| ApiError::new(ErrorCode::InvalidBody, format!("the body is not JSON: {error}")))?;
+        let Value::Object(fields) = body else {
+            return Err(ApiError::new(
+                ErrorCode::InvalidBody,
+                "the body must be a JSON object with ids, addresses, or both",
+            ));
+        };
+        let (mut wanted, mut faults) = (Wanted { ids: Vec::new(), addresses: Vec::new() }, Vec::new());
+        for (name, value) in fields {
+            match name.as_str() {
+                "ids" => wanted.ids = strings("ids", value, &mut faults),
+                "addresses" => wanted.addresses = strings("addresses", value, &mut faults),
+                _ => faults.push(Detail::new(In::Body, name, "is not a field of this body")),
+            }
+        }
+        if !faults.is_empty() {
+            return Err(ApiError::invalid(ErrorCode::InvalidBody, faults));
+        }
+        let items = wanted.ids.len() + wanted.addresses.len();
+        if items > BATCH_ITEMS {
+            let reason = format!("and addresses may hold {BATCH_ITEMS} items together, not {items}");
+            let detail = Detail { maximum: Some(BATCH_ITEMS as f64), ..Detail::new(In::Body, "ids", reason) };
+            return Err(ApiError::invalid(ErrorCode::TooManyItems, vec![detail]));
+        }
+        Ok(wanted)
+    }
+}
+
+fn strings(name: &'static str, value: Value, faults: &mut Vec<Detail>) -> Vec<String> {
+    let Value::Array(items) = value else {
+        faults.push(Detail::new(In::Body, name, "must be an array of strings"));
+        return Vec::new();
+    };
+    let mut texts = Vec::with_capacity(items.len());
+    for (position, item) in items.into_iter().enumerate() {
+        match item {
+            Value::String(text) => texts.push(text),
+            _ => faults.push(Detail::new(In::Body, format!("{name}[{position}]"), "must be a string")),
+        }
+    }
+    texts
+}
+
+/// `application/json`, with or without parameters.
+fn is_json(content_type: &str) -> bool {
+    content_type.split(';').next().is_some_and(|essence| essence.trim().eq_ignore_ascii_case("application/json"))
+}

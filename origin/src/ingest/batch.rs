@@ -1,0 +1,103 @@
+//! The observations of one batch, by kind, each with the line it came from.
+
+use super::kinds::{
+    Asset, AssetReview, Chain, Curator, Exposure, IncidentLink, Protocol, Reward, Vault, VaultState,
+};
+use super::line::{self, Observation};
+use super::{Fault, IngestError, MAX_BATCH_BYTES, check};
+use std::collections::BTreeMap;
+use std::io::BufRead;
+
+/// An observation and its line's number, counted from 1.
+pub type Numbered<T> = (u64, T);
+
+/// A batch, read and checked as far as that needs no store.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Batch {
+    pub(super) chains: Vec<Numbered<Chain>>,
+    pub(super) protocols: Vec<Numbered<Protocol>>,
+    pub(super) curators: Vec<Numbered<Curator>>,
+    pub(super) assets: Vec<Numbered<Asset>>,
+    pub(super) reviews: Vec<Numbered<AssetReview>>,
+    pub(super) vaults: Vec<Numbered<Vault>>,
+    pub(super) states: Vec<Numbered<VaultState>>,
+    pub(super) rewards: Vec<Numbered<Reward>>,
+    pub(super) exposures: Vec<Numbered<Exposure>>,
+    pub(super) incidents: Vec<Numbered<IncidentLink>>,
+    pub(super) faults: Vec<Fault>,
+    lines: u64,
+}
+
+impl Batch {
+    /// Reads NDJSON to its end. Blank lines are skipped but counted; a wrong line is kept as a fault.
+    pub fn read(reader: impl BufRead) -> Result<Batch, IngestError> {
+        let (mut batch, mut text, mut number, mut bytes) = (Batch::default(), Vec::new(), 0, 0);
+        let mut reader = reader.take(MAX_BATCH_BYTES + 1);
+        loop {
+            text.clear();
+            bytes += reader.read_until(b'\n', &mut text)? as u64;
+            if bytes > MAX_BATCH_BYTES {
+                return Err(IngestError::TooLarge);
+            }
+            if text.is_empty() {
+                return Ok(batch);
+            }
+            number += 1;
+            match std::str::from_utf8(&text) {
+                Ok(line) if line.trim().is_empty() => {}
+                Ok(line) => match line::read(line) {
+                    Ok(observation) => batch.push_line(number, observation),
+                    Err((field, reason)) => batch.faults.push(Fault { line: number, field, reason }),
+                },
+                Err(_) => batch.faults.push(Fault { line: number, field: None, reason: "is not UTF-8".to_owned() }),
+            }
+        }
+    }
+
+    /// Adds an observation as the next line: what adapters and the simulation do.
+    pub fn push(&mut self, observation: Observation) {
+        self.push_line(self.lines + 1, observation);
+    }
+
+    fn push_line(&mut self, number: u64, mut observation: Observation) {
+        self.lines += 1;
+        let complaints = check::observation(&mut observation);
+        let at = |(field, reason)| Fault { line: number, field, reason };
+        self.faults.extend(complaints.into_iter().map(at));
+        match observation {
+            Observation::Chain(chain) => self.chains.push((number, chain)),
+            Observation::Protocol(protocol) => self.protocols.push((number, protocol)),
+            Observation::Curator(curator) => self.curators.push((number, curator)),
+            Observation::Asset(asset) => self.assets.push((number, asset)),
+            Observation::AssetReview(review) => self.reviews.push((number, review)),
+            Observation::Vault(vault) => self.vaults.push((number, *vault)),
+            Observation::VaultState(state) => self.states.push((number, state)),
+            Observation::Reward(reward) => self.rewards.push((number, reward)),
+            Observation::Exposure(exposure) => self.exposures.push((number, exposure)),
+            Observation::IncidentLink(incident) => self.incidents.push((number, *incident)),
+        }
+    }
+
+    /// Lines that hold an observation.
+    pub fn lines(&self) -> u64 {
+        self.lines
+    }
+
+    /// Observations by kind, those there are any of.
+    pub fn counts(&self) -> BTreeMap<&'static str, u64> {
+        let counts = [
+            self.chains.len(),
+            self.protocols.len(),
+            self.curators.len(),
+            self.assets.len(),
+            self.reviews.len(),
+            self.vaults.len(),
+            self.states.len(),
+            self.rewards.len(),
+            self.exposures.len(),
+            self.incidents.len(),
+        ];
+        let named = line::KINDS.into_iter().zip(counts);
+        named.filter(|(_, count)| *count > 0).map(|(kind, count)| (kind, count as u64)).collect()
+    }
+}

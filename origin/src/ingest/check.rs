@@ -1,0 +1,393 @@
+//! What the type of a field cannot say: ranges, slugs, addresses, and the methodology's rules for inputs.
+//!
+//! Addresses are folded to their canonical spelling here; whether they fit their chain is known only to the store.
+
+use super::kinds::{
+    Asset, AssetReview, BackingProfile, Chain, Curator, Exposure, ExposurePart, IncidentLink, Points, Protocol,
+    Reward, SignerSet, Signing, Vault, VaultState,
+};
+use super::line::{Complaint, Observation};
+use crate::store::At;
+use rds_shared::model::ids::{Address, ChainId, Namespace, VaultId};
+use rds_shared::model::status::RewardType;
+use rds_shared::scoring::Ppm;
+use rds_shared::scoring::asset::{Backing, Dimension, Dimensions};
+use rds_shared::scoring::decimal::from_float;
+use rds_shared::scoring::vault::ExposuresStatus;
+use rds_shared::wire::Timestamp;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Longest slug, and longest one-line text.
+const MAX_SLUG: usize = 96;
+const MAX_TEXT: usize = 4_000;
+/// Observations of before the first chain are a broken clock.
+const EARLIEST: Timestamp = Timestamp::from_seconds(1_230_768_000);
+
+/// Checks an observation and brings it to its canonical form; answers everything that is wrong with it.
+pub fn observation(observation: &mut Observation) -> Vec<Complaint> {
+    let mut check = Check::default();
+    match observation {
+        Observation::Chain(chain) => check.chain(chain),
+        Observation::Protocol(protocol) => check.protocol(protocol),
+        Observation::Curator(curator) => check.curator(curator),
+        Observation::Asset(asset) => check.asset(asset),
+        Observation::AssetReview(review) => check.review(review),
+        Observation::Vault(vault) => check.vault(vault),
+        Observation::VaultState(state) => check.state(state),
+        Observation::Reward(reward) => check.reward(reward),
+        Observation::Exposure(exposure) => check.exposure(exposure),
+        Observation::IncidentLink(incident) => check.incident(incident),
+    }
+    check.complaints
+}
+
+/// The dimensions of a review as the methodology takes them.
+pub fn dimensions(review: &AssetReview) -> Dimensions {
+    let known = |(name, points): (&String, &Option<Points>)| Some((name.parse().ok()?, (*points)?.0));
+    review.dimensions.iter().filter_map(known).collect()
+}
+
+/// A backing profile as the methodology takes it; null when a percentage is out of any range.
+pub fn backing(profile: &BackingProfile) -> Option<Backing> {
+    // One percent is ten thousand parts per million.
+    let ppm = |percent: f64| from_float(percent, 4).ok().map(Ppm);
+    Some(Backing {
+        offchain: ppm(profile.offchain_pct)?,
+        crypto_exogenous: ppm(profile.crypto_exogenous_pct)?,
+        crypto_endogenous: ppm(profile.crypto_endogenous_pct)?,
+        delta_hedge: ppm(profile.delta_hedge_pct)?,
+    })
+}
+
+#[derive(Default)]
+struct Check {
+    complaints: Vec<Complaint>,
+}
+
+impl Check {
+    fn wrong(&mut self, field: impl Into<String>, reason: impl Into<String>) {
+        self.complaints.push((Some(field.into()), reason.into()));
+    }
+
+    fn header(&mut self, observed_at: At, source: &str) {
+        self.text("source", source);
+        if observed_at.0 < EARLIEST {
+            self.wrong("observed_at", "must be 2009 or later");
+        }
+    }
+
+    fn slug(&mut self, field: &str, slug: &str) {
+        let letters = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
+        let allowed = |byte: u8| letters(byte) || matches!(byte, b'-' | b'_' | b'.');
+        let well_formed = slug.bytes().next().is_some_and(letters) && slug.bytes().all(allowed);
+        if !well_formed || slug.len() > MAX_SLUG {
+            self.wrong(field, format!("must be a slug of a-z, 0-9, '-', '_', '.', at most {MAX_SLUG} characters"));
+        }
+    }
+
+    fn text(&mut self, field: &str, text: &str) {
+        if text.trim().is_empty() || text.len() > MAX_TEXT {
+            self.wrong(field, format!("must be a text of 1 to {MAX_TEXT} bytes"));
+        }
+        self.no_nul(field, text);
+    }
+
+    /// Postgres holds every character but this one.
+    fn no_nul(&mut self, field: &str, text: &str) {
+        if text.contains('\0') {
+            self.wrong(field, "must not hold a NUL character");
+        }
+    }
+
+    fn optional_text(&mut self, field: &str, text: Option<&String>) {
+        if let Some(text) = text {
+            self.text(field, text);
+        }
+    }
+
+    fn texts<'a>(&mut self, field: &str, texts: impl IntoIterator<Item = &'a String>) {
+        texts.into_iter().for_each(|text| self.text(field, text));
+    }
+
+    fn url(&mut self, field: &str, url: Option<&String>) {
+        if let Some(url) = url {
+            let http = url.starts_with("https://") || url.starts_with("http://");
+            if !http || url.len() > MAX_TEXT || url.chars().any(|c| c.is_whitespace() || c.is_control()) {
+                self.wrong(field, "must be an http or https address");
+            }
+        }
+    }
+
+    fn number(&mut self, field: &str, value: Option<f64>, low: f64, high: f64) {
+        if value.is_some_and(|value| !(low..=high).contains(&value)) {
+            let bound = if high == f64::MAX { format!("at least {low}") } else { format!("between {low} and {high}") };
+            self.wrong(field, format!("must be {bound}"));
+        }
+    }
+
+    fn amount(&mut self, field: &str, value: Option<f64>) {
+        self.number(field, value, 0.0, 1e12);
+    }
+
+    fn rate(&mut self, field: &str, value: Option<f64>) {
+        self.number(field, value, -1e6, 1e6);
+    }
+
+    fn address(&mut self, field: &str, address: &mut String) {
+        match Address::parse_any(address) {
+            Some((_, canonical)) => *address = canonical.into_string(),
+            None => self.wrong(field, "is no address: 0x and 40 hex digits, or base58 of 32 bytes"),
+        }
+    }
+
+    fn evidence(&mut self, evidence: &BTreeMap<String, String>, fields: &[&str]) {
+        for (field, text) in evidence {
+            self.text(&format!("evidence.{field}"), text);
+            if !fields.contains(&field.as_str()) {
+                self.wrong(format!("evidence.{field}"), "names no field of this observation");
+            }
+        }
+    }
+
+    fn chain(&mut self, chain: &Chain) {
+        self.header(chain.observed_at, &chain.source);
+        if chain.chain_id < 1 {
+            self.wrong("chain_id", "must be at least 1");
+        }
+        self.slug("slug", &chain.slug);
+        if chain.slug.parse::<u64>().is_ok() {
+            self.wrong("slug", "must not be a number, which would read as a chain id");
+        }
+        self.text("name", &chain.name);
+        if Namespace::parse(&chain.namespace).is_none() {
+            self.wrong("namespace", "must be evm or svm");
+        }
+        self.optional_text("native_symbol", chain.native_symbol.as_ref());
+        self.url("explorer_url", chain.explorer_url.as_ref());
+        self.number("block_time_seconds", chain.block_time_seconds, 0.0, 1e6);
+        self.optional_text("rationale", chain.rationale.as_ref());
+        let profiled = [
+            chain.bridge_centralization,
+            chain.sequencer_centralization,
+            chain.validator_set_size_score,
+            chain.chain_age_score,
+        ];
+        if chain.is_settlement && profiled.iter().any(Option::is_some) {
+            self.wrong("is_settlement", "a settlement layer has no sub-scores");
+        }
+    }
+
+    fn protocol(&mut self, protocol: &Protocol) {
+        self.header(protocol.observed_at, &protocol.source);
+        self.slug("id", &protocol.id);
+        self.text("name", &protocol.name);
+        self.url("logo_url", protocol.logo_url.as_ref());
+        self.url("website_url", protocol.website_url.as_ref());
+        self.url("app_url", protocol.app_url.as_ref());
+        self.url("documentation_url", protocol.documentation_url.as_ref());
+        self.url("github_url", protocol.github_url.as_ref());
+        self.url("twitter_url", protocol.twitter_url.as_ref());
+        self.url("audit_report_url", protocol.audit_report_url.as_ref());
+        self.optional_text("version", protocol.version.as_ref());
+        self.texts("auditors", &protocol.auditors);
+        self.amount("bounty_usd", protocol.bounty_usd);
+        self.amount("tvl_usd", protocol.tvl_usd);
+        if protocol.audits.is_some_and(|audits| audits > 1_000) {
+            self.wrong("audits", "must be at most 1000");
+        }
+        if protocol.audits.unwrap_or(0) == 0 && protocol.newest_audit_at.is_some() {
+            self.wrong("newest_audit_at", "needs at least one audit");
+        }
+        let mut named = BTreeSet::new();
+        for dependency in protocol.dependencies.iter().flatten() {
+            self.slug("dependencies", dependency);
+            if *dependency == protocol.id || !named.insert(dependency) {
+                self.wrong("dependencies", format!("{dependency:?} is the protocol itself or named twice"));
+            }
+        }
+        let fields =
+            ["version_deployed_at", "audits", "newest_audit_at", "bounty_usd", "tvl_usd", "strategy", "dependencies"];
+        self.evidence(&protocol.evidence, &fields);
+    }
+
+    fn curator(&mut self, curator: &mut Curator) {
+        self.header(curator.observed_at, &curator.source);
+        curator.created_at = curator.observed_at;
+        self.slug("id", &curator.id);
+        self.text("name", &curator.name);
+        self.optional_text("one_liner", curator.one_liner.as_ref());
+        self.url("logo_url", curator.logo_url.as_ref());
+        self.url("website_url", curator.website_url.as_ref());
+        self.url("twitter_url", curator.twitter_url.as_ref());
+        if let Some(canonical) = &curator.canonical_id {
+            self.slug("canonical_id", canonical);
+        }
+    }
+
+    fn asset(&mut self, asset: &mut Asset) {
+        self.header(asset.observed_at, &asset.source);
+        self.slug("id", &asset.id);
+        if let Some(address) = &mut asset.address {
+            self.address("address", address);
+        }
+        self.text("symbol", &asset.symbol);
+        self.optional_text("name", asset.name.as_ref());
+        self.texts("tags", &asset.tags);
+        if asset.lockup_days > 36_500 {
+            self.wrong("lockup_days", "must be at most 36500");
+        }
+        let mut named = BTreeSet::new();
+        let below = asset.underlying.iter().map(|id| ("underlying", id));
+        for (field, id) in below.chain(asset.dependency_chain.iter().map(|id| ("dependency_chain", id))) {
+            self.slug(field, id);
+            if *id == asset.id || !named.insert((field, id)) {
+                self.wrong(field, format!("{id:?} is the asset itself or named twice"));
+            }
+        }
+    }
+
+    fn review(&mut self, review: &AssetReview) {
+        self.header(review.observed_at, &review.source);
+        self.slug("asset_id", &review.asset_id);
+        for name in review.dimensions.keys().filter(|name| name.parse::<Dimension>().is_err()) {
+            self.wrong(format!("dimensions.{name}"), "is no dimension");
+        }
+        self.optional_text("reviewed_by", review.reviewed_by.as_ref());
+        self.optional_text("reviewer", review.reviewer.as_ref());
+        if review.last_refresh_at.is_some_and(|refreshed| refreshed > review.observed_at) {
+            self.wrong("last_refresh_at", "must not lie after observed_at");
+        }
+        if review.backing_profile.is_some_and(|profile| backing(&profile).is_none()) {
+            self.wrong("backing_profile", "holds a percentage that is out of range");
+        }
+        if !review.hard_fail_events.is_sorted_by_key(|event| event.at) {
+            self.wrong("hard_fail_events", "must be in order of time");
+        }
+    }
+
+    fn vault(&mut self, vault: &mut Vault) {
+        self.header(vault.observed_at, &vault.source);
+        self.slug("protocol_id", &vault.protocol_id);
+        self.address("address", &mut vault.address);
+        if let (Some((_, address)), Ok(chain_id)) = (Address::parse_any(&vault.address), u64::try_from(vault.chain_id))
+        {
+            vault.id = VaultId::new(&vault.protocol_id, ChainId(chain_id), &address).as_str().to_owned();
+        }
+        self.text("name", &vault.name);
+        self.optional_text("symbol", vault.symbol.as_ref());
+        self.optional_text("asset_symbol", vault.asset_symbol.as_ref());
+        if let Some(address) = &mut vault.asset_address {
+            self.address("asset_address", address);
+        }
+        if vault.asset_decimals.is_some_and(|decimals| decimals > 255) {
+            self.wrong("asset_decimals", "must be at most 255");
+        }
+        if let Some(curator) = &vault.curator_id {
+            self.slug("curator_id", curator);
+        }
+        if vault.timelock_seconds.is_some_and(|seconds| i64::try_from(seconds).is_err()) {
+            self.wrong("timelock_seconds", "is longer than time is counted");
+        }
+        if let Some(Signing::Keys(SignerSet { threshold, owners })) = vault.signers
+            && (threshold == 0 || threshold > owners || owners > 10_000)
+        {
+            self.wrong("signers", "the threshold must be at least 1 and at most the number of owners");
+        }
+        self.number("management_fee", vault.management_fee, 0.0, 1.0);
+        self.number("performance_fee", vault.performance_fee, 0.0, 1.0);
+        self.texts("tags", &vault.tags);
+        self.texts("flags", &vault.flags);
+        let fields =
+            ["strategy", "deployed_at", "first_seen_at", "is_immutable", "timelock_seconds", "signers", "exit", "source_code"];
+        self.evidence(&vault.evidence, &fields);
+    }
+
+    fn vault_id(&mut self, field: &str, vault_id: &mut String) {
+        match VaultId::parse(vault_id) {
+            Some(id) => *vault_id = id.as_str().to_owned(),
+            None => self.wrong(field, "is no vault id: <protocol_id>-<chain_id>-<address>"),
+        }
+    }
+
+    fn state(&mut self, state: &mut VaultState) {
+        self.header(state.observed_at, &state.source);
+        self.vault_id("vault_id", &mut state.vault_id);
+        self.amount("tvl_usd", state.tvl_usd);
+        self.number("tvl_native", state.tvl_native, 0.0, f64::MAX);
+        self.rate("base_apr", state.base_apr);
+        self.number("utilization", state.utilization, 0.0, 1e6);
+        self.number("borrow_apr", state.borrow_apr, 0.0, 1e6);
+        self.amount("active_loans_usd", state.active_loans_usd);
+        self.amount("deposit_capacity_usd", state.deposit_capacity_usd);
+        self.number("price_per_share", state.price_per_share, 0.0, f64::MAX);
+        self.amount("bad_debt_usd", state.bad_debt_usd);
+    }
+
+    fn reward(&mut self, reward: &mut Reward) {
+        self.header(reward.observed_at, &reward.source);
+        self.vault_id("vault_id", &mut reward.vault_id);
+        self.text("campaign_id", &reward.campaign_id);
+        self.optional_text("token_symbol", reward.token_symbol.as_ref());
+        if let Some(address) = &mut reward.token_address {
+            self.address("token_address", address);
+        }
+        self.number("apr", reward.apr, 0.0, 1e6);
+        if reward.reward_type == RewardType::Points && reward.apr != Some(0.0) {
+            self.wrong("apr", "points have no price: their apr is 0");
+        }
+        self.url("source_url", reward.source_url.as_ref());
+    }
+
+    fn exposure(&mut self, exposure: &mut Exposure) {
+        self.header(exposure.observed_at, &exposure.source);
+        self.vault_id("vault_id", &mut exposure.vault_id);
+        if exposure.status == ExposuresStatus::Unavailable && !exposure.parts.is_empty() {
+            self.wrong("parts", "must be empty when the exposures are unavailable");
+        }
+        for (place, part) in exposure.parts.iter_mut().enumerate() {
+            self.part(&format!("parts[{place}]"), part);
+            if part.vault_id.as_deref() == Some(&exposure.vault_id) {
+                self.wrong(format!("parts[{place}].vault_id"), "a vault cannot hold itself");
+            }
+        }
+        let total: u64 = exposure.parts.iter().map(|part| u64::from(part.share.0)).sum();
+        if total > 1_000_000 {
+            self.wrong("parts", "shares must not sum to more than 1");
+        }
+    }
+
+    fn part(&mut self, field: &str, part: &mut ExposurePart) {
+        match (&mut part.vault_id, &part.asset_id) {
+            (Some(vault_id), None) => self.vault_id(&format!("{field}.vault_id"), vault_id),
+            (None, Some(asset_id)) => self.slug(&format!("{field}.asset_id"), asset_id),
+            _ => self.wrong(field, "needs exactly one of asset_id and vault_id"),
+        }
+        self.number(&format!("{field}.lltv"), part.lltv, 0.0, 1.0);
+    }
+
+    fn incident(&mut self, incident: &mut IncidentLink) {
+        self.header(incident.observed_at, &incident.source);
+        self.slug("event_key", &incident.event_key);
+        match (&mut incident.vault_id, &incident.protocol_id) {
+            (Some(vault_id), None) => self.vault_id("vault_id", vault_id),
+            (None, Some(protocol_id)) => self.slug("protocol_id", protocol_id),
+            _ => self.wrong("vault_id", "exactly one of vault_id and protocol_id is needed"),
+        }
+        self.text("event_type", &incident.event_type);
+        self.text("title", &incident.title);
+        self.optional_text("description", incident.description.as_ref());
+        if incident.occurred_at > incident.observed_at {
+            self.wrong("occurred_at", "must not lie after observed_at");
+        }
+        self.amount("loss_usd", incident.loss_usd);
+        self.amount("returned_usd", incident.returned_usd);
+        self.optional_text("tx_hash", incident.tx_hash.as_ref());
+        if incident.block_number.is_some_and(|block| block < 0) {
+            self.wrong("block_number", "must be at least 0");
+        }
+        for (place, link) in incident.links.iter().enumerate() {
+            self.text(&format!("links[{place}].label"), &link.label);
+            self.url(&format!("links[{place}].url"), Some(&link.url));
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! The transaction: facts, then everything that follows from them, or nothing at all.
+
+use super::batch::{Batch, Numbered};
+use super::fact::Fact;
+use super::kinds::{Event, EventLink, Snapshot};
+use super::{IngestError, IngestReport, references};
+use crate::clock::Clock;
+use crate::scoring_run::{self, Scope};
+use crate::store::publication::{self, Touched};
+use crate::store::{Db, StoreError, Tx, facts};
+use rds_shared::wire::Timestamp;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Commits a batch. A batch that is at fault, and a crash at any point, leaves nothing behind.
+pub async fn commit(db: &Db, clock: &Clock, batch: Batch) -> Result<IngestReport, IngestError> {
+    let (batch, now) = (Arc::new(batch), clock.now());
+    db.run_tx("ingest", move |tx| {
+        let batch = Arc::clone(&batch);
+        Box::pin(async move { apply(tx, &batch, now).await })
+    })
+    .await
+}
+
+async fn apply(tx: &mut Tx<'_>, batch: &Batch, now: Timestamp) -> Result<IngestReport, IngestError> {
+    publication::take_turn(tx).await?;
+    let mut faults = batch.faults.clone();
+    faults.extend(references::faults(tx, batch).await?);
+    if !faults.is_empty() {
+        faults.sort_by_key(|fault| fault.line);
+        return Err(IngestError::Faults(faults));
+    }
+    let (mut touched, changed) = write(tx, batch).await?;
+    let mut report =
+        IngestReport { lines: batch.lines(), observations: batch.counts(), changed, ..IngestReport::default() };
+    report.data_version = publication::current_version(tx).await?;
+    if report.changed.is_empty() {
+        return Ok(report);
+    }
+    report.data_version += 1;
+    if ["chain", "asset", "asset_review"].iter().any(|kind| report.changed.contains_key(kind)) {
+        touched.assets.extend(scoring_run::score_assets(tx, now).await?);
+    }
+    let vaults = publication::affected_vaults(tx, &touched).await?;
+    let run = scoring_run::run(tx, now, report.data_version, Scope::Vaults(vaults)).await?;
+    report.vaults_scored = run.vaults;
+    report.score_changes = run.changes.len() as u64;
+    report.score_run_id = run.id;
+    let changed = serde_json::json!(report.changed);
+    publication::record_batch(tx, report.data_version, now.into(), report.lines, &changed).await?;
+    publication::advance_to(tx, report.data_version).await?;
+    Ok(report)
+}
+
+/// Rows that changed, by kind.
+type Changed = BTreeMap<&'static str, u64>;
+
+/// Writes every kind in the order in which they refer to each other.
+async fn write(tx: &mut Tx<'_>, batch: &Batch) -> Result<(Touched, Changed), StoreError> {
+    let (mut touched, mut changed) = (Touched::default(), Changed::new());
+    let mut count = |kind, rows: usize| {
+        if rows > 0 {
+            *changed.entry(kind).or_default() += rows as u64;
+        }
+    };
+    let chains = upsert(tx, &batch.chains).await?;
+    count("chain", chains.len());
+    touched.chains = chains.iter().filter_map(|id| id.parse().ok()).collect();
+    touched.protocols = upsert(tx, &batch.protocols).await?;
+    count("protocol", touched.protocols.len());
+    touched.curators = upsert(tx, &batch.curators).await?;
+    count("curator", touched.curators.len());
+    touched.assets = upsert(tx, &batch.assets).await?;
+    count("asset", touched.assets.len());
+    count("asset_review", upsert(tx, &batch.reviews).await?.len());
+
+    let mut vaults = upsert(tx, &batch.vaults).await?;
+    count("vault", vaults.len());
+    let states = upsert(tx, &batch.states).await?;
+    let snapshots: Vec<Snapshot<'_>> = batch.states.iter().map(|(_, state)| Snapshot(state)).collect();
+    let snapshots = facts::upsert(tx, &snapshots).await?;
+    // Every new state is a new reading too; a late reading changes only the history.
+    count("vault_state", snapshots.len().max(states.len()));
+    let rewards = upsert(tx, &batch.rewards).await?;
+    count("reward", rewards.len());
+    let exposures = upsert(tx, &batch.exposures).await?;
+    count("exposure", exposures.len());
+    for more in [states, snapshots, rewards, exposures] {
+        vaults.extend(more);
+    }
+    vaults.sort_unstable();
+    vaults.dedup();
+    touched.vaults = vaults;
+
+    let (events, links): (Vec<Event>, Vec<EventLink>) =
+        batch.incidents.iter().map(|(_, incident)| incident.clone().rows()).unzip();
+    let mut events = facts::upsert(tx, &events).await?;
+    let links = facts::upsert(tx, &links).await?;
+    count("incident_link", links.len().max(events.len()));
+    events.extend(links);
+    touched.events = events.iter().filter_map(|id| id.parse().ok()).collect();
+    Ok((touched, changed))
+}
+
+async fn upsert<F: Fact>(tx: &mut Tx<'_>, numbered: &[Numbered<F>]) -> Result<Vec<String>, StoreError> {
+    let facts: Vec<&F> = numbered.iter().map(|(_, fact)| fact).collect();
+    facts::upsert(tx, &facts).await
+}

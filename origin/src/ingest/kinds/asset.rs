@@ -1,0 +1,93 @@
+//! Assets and their reviews.
+
+use super::Points;
+use crate::ingest::fact::observations;
+use crate::store::At;
+use rds_shared::scoring::asset::{
+    AssetCategory, AttestationCadence, HardFailFlag, ReviewStatus, Transition,
+};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+fn unreviewed() -> AssetCategory {
+    AssetCategory::Unreviewed
+}
+
+observations! {
+    /// One deployment of an asset.
+    Asset in "asset" by [id] {
+        /// Slug.
+        id: String,
+        /// Chain.
+        chain_id: i64,
+        /// The token; null for the chain's native coin.
+        address: Option<String>,
+        /// Symbol.
+        symbol: String,
+        /// Name.
+        name: Option<String>,
+        /// What it is scored as; `unreviewed` is never scored.
+        #[serde(default = "unreviewed")]
+        category: AssetCategory,
+        /// What the source calls it.
+        #[serde(default)]
+        tags: Vec<String>,
+        /// For a yield-bearing form: the asset below it.
+        underlying: Option<String>,
+        /// Assets it depends on, most important first.
+        #[serde(default)]
+        dependency_chain: Vec<String>,
+        /// Days during which a holder cannot exit.
+        #[serde(default)]
+        lockup_days: u32,
+        /// How often the issuer attests its reserves.
+        attestation_cadence: Option<AttestationCadence>,
+    }
+
+    /// One version of an asset's review. It replaces the one before whole.
+    AssetReview in "asset_version" by [asset_id, observed_at] {
+        /// The asset.
+        asset_id: String,
+        /// How far the review has come.
+        review_status: ReviewStatus,
+        /// Answers by dimension, 0 to 10 with two decimals; null or absent is "no evidence".
+        dimensions: BTreeMap<String, Option<Points>>,
+        /// What stands behind the asset, in percent.
+        backing_profile: Option<BackingProfile>,
+        /// Every raising and clearing of a hard-fail flag so far.
+        #[serde(default)]
+        hard_fail_events: Vec<FlagEvent>,
+        /// When the evidence was last renewed; the time of the review when absent.
+        last_refresh_at: Option<At>,
+        /// The organisation that reviewed.
+        reviewed_by: Option<String>,
+        /// The person.
+        reviewer: Option<String>,
+    }
+}
+
+/// Shares of what stands behind an asset, in percent; they sum to about 100.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BackingProfile {
+    /// Claims and cash outside any chain.
+    pub offchain_pct: f64,
+    /// Crypto assets independent of the issuer.
+    pub crypto_exogenous_pct: f64,
+    /// Crypto assets that depend on the issuer.
+    pub crypto_endogenous_pct: f64,
+    /// Hedged positions.
+    pub delta_hedge_pct: f64,
+}
+
+/// A hard-fail flag was raised or cleared.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FlagEvent {
+    /// Which flag.
+    pub flag: HardFailFlag,
+    /// What happened to it.
+    pub transition: Transition,
+    /// When.
+    pub at: At,
+}

@@ -1,0 +1,13 @@
+//! The kinds of observation. A struct's fields are the fields of its line and the columns of its table.
+
+mod asset;
+mod incident;
+mod registry;
+mod vault;
+mod values;
+
+pub use asset::{Asset, AssetReview, BackingProfile, FlagEvent};
+pub use incident::{Event, EventLink, EventScope, IncidentLink, Reference, event_id};
+pub use registry::{Chain, Curator, Protocol};
+pub use values::{Points, Share, SignerSet, Signing, SigningWord};
+pub use vault::{Exposure, ExposurePart, IncentivesStatus, Reward, Snapshot, Vault, VaultState};

@@ -1,0 +1,88 @@
+//! Numbers and choices that arrive as people write them and are stored as the methodology counts them.
+
+use rds_shared::scoring::{MilliPoints, Ppm};
+use rds_shared::scoring::decimal::{from_float, parse_decimal};
+use rds_shared::scoring::vault::Signers;
+use serde::de::Error;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+/// A score from 0 to 10 with at most two decimals. Stored in milli-points.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Points(pub MilliPoints);
+
+impl<'de> Deserialize<'de> for Points {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let number = f64::deserialize(deserializer)?;
+        // The shortest decimal text of a float is the text it was written as.
+        let hundredths = parse_decimal(&number.to_string(), 2).map_err(D::Error::custom)?;
+        let milli = hundredths.checked_mul(10).and_then(|milli| i32::try_from(milli).ok()).and_then(MilliPoints::new);
+        milli.map(Points).ok_or_else(|| D::Error::custom("must be between 0 and 10"))
+    }
+}
+
+impl Serialize for Points {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_i32(self.0.get())
+    }
+}
+
+/// A fraction from 0 to 1, held in parts per million.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Share(pub u32);
+
+impl<'de> Deserialize<'de> for Share {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let ppm = from_float(f64::deserialize(deserializer)?, 6).map_err(D::Error::custom)?;
+        let ppm = u32::try_from(ppm).ok().filter(|ppm| *ppm <= 1_000_000);
+        ppm.map(Share).ok_or_else(|| D::Error::custom("must be between 0 and 1"))
+    }
+}
+
+impl Serialize for Share {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Ppm(self.0.into()).serialize(serializer)
+    }
+}
+
+/// Who must sign a change: a word, or so many of so many keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Signing {
+    /// Not a count of keys.
+    Word(SigningWord),
+    /// A multisig.
+    Keys(SignerSet),
+}
+
+/// Ways to sign that need no count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SigningWord {
+    /// Nobody can change anything.
+    Immutable,
+    /// An on-chain vote.
+    Dao,
+    /// One externally owned key.
+    Eoa,
+}
+
+/// A multisig.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SignerSet {
+    /// Keys that must sign, at least 1.
+    pub threshold: u32,
+    /// Keys there are, at least the threshold.
+    pub owners: u32,
+}
+
+impl From<Signing> for Signers {
+    fn from(signing: Signing) -> Self {
+        match signing {
+            Signing::Word(SigningWord::Immutable) => Signers::Immutable,
+            Signing::Word(SigningWord::Dao) => Signers::Dao,
+            Signing::Word(SigningWord::Eoa) => Signers::Eoa,
+            Signing::Keys(SignerSet { threshold, owners }) => Signers::Multisig { threshold, owners },
+        }
+    }
+}

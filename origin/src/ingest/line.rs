@@ -1,0 +1,131 @@
+//! One line of NDJSON to one observation.
+
+use super::kinds::{
+    Asset, AssetReview, Chain, Curator, Exposure, IncidentLink, Protocol, Reward, Vault, VaultState,
+};
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use std::borrow::Cow;
+
+/// One observation of any kind.
+#[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs, reason = "documented on the struct inside")]
+pub enum Observation {
+    Chain(Chain),
+    Protocol(Protocol),
+    Curator(Curator),
+    Asset(Asset),
+    AssetReview(AssetReview),
+    Vault(Box<Vault>),
+    VaultState(VaultState),
+    Reward(Reward),
+    Exposure(Exposure),
+    IncidentLink(Box<IncidentLink>),
+}
+
+/// Every kind's word, in the order in which a batch is written.
+pub const KINDS: [&str; 10] = [
+    "chain",
+    "protocol",
+    "curator",
+    "asset",
+    "asset_review",
+    "vault",
+    "vault_state",
+    "reward",
+    "exposure",
+    "incident_link",
+];
+
+/// A field and what is wrong with it.
+pub type Complaint = (Option<String>, String);
+
+/// All of a line that is needed to know how to read the rest.
+#[derive(Deserialize)]
+struct Header<'a> {
+    #[serde(borrow)]
+    kind: Option<Cow<'a, str>>,
+}
+
+/// Reads a line's observation; what is wrong is told by field.
+pub fn read(line: &str) -> Result<Observation, Complaint> {
+    let header: Header<'_> = serde_json::from_str(line).map_err(|error| (error.is_data().then(|| "kind".to_owned()), json_reason(&error)))?;
+    let Some(kind) = header.kind else { return Err((Some("kind".to_owned()), "is missing".to_owned())) };
+    Ok(match kind.as_ref() {
+        "chain" => Observation::Chain(fields(line)?),
+        "protocol" => Observation::Protocol(fields(line)?),
+        "curator" => Observation::Curator(fields(line)?),
+        "asset" => Observation::Asset(fields(line)?),
+        "asset_review" => Observation::AssetReview(fields(line)?),
+        "vault" => Observation::Vault(fields(line)?),
+        "vault_state" => Observation::VaultState(fields(line)?),
+        "reward" => Observation::Reward(fields(line)?),
+        "exposure" => Observation::Exposure(fields(line)?),
+        "incident_link" => Observation::IncidentLink(fields(line)?),
+        unknown => {
+            let reason = format!("{unknown:?} is not a kind; known are {}", KINDS.join(", "));
+            return Err((Some("kind".to_owned()), reason));
+        }
+    })
+}
+
+fn fields<T: DeserializeOwned>(line: &str) -> Result<T, Complaint> {
+    let mut json = serde_json::Deserializer::from_str(line);
+    serde_path_to_error::deserialize(&mut json).map_err(|error| {
+        let reason = json_reason(error.inner());
+        let path = error.path().to_string();
+        let field = if path == "." { named_in(&reason) } else { Some(path) };
+        (field, reason)
+    })
+}
+
+/// The field of "missing field `x`" and "unknown field `x`", which the path does not hold.
+fn named_in(reason: &str) -> Option<String> {
+    let (before, rest) = reason.split_once('`')?;
+    before.contains("field").then(|| rest.split('`').next().map(str::to_owned)).flatten()
+}
+
+/// The parser's words without its position, which counts from the start of the line.
+fn json_reason(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    text.split(" at line ").next().unwrap_or(&text).to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn complaint(line: &str) -> (String, String) {
+        let (field, reason) = read(line).unwrap_err();
+        (field.unwrap_or_default(), reason)
+    }
+
+    #[test]
+    fn a_wrong_line_names_its_field() {
+        let cases = [
+            (r#"{"kind":"price"}"#, "kind"),
+            (r#"{"observed_at":"2026-01-01T00:00:00Z"}"#, "kind"),
+            (r#"{"kind":"curator","source":"t","id":"a","name":"A"}"#, "observed_at"),
+            (r#"{"kind":"curator","observed_at":"yesterday","source":"t","id":"a","name":"A"}"#, "observed_at"),
+            (r#"{"kind":"curator","observed_at":"2026-01-01T00:00:00Z","source":"t","id":"a","name":1}"#, "name"),
+            (r#"{"kind":"curator","observed_at":"2026-01-01T00:00:00Z","source":"t","id":"a","name":"A","tvl":1}"#, "tvl"),
+            (
+                r#"{"kind":"asset_review","observed_at":"2026-01-01T00:00:00Z","source":"t","asset_id":"a",
+                    "review_status":"reviewed","dimensions":{"liquidity":7.123}}"#,
+                "dimensions.liquidity",
+            ),
+        ];
+        for (line, field) in cases {
+            let (found, reason) = complaint(line);
+            assert_eq!(found, field, "{line}: {reason}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_json_is_said_to_be_none() {
+        let (field, reason) = read("{\"kind\":").unwrap_err();
+        assert_eq!(field, None);
+        assert!(!reason.contains("column"), "{reason}");
+        assert!(read(r#"{"kind":"vault_state","observed_at":"2026-01-01T00:00:00Z","source":"t","vault_id":"v","tvl_usd":1e999}"#).is_err());
+    }
+}

@@ -1,0 +1,93 @@
+//! Observations in: every line is read and checked, and the whole batch becomes facts, scores and history in one transaction.
+//!
+//! | file | does |
+//! |---|---|
+//! | `kinds` | what may be observed: a struct a kind, its fields the columns of its table |
+//! | `line` | one line of NDJSON to one observation, or a fault that names the field |
+//! | `check` | what the type of a field cannot say: ranges, addresses, slugs, the methodology's input rules |
+//! | `batch` | the observations of one batch, sorted by kind |
+//! | `references` | what an observation refers to must be known, to the store or to the batch |
+//! | `commit` | the transaction |
+
+pub mod batch;
+mod check;
+mod commit;
+pub mod fact;
+pub mod kinds;
+mod line;
+pub(crate) mod references;
+
+pub use batch::Batch;
+pub use commit::commit;
+pub use line::Observation;
+
+use crate::clock::Clock;
+use crate::store::{AsStoreError, Db, StoreError};
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::io::BufRead;
+
+/// The largest batch that is accepted, in bytes of text.
+pub const MAX_BATCH_BYTES: u64 = 64 << 20;
+
+/// What a batch left behind.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct IngestReport {
+    /// Lines that held an observation.
+    pub lines: u64,
+    /// Observations by kind.
+    pub observations: BTreeMap<&'static str, u64>,
+    /// Rows that are different now, by kind; empty for a repeated batch.
+    pub changed: BTreeMap<&'static str, u64>,
+    /// Vaults whose score was evaluated again.
+    pub vaults_scored: u64,
+    /// Published scores that changed.
+    pub score_changes: u64,
+    /// The run that scored them; null when nothing changed.
+    pub score_run_id: Option<String>,
+    /// The data version after the batch.
+    pub data_version: i64,
+}
+
+/// What is wrong with one line.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct Fault {
+    /// Counted from 1.
+    pub line: u64,
+    /// The field, or null when the line as a whole is at fault.
+    pub field: Option<String>,
+    /// In words.
+    pub reason: String,
+}
+
+/// Why a batch was refused. Nothing of it was kept.
+#[derive(Debug, thiserror::Error)]
+pub enum IngestError {
+    /// Lines are wrong; every one of them is named.
+    #[error("{} of the batch's observations are at fault", .0.len())]
+    Faults(Vec<Fault>),
+    /// More than [`MAX_BATCH_BYTES`].
+    #[error("a batch holds at most {MAX_BATCH_BYTES} bytes")]
+    TooLarge,
+    /// The text could not be read.
+    #[error("the batch could not be read: {0}")]
+    Read(#[from] std::io::Error),
+    /// The store did not take it.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+}
+
+impl AsStoreError for IngestError {
+    fn as_store(&self) -> Option<&StoreError> {
+        match self {
+            IngestError::Store(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+/// Reads NDJSON to its end and commits it as one batch.
+pub async fn from_reader(db: &Db, clock: &Clock, reader: impl BufRead) -> Result<IngestReport, IngestError> {
+    let batch = Batch::read(reader)?;
+    commit(db, clock, batch).await
+}

@@ -1,0 +1,74 @@
+//! What runs beside the requests, and when: the catalog's refresh, the listening for changed facts, the scheduled score run.
+
+use crate::app::App;
+use crate::catalog::refresh;
+use crate::scoring_run;
+use crate::store::StoreError;
+use crate::store::publication::CHANNEL;
+use sqlx::postgres::PgListener;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::task::JoinSet;
+
+/// How long a lost listening connection is waited for before it is tried again.
+const LISTEN_RETRY: Duration = Duration::from_secs(1);
+
+/// How often it is asked whether a score run is due: a moved test clock takes effect this soon.
+const SCORE_POLL: Duration = Duration::from_secs(1);
+
+/// The running jobs.
+#[derive(Debug)]
+pub struct Jobs(JoinSet<()>);
+
+impl Jobs {
+    /// Starts them.
+    pub fn start(app: &Arc<App>) -> Self {
+        let mut jobs = JoinSet::new();
+        let serving = app.clone();
+        jobs.spawn(async move { refresh::keep_current(&serving).await });
+        let listening = app.clone();
+        jobs.spawn(async move { listen(&listening).await });
+        if app.score_every_seconds > 0 {
+            let scoring = app.clone();
+            jobs.spawn(async move { keep_scored(&scoring).await });
+        }
+        Jobs(jobs)
+    }
+
+    /// Stops them between two steps; what a step had begun in the database is rolled back there.
+    pub async fn stop(mut self) {
+        self.0.shutdown().await;
+    }
+}
+
+/// Wakes the refresh when the database says that facts have changed. A lost connection costs nothing but speed: polling goes on.
+async fn listen(app: &App) {
+    loop {
+        if let Ok(mut listener) = PgListener::connect_with(&app.db.pool).await
+            && listener.listen(CHANNEL).await.is_ok()
+        {
+            // A notice, or a connection that was lost and found: in both cases something may have changed.
+            while listener.try_recv().await.is_ok() {
+                app.catalog.facts_changed();
+            }
+        }
+        tokio::time::sleep(LISTEN_RETRY).await;
+    }
+}
+
+/// Runs the scores when they are due: freshness, dwell and the age of vaults move by time alone.
+async fn keep_scored(app: &App) {
+    loop {
+        tokio::time::sleep(SCORE_POLL).await;
+        match scoring_run::run_due(&app.db, &app.clock, i64::from(app.score_every_seconds)).await {
+            Ok(None) => {}
+            Ok(Some(run)) => {
+                tracing::info!(vaults = run.vaults, changes = run.changes.len(), "a scheduled score run completed");
+                app.catalog.facts_changed();
+            }
+            // The catalog's refresh says when the database is down; once is enough.
+            Err(StoreError::Unavailable(_)) => {}
+            Err(error) => tracing::error!(%error, "a scheduled score run failed"),
+        }
+    }
+}

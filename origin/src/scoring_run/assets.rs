@@ -1,0 +1,116 @@
+//! Assets: scored in the order in which they depend on each other, published at once.
+
+use crate::ingest::kinds::FlagEvent;
+use crate::ingest::references::stored_dimensions;
+use crate::store::asset_scores::{self, AssetRow, AssetScoreRow};
+use crate::store::{StoreError, Tx, word};
+use rds_shared::rules::tiers::tier_of;
+use rds_shared::scoring::MilliPoints;
+use rds_shared::scoring::asset::{
+    AssetCategory, AssetInput, AttestationCadence, ChainSubScores, FlagState, HardFailEvent, HardFailFlag, HardFailSet,
+    ReviewStatus, breakdown, cadence_seconds, evaluate,
+};
+use rds_shared::wire::Timestamp;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Scores every asset as of `now` and answers those whose published score or flags changed.
+pub async fn score_assets(tx: &mut Tx<'_>, now: Timestamp) -> Result<Vec<String>, StoreError> {
+    let rows: BTreeMap<String, AssetRow> =
+        asset_scores::load(tx).await?.into_iter().map(|row| (row.id.clone(), row)).collect();
+    let mut scores: BTreeMap<&str, Option<MilliPoints>> = BTreeMap::new();
+    let mut changed = Vec::new();
+    for id in dependency_order(&rows) {
+        let Some(row) = rows.get(id) else { continue };
+        let input = input(row, &scores, now)?;
+        let outcome = evaluate(&input);
+        scores.insert(id, outcome.score);
+        let score = AssetScoreRow {
+            asset_id: row.id.clone(),
+            score: outcome.score.map(MilliPoints::get),
+            tier: outcome.score.map(|score| tier_of(score).as_str()),
+            hard_fail_flags: input.hard_fail_flags.iter().map(HardFailFlag::as_str).collect(),
+            hard_fail_cap: input.hard_fail_flags.lowest_cap().map(MilliPoints::get),
+            breakdown: breakdown(&input, &outcome, outcome.score).and_then(|it| serde_json::value::to_raw_value(&it).ok()),
+            updated_at: now.into(),
+        };
+        if !score.same_as(row) {
+            changed.push(score);
+        }
+    }
+    asset_scores::write(tx, &changed).await?;
+    // Only what a vault reads concerns vaults; a breakdown alone does not.
+    let moved = changed.into_iter().filter(|score| rows.get(&score.asset_id).is_none_or(|row| !score.reads_as(row)));
+    Ok(moved.map(|score| score.asset_id).collect())
+}
+
+/// Assets after everything they depend on, without recursion. Inside a circle the first in id order comes last.
+fn dependency_order(rows: &BTreeMap<String, AssetRow>) -> Vec<&str> {
+    let (mut order, mut done, mut path) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
+    for root in rows.keys() {
+        let mut open = vec![(root.as_str(), false)];
+        while let Some((id, below_done)) = open.pop() {
+            if done.contains(id) {
+                continue;
+            }
+            if below_done {
+                done.insert(id);
+                order.push(id);
+            } else if let Some(row) = rows.get(id).filter(|_| path.insert(id)) {
+                open.push((id, true));
+                let below = row.underlying.iter().chain(&row.dependency_chain);
+                open.extend(below.map(|id| (id.as_str(), false)));
+            }
+        }
+    }
+    order
+}
+
+/// The inputs of one asset. What it depends on and has no score yet stands in a circle with it and counts as unscored.
+fn input(row: &AssetRow, scores: &BTreeMap<&str, Option<MilliPoints>>, now: Timestamp) -> Result<AssetInput, StoreError> {
+    let category: AssetCategory = word("asset.category", &row.category)?;
+    let cadence = row.attestation_cadence.as_deref().map(|text| word::<AttestationCadence>("asset.attestation_cadence", text));
+    let published = |id: &String| scores.get(id.as_str()).copied().flatten();
+    let dimensions = row.dimensions.as_ref().map(stored_dimensions).unwrap_or_default();
+    let refreshed = row.last_refresh_at.or(row.reviewed_at);
+    let status = row.review_status.as_deref().map(|text| word::<ReviewStatus>("asset_version.review_status", text));
+    Ok(AssetInput {
+        lockup_days: u32::try_from(row.lockup_days).unwrap_or(0),
+        underlying: row.underlying.as_ref().map(published),
+        dependencies: row.dependency_chain.iter().map(|id| (id.clone(), published(id))).collect(),
+        chain: chain_profile(row),
+        age_seconds: refreshed.map_or(0, |at| now.seconds_since(at.0).max(0)),
+        cadence_seconds: cadence_seconds(category, cadence.transpose()?),
+        review_status: status.transpose()?.unwrap_or(ReviewStatus::Unreviewed),
+        hard_fail_flags: flags(row, now)?,
+        ..AssetInput::new(category, dimensions)
+    })
+}
+
+/// Null on a settlement layer: no overlay. Four nulls on a chain that nobody profiled.
+fn chain_profile(row: &AssetRow) -> Option<ChainSubScores> {
+    let score = |stored: Option<i32>| stored.and_then(MilliPoints::new);
+    (!row.is_settlement).then(|| {
+        [
+            score(row.bridge_centralization),
+            score(row.sequencer_centralization),
+            score(row.validator_set_size_score),
+            score(row.chain_age_score),
+        ]
+    })
+}
+
+fn flags(row: &AssetRow, now: Timestamp) -> Result<HardFailSet, StoreError> {
+    let Some(json) = &row.hard_fail_events else { return Ok(HardFailSet::default()) };
+    let events: Vec<FlagEvent> = serde_json::from_value(json.clone())
+        .map_err(|_| StoreError::Corrupt { column: "asset_version.hard_fail_events", text: json.to_string() })?;
+    let mut set = HardFailSet::default();
+    for flag in HardFailFlag::ALL.iter().copied() {
+        let of_flag = events.iter().filter(|event| event.flag == flag);
+        let of_flag: Vec<HardFailEvent> =
+            of_flag.map(|event| HardFailEvent { at: event.at.0, transition: event.transition }).collect();
+        if FlagState::at(flag, &of_flag, now).caps() {
+            set.insert(flag);
+        }
+    }
+    Ok(set)
+}

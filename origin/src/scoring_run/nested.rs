@@ -1,0 +1,57 @@
+//! Vaults that hold vaults: the asset vectors of the inner ones, before the outer ones are judged.
+
+use super::inputs::{Market, Sources, parts};
+use crate::store::scoring::{self, VaultRow};
+use crate::store::{StoreError, Tx};
+use rds_shared::scoring::vault;
+use std::collections::{BTreeSet, HashMap};
+
+/// Makes the asset vector of every vault that `outer` holds, directly or not, known to the market.
+///
+/// A vault that holds itself through others has no value of its own to stand on: inside such a circle the inner vault
+/// counts as unscored.
+pub async fn resolve(market: &mut Market, tx: &mut Tx<'_>, outer: &[VaultRow]) -> Result<(), StoreError> {
+    let mut rows: HashMap<String, VaultRow> = HashMap::new();
+    let mut wanted = held(outer)?;
+    loop {
+        wanted.retain(|id| !market.nested.contains_key(id) && !rows.contains_key(id));
+        if wanted.is_empty() {
+            break;
+        }
+        let ids: Vec<String> = wanted.into_iter().collect();
+        let found = scoring::vaults(tx, &ids).await?;
+        wanted = held(&found)?;
+        rows.extend(found.into_iter().map(|row| (row.id.clone(), row)));
+    }
+    let ids: BTreeSet<String> = rows.keys().cloned().collect();
+    for id in ids {
+        evaluate(market, &rows, id)?;
+    }
+    Ok(())
+}
+
+fn held(rows: &[VaultRow]) -> Result<BTreeSet<String>, StoreError> {
+    let mut held = BTreeSet::new();
+    for row in rows {
+        held.extend(parts(row)?.into_iter().filter_map(|part| part.vault_id));
+    }
+    Ok(held)
+}
+
+/// Inner vaults first, without recursion: a chain of vaults may be as long as it likes.
+fn evaluate(market: &mut Market, rows: &HashMap<String, VaultRow>, root: String) -> Result<(), StoreError> {
+    let (mut open, mut path) = (vec![(root, false)], BTreeSet::new());
+    while let Some((id, inner_done)) = open.pop() {
+        let Some(row) = rows.get(&id).filter(|_| !market.nested.contains_key(&id)) else { continue };
+        if inner_done {
+            let input = market.asset_side(row, &mut Sources::default())?;
+            market.nested.insert(id.clone(), vault::evaluate(&input).vectors.asset);
+            path.remove(&id);
+        } else if path.insert(id.clone()) {
+            let inner = held(std::slice::from_ref(row))?;
+            open.push((id, true));
+            open.extend(inner.into_iter().rev().map(|inner| (inner, false)));
+        }
+    }
+    Ok(())
+}

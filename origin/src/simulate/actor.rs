@@ -1,0 +1,75 @@
+//! A vault and its story over the run.
+
+use super::moment::Moment;
+use super::vault::SimVault;
+use crate::ingest::Observation;
+use crate::ingest::kinds::VaultState;
+
+/// What becomes of a vault: changes it as of an instant.
+pub type Story = Box<dyn Fn(&mut SimVault, Moment) + Send + Sync>;
+
+/// A vault with what happens to it.
+pub struct Actor {
+    /// As it is while nothing happens.
+    vault: SimVault,
+    story: Option<Story>,
+    /// Days before the run of which a reading is kept, one a day.
+    remembered_days: u32,
+}
+
+impl Actor {
+    /// A vault to which `story` happens, with one reading a day of the `remembered_days` before the run.
+    pub fn new(vault: SimVault, story: Option<Story>, remembered_days: u32) -> Actor {
+        Actor { vault, story, remembered_days }
+    }
+
+    /// `{protocol_id}-{chain_id}-{address}`.
+    pub fn id(&self) -> &str {
+        &self.vault.id
+    }
+
+    /// Its name.
+    pub fn name(&self) -> &str {
+        &self.vault.name
+    }
+
+    fn at(&self, moment: Moment) -> SimVault {
+        let mut vault = self.vault.clone();
+        if let Some(story) = &self.story {
+            story(&mut vault, moment);
+        }
+        vault
+    }
+
+    /// What is seen of the vault at `moment`: a reading every hour, the rest at first and when it changes.
+    pub fn observe(&self, moment: Moment, seed: u64, out: &mut Vec<Observation>) {
+        let now = self.at(moment);
+        match moment.before() {
+            None => {
+                out.push(Observation::Vault(Box::new(now.identity(moment))));
+                out.push(Observation::Exposure(now.exposure(moment)));
+                out.extend(now.campaigns.iter().map(|campaign| Observation::Reward(now.reward(campaign, moment))));
+                out.extend(self.memories(moment, seed).map(Observation::VaultState));
+            }
+            Some(before) if self.story.is_some() => differences(&self.at(before), &now, moment, out),
+            Some(_) => {}
+        }
+        out.push(Observation::VaultState(now.reading(moment.at(), i64::from(moment.hour), seed)));
+    }
+
+    fn memories(&self, moment: Moment, seed: u64) -> impl Iterator<Item = VaultState> {
+        let days = self.remembered_days.min(self.vault.age_days.unwrap_or(u32::MAX));
+        (1..=days).map(move |day| self.vault.reading(moment.days_before_start(day), -24 * i64::from(day), seed))
+    }
+}
+
+fn differences(before: &SimVault, now: &SimVault, moment: Moment, out: &mut Vec<Observation>) {
+    if before.identity(moment) != now.identity(moment) {
+        out.push(Observation::Vault(Box::new(now.identity(moment))));
+    }
+    if before.exposure(moment) != now.exposure(moment) {
+        out.push(Observation::Exposure(now.exposure(moment)));
+    }
+    let changed = now.campaigns.iter().filter(|campaign| !before.campaigns.contains(campaign));
+    out.extend(changed.map(|campaign| Observation::Reward(now.reward(campaign, moment))));
+}

@@ -1,0 +1,187 @@
+//! How vaults are put together: a healthy one of a platform, and what makes another one differ.
+
+use super::platforms::{CHAIN_ID, Platform};
+use super::random::Random;
+use super::tokens::Token;
+use super::vault::{Campaign, Control, Market, SimVault};
+use crate::ingest::kinds::{ExposurePart, IncentivesStatus, Share};
+use rds_shared::model::status::{BorrowStatus, DepositStatus, RewardSide, RewardType, WithdrawStatus};
+use rds_shared::scoring::vault::{AssetMode, Oracle};
+
+const PER_PERCENT: u32 = 10_000;
+
+/// What is lent against: an asset, its percentage, its oracle, and the liquidation loan-to-value in percent.
+pub type Collateral<'a> = (&'a str, u32, Oracle, u32);
+
+impl SimVault {
+    /// A healthy vault that lends `token` out on `platform`.
+    pub fn lending(seed: u64, number: u64, name: &str, platform: &str, token: &str) -> SimVault {
+        let (platform, token) = (Platform::named(platform), Token::named(token));
+        let address = Random::of(seed, "vault", number).address();
+        SimVault {
+            number,
+            id: format!("{}-{CHAIN_ID}-{address}", platform.id),
+            address,
+            name: name.to_owned(),
+            platform,
+            token,
+            curator: None,
+            mode: AssetMode::Lending,
+            age_days: Some(420),
+            control: Control::STRONG,
+            exposures: Some(Vec::new()),
+            campaigns: Vec::new(),
+            market: Market {
+                tvl_usd: Some(18_000_000.0),
+                base_apr: Some(0.041),
+                utilization: Some(0.72),
+                borrow_apr: Some(0.063),
+                borrow: BorrowStatus::Open,
+                incentives: IncentivesStatus::Checked,
+                deposits: if platform.gates_are_read { DepositStatus::Open } else { DepositStatus::Unknown },
+                withdrawals: WithdrawStatus::Open,
+                capacity_usd: platform.gates_are_read.then_some(5_000_000.0),
+                bad_debt: None,
+                quarantined: false,
+                growth: 0.041,
+            },
+            is_active: true,
+            is_shutdown: false,
+            single_exposure: false,
+            no_il: true,
+        }
+    }
+
+    /// A healthy vault that holds `token` and lends to nobody.
+    pub fn holding(seed: u64, number: u64, name: &str, platform: &str, token: &str) -> SimVault {
+        let mut vault = SimVault::lending(seed, number, name, platform, token);
+        vault.mode = AssetMode::Holdings;
+        vault.exposures = Some(vec![asset_part(token, 100, Oracle::None, None)]);
+        vault.market.utilization = None;
+        vault.market.borrow_apr = None;
+        vault.market.borrow = BorrowStatus::NotApplicable;
+        vault.market.incentives = IncentivesStatus::NotApplicable;
+        vault
+    }
+
+    /// With this managing organisation.
+    pub fn by(mut self, curator: &'static str) -> SimVault {
+        self.curator = Some(curator);
+        self
+    }
+
+    /// Of this age when the run begins.
+    pub fn aged(mut self, days: u32) -> SimVault {
+        self.age_days = Some(days);
+        self
+    }
+
+    /// Under this control.
+    pub fn controlled(mut self, control: Control) -> SimVault {
+        self.control = control;
+        self
+    }
+
+    /// Of this value.
+    pub fn worth(mut self, tvl_usd: f64) -> SimVault {
+        self.market.tvl_usd = Some(tvl_usd);
+        self
+    }
+
+    /// Yielding this much, without rewards.
+    pub fn yielding(mut self, apr: f64) -> SimVault {
+        self.market.base_apr = Some(apr);
+        self.market.growth = apr;
+        self
+    }
+
+    /// Lending against these.
+    pub fn against(mut self, parts: &[Collateral<'_>]) -> SimVault {
+        let part = |(id, percent, oracle, lltv): &Collateral<'_>| asset_part(id, *percent, *oracle, Some(*lltv));
+        self.single_exposure = parts.len() == 1;
+        self.exposures = Some(parts.iter().map(part).collect());
+        self
+    }
+
+    /// Holding these: asset and percent.
+    pub fn made_of(mut self, parts: &[(&str, u32)]) -> SimVault {
+        self.single_exposure = parts.len() == 1;
+        self.exposures = Some(parts.iter().map(|(id, percent)| asset_part(id, *percent, Oracle::None, None)).collect());
+        self
+    }
+
+    /// Holding these vaults: id and percent.
+    pub fn nesting(mut self, parts: &[(&str, u32)]) -> SimVault {
+        let part = |(id, percent): &(&str, u32)| ExposurePart {
+            asset_id: None,
+            vault_id: Some((*id).to_owned()),
+            share: Share(percent * PER_PERCENT),
+            oracle: Oracle::None,
+            lltv: None,
+            same_peg: false,
+        };
+        self.exposures = Some(parts.iter().map(part).collect());
+        self
+    }
+
+    /// With a campaign.
+    pub fn paying(mut self, campaign: Campaign) -> SimVault {
+        self.campaigns.push(campaign);
+        self
+    }
+
+    /// With a look at the market that differs in `what`.
+    pub fn reads(mut self, what: impl FnOnce(&mut Market)) -> SimVault {
+        what(&mut self.market);
+        self
+    }
+}
+
+fn asset_part(id: &str, percent: u32, oracle: Oracle, lltv_percent: Option<u32>) -> ExposurePart {
+    ExposurePart {
+        asset_id: Some(id.to_owned()),
+        vault_id: None,
+        share: Share(percent * PER_PERCENT),
+        oracle,
+        lltv: lltv_percent.map(|percent| f64::from(percent) / 100.0),
+        same_peg: false,
+    }
+}
+
+impl Campaign {
+    /// An active campaign.
+    const fn new(
+        id: &'static str,
+        side: RewardSide,
+        reward_type: RewardType,
+        token: &'static str,
+        apr: Option<f64>,
+    ) -> Campaign {
+        Campaign { id, side, reward_type, token, apr, active: true }
+    }
+
+    /// Tokens for depositors.
+    pub const fn supply(id: &'static str, token: &'static str, apr: f64) -> Campaign {
+        Campaign::new(id, RewardSide::Supply, RewardType::TokenIncentive, token, Some(apr))
+    }
+
+    /// Tokens for borrowers; null without a price.
+    pub const fn rebate(id: &'static str, token: &'static str, apr: Option<f64>) -> Campaign {
+        Campaign::new(id, RewardSide::Borrow, RewardType::TokenIncentive, token, apr)
+    }
+
+    /// Points, which have no price.
+    pub const fn points(id: &'static str, side: RewardSide) -> Campaign {
+        Campaign::new(id, side, RewardType::Points, "quill", Some(0.0))
+    }
+
+    /// A share of trading fees.
+    pub const fn fees(id: &'static str, token: &'static str, apr: f64) -> Campaign {
+        Campaign::new(id, RewardSide::Supply, RewardType::TradingFee, token, Some(apr))
+    }
+
+    /// A campaign on the net rate of a whole position.
+    pub const fn position(id: &'static str, token: &'static str, apr: f64) -> Campaign {
+        Campaign::new(id, RewardSide::Borrow, RewardType::Strategy, token, Some(apr))
+    }
+}

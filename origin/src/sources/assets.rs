@@ -1,0 +1,86 @@
+//! assets.jsonl: stablecoins and dollar tokens, one observation a deployment.
+
+use super::adapter::{Adapter, Known, Observed};
+use super::vaults::Vaults;
+use crate::ingest::Observation;
+use crate::ingest::fact::Kind;
+use crate::ingest::kinds::Asset;
+use crate::store::At;
+use rds_shared::scoring::asset::AssetCategory;
+use rds_shared::wire::Timestamp;
+use serde::Deserialize;
+
+/// 2026-07-03, the date of the file.
+pub(super) const AS_OF: Timestamp = Timestamp::from_seconds(1_783_036_800);
+/// The file's category of tokens that keep a peg.
+const STABLECOIN: &str = "stablecoin";
+
+/// Reads the assets.
+pub struct Assets;
+
+/// A row.
+#[derive(Deserialize)]
+pub struct Row {
+    slug: String,
+    symbol: String,
+    name: String,
+    category: String,
+    ambiguous_symbol: bool,
+    deployments: Vec<Deployment>,
+    depegged_at: Option<String>,
+    marked_dead_at: Option<String>,
+    source: String,
+}
+
+/// One contract of the asset.
+#[derive(Deserialize)]
+struct Deployment {
+    chain_id: i64,
+    address: String,
+}
+
+impl Adapter for Assets {
+    const FILE: &'static str = "assets.jsonl";
+    const NEEDED_BY: &'static [&'static str] = &[Vaults::FILE];
+    type Row = Row;
+
+    fn learn(&self, row: &Row, known: &mut Known) {
+        if row.category == STABLECOIN {
+            let deployments = row.deployments.iter();
+            known.stablecoins.extend(deployments.map(|deployment| (deployment.chain_id, deployment.address.clone())));
+        }
+    }
+
+    /// What the file calls a category is none of the methodology's: it stays a tag, and the asset unreviewed.
+    fn observe(&self, row: Row, _known: &Known) -> Observed {
+        if row.deployments.is_empty() {
+            return Observed::Skipped("no deployment is known");
+        }
+        let marks = [
+            (row.ambiguous_symbol, "ambiguous_symbol"),
+            (row.depegged_at.is_some(), "marked_depegged"),
+            (row.marked_dead_at.is_some(), "marked_dead"),
+        ];
+        let mut tags = vec![row.category];
+        tags.extend(marks.into_iter().filter(|(is, _)| *is).map(|(_, mark)| mark.to_owned()));
+        let observe = |deployment: Deployment| {
+            Observation::Asset(Asset {
+                kind: Kind,
+                observed_at: At(AS_OF),
+                source: row.source.clone(),
+                id: format!("{}-{}-{}", row.slug, deployment.chain_id, deployment.address.to_lowercase()),
+                chain_id: deployment.chain_id,
+                address: Some(deployment.address),
+                symbol: row.symbol.clone(),
+                name: Some(row.name.clone()),
+                category: AssetCategory::Unreviewed,
+                tags: tags.clone(),
+                underlying: None,
+                dependency_chain: Vec::new(),
+                lockup_days: 0,
+                attestation_cadence: None,
+            })
+        };
+        Observed::As(row.deployments.into_iter().map(observe).collect())
+    }
+}

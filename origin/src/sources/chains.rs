@@ -1,0 +1,55 @@
+//! chains.jsonl: the registry of chains.
+
+use super::adapter::{Adapter, Known, Observed};
+use crate::ingest::Observation;
+use crate::ingest::fact::Kind;
+use crate::ingest::kinds::Chain;
+use crate::store::At;
+use rds_shared::wire::Timestamp;
+use serde::Deserialize;
+
+/// The data set states the year of its sources, 2026; the start of it is the earliest they can be of.
+pub(super) const AS_OF: Timestamp = Timestamp::from_seconds(1_767_225_600);
+
+/// Reads the registry of chains.
+pub struct Chains;
+
+/// A row.
+#[derive(Deserialize)]
+pub struct Row {
+    chain_id: i64,
+    slug: String,
+    name: String,
+    native_symbol: Option<String>,
+    block_time_seconds: Option<f64>,
+    explorer_url: Option<String>,
+    namespace: String,
+    source: String,
+}
+
+impl Adapter for Chains {
+    const FILE: &'static str = "chains.jsonl";
+    type Row = Row;
+
+    /// The risk profile stays null: nobody reviewed these chains.
+    fn observe(&self, row: Row, _known: &Known) -> Observed {
+        Observed::As(vec![Observation::Chain(Chain {
+            kind: Kind,
+            observed_at: At(AS_OF),
+            source: row.source,
+            chain_id: row.chain_id,
+            slug: row.slug,
+            name: row.name,
+            namespace: row.namespace,
+            native_symbol: row.native_symbol,
+            explorer_url: row.explorer_url,
+            block_time_seconds: row.block_time_seconds,
+            is_settlement: false,
+            bridge_centralization: None,
+            sequencer_centralization: None,
+            validator_set_size_score: None,
+            chain_age_score: None,
+            rationale: None,
+        })])
+    }
+}

@@ -1,0 +1,264 @@
+//! The real data sets: a folder of JSON Lines, turned into observations by one adapter a file.
+//!
+//! Nothing of a real vault is invented. An adapter passes on what its file says and leaves everything else null or
+//! `unknown`; where a value is derived, the observation's `evidence` says from what. All files become one batch, so that a
+//! folder is imported whole or not at all, and every vault is scored once, with everything that is known of it.
+
+mod adapter;
+mod assets;
+mod chains;
+mod curators;
+mod folder;
+mod incidents;
+mod protocols;
+mod vault_history;
+mod vaults;
+
+use crate::clock::Clock;
+use crate::ingest::{self, Batch, Fault, IngestError, IngestReport};
+use crate::store::Db;
+use adapter::{Adapter, Known, Observed};
+use folder::Folder;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fmt;
+use std::path::{Path, PathBuf};
+
+/// What the import read and what it left behind.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct ImportReport {
+    /// The files that were read.
+    pub files: Vec<FileReport>,
+    /// Data sets of the folder that nothing reads yet.
+    pub not_used: Vec<String>,
+    /// What the batch changed.
+    pub ingest: IngestReport,
+}
+
+/// What one file held.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct FileReport {
+    /// Its name.
+    pub file: &'static str,
+    /// Rows read.
+    pub rows: u64,
+    /// Observations made of them.
+    pub observations: u64,
+    /// Rows that say nothing this service can keep, by reason.
+    pub skipped: BTreeMap<&'static str, u64>,
+}
+
+/// An observation that ingest refused, by the row that it was made of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct RowFault {
+    /// The file.
+    pub file: &'static str,
+    /// Counted from 1.
+    pub row: u64,
+    /// The observation's field.
+    pub field: Option<String>,
+    /// In words.
+    pub reason: String,
+}
+
+impl fmt::Display for RowFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let field = self.field.as_deref().map(|field| format!("{field} ")).unwrap_or_default();
+        write!(f, "{} row {}: {field}{}", self.file, self.row, self.reason)
+    }
+}
+
+/// Why nothing was imported.
+#[derive(Debug, thiserror::Error)]
+pub enum ImportError {
+    /// The folder cannot be listed.
+    #[error("{} is no folder that can be read: {source}", dir.display())]
+    Folder {
+        /// What was given.
+        dir: PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// A file is not there.
+    #[error("{file} is missing in {}", dir.display())]
+    Missing {
+        /// Its name.
+        file: &'static str,
+        /// Where it was looked for.
+        dir: PathBuf,
+    },
+    /// A file broke off.
+    #[error("{file} cannot be read after row {row}: {source}")]
+    Read {
+        /// Its name.
+        file: &'static str,
+        /// The last row that was read.
+        row: u64,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// A row is not what the file's rows are.
+    #[error("{file} row {row} cannot be understood: {source}")]
+    Row {
+        /// The file.
+        file: &'static str,
+        /// Counted from 1.
+        row: u64,
+        /// Why not.
+        source: serde_json::Error,
+    },
+    /// `--only` names a file that no adapter reads.
+    #[error("no adapter reads {only:?}; --only takes one of {}", FILES.join(", "))]
+    UnknownFile {
+        /// What was asked for.
+        only: String,
+    },
+    /// Rows made observations that ingest refuses.
+    #[error("{} rows are at fault, the first of them: {}", .0.len(), first(.0))]
+    Faults(Vec<RowFault>),
+    /// The batch was not taken.
+    #[error(transparent)]
+    Ingest(#[from] IngestError),
+}
+
+fn first(faults: &[RowFault]) -> String {
+    faults.iter().take(3).map(RowFault::to_string).collect::<Vec<_>>().join("; ")
+}
+
+/// The files that are read, in the order in which they are: what a row refers to comes first.
+pub const FILES: [&str; 7] = [
+    chains::Chains::FILE,
+    protocols::Protocols::FILE,
+    curators::Curators::FILE,
+    assets::Assets::FILE,
+    vaults::Vaults::FILE,
+    vault_history::VaultHistory::FILE,
+    incidents::Incidents::FILE,
+];
+
+/// Imports the data sets of `dir`, or only the file `only` of them, named with or without its extension.
+///
+/// Importing again what is known already changes nothing. `progress` is told what happens, a line at a time.
+pub async fn import(
+    db: &Db,
+    clock: &Clock,
+    dir: &Path,
+    only: Option<&str>,
+    progress: &mut (dyn FnMut(&str) + Send),
+) -> Result<ImportReport, ImportError> {
+    let folder = Folder::open(dir)?;
+    let chosen = chosen(only)?;
+    let mut reading = Reading { folder: &folder, chosen, known: Known::default(), rows: Vec::new(), files: Vec::new() };
+    let mut batch = Batch::default();
+    reading.read_all(&mut batch, progress)?;
+    progress(&format!("storing and scoring {} observations", batch.lines()));
+    let Reading { rows, files, .. } = reading;
+    let ingest = ingest::commit(db, clock, batch).await.map_err(|error| by_row(error, &rows))?;
+    let not_used = folder.data_sets().into_iter().filter(|name| !FILES.contains(&name.as_str())).collect();
+    Ok(ImportReport { files, not_used, ingest })
+}
+
+fn chosen(only: Option<&str>) -> Result<Vec<&'static str>, ImportError> {
+    let Some(only) = only else { return Ok(FILES.to_vec()) };
+    let stem = |file: &'static str| file.split('.').next().unwrap_or(file);
+    let found = FILES.into_iter().find(|file| *file == only || stem(file) == only);
+    found.map(|file| vec![file]).ok_or_else(|| ImportError::UnknownFile { only: only.to_owned() })
+}
+
+/// A fault of the batch names an observation's number; the user knows rows of files.
+fn by_row(error: IngestError, rows: &[(&'static str, u64)]) -> ImportError {
+    let IngestError::Faults(faults) = error else { return error.into() };
+    let row_of = |fault: Fault| {
+        let place = usize::try_from(fault.line).ok().and_then(|line| rows.get(line.checked_sub(1)?));
+        let (file, row) = place.copied().unwrap_or(("the folder", 0));
+        RowFault { file, row, field: fault.field, reason: fault.reason }
+    };
+    ImportError::Faults(faults.into_iter().map(row_of).collect())
+}
+
+/// The folder on its way into a batch.
+struct Reading<'a> {
+    folder: &'a Folder,
+    chosen: Vec<&'static str>,
+    known: Known,
+    /// By observation: the file and row that it was made of.
+    rows: Vec<(&'static str, u64)>,
+    files: Vec<FileReport>,
+}
+
+impl Reading<'_> {
+    fn read_all(&mut self, batch: &mut Batch, progress: &mut (dyn FnMut(&str) + Send)) -> Result<(), ImportError> {
+        self.read(chains::Chains, batch, progress)?;
+        self.read(protocols::Protocols, batch, progress)?;
+        self.read(curators::Curators, batch, progress)?;
+        self.read(assets::Assets, batch, progress)?;
+        self.read(vaults::Vaults, batch, progress)?;
+        self.read(vault_history::VaultHistory, batch, progress)?;
+        self.read(incidents::Incidents, batch, progress)
+    }
+
+    /// Reads a file, when it is chosen for its observations or a chosen file needs to know what it holds.
+    fn read<A: Adapter>(
+        &mut self,
+        adapter: A,
+        batch: &mut Batch,
+        progress: &mut (dyn FnMut(&str) + Send),
+    ) -> Result<(), ImportError> {
+        let imported = self.chosen.contains(&A::FILE);
+        if !imported && !A::NEEDED_BY.iter().any(|file| self.chosen.contains(file)) {
+            return Ok(());
+        }
+        let mut report = FileReport { file: A::FILE, ..FileReport::default() };
+        for row in self.folder.rows::<A::Row>(A::FILE)? {
+            let (number, row) = row?;
+            report.rows = number;
+            adapter.learn(&row, &mut self.known);
+            if !imported {
+                continue;
+            }
+            match adapter.observe(row, &self.known) {
+                Observed::Skipped(reason) => *report.skipped.entry(reason).or_default() += 1,
+                Observed::As(observations) => {
+                    for observation in observations {
+                        self.rows.push((A::FILE, number));
+                        report.observations += 1;
+                        batch.push(observation);
+                    }
+                }
+            }
+        }
+        if imported {
+            progress(&format!("{}: {} rows, {} observations", A::FILE, report.rows, report.observations));
+            self.files.push(report);
+        }
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_file_is_as_of_the_day_that_its_comment_names() {
+        let days = [
+            (chains::AS_OF, "2026-01-01"),
+            (protocols::AS_OF, "2026-07-01"),
+            (curators::AS_OF, "2026-07-01"),
+            (assets::AS_OF, "2026-07-03"),
+            (incidents::AS_OF, "2026-08-22"),
+        ];
+        for (as_of, day) in days {
+            assert_eq!(as_of.to_string(), format!("{day}T00:00:00.000Z"));
+        }
+    }
+
+    #[test]
+    fn one_file_may_be_chosen_with_or_without_its_extension() {
+        assert_eq!(chosen(Some("vaults.jsonl.gz")).unwrap(), [vaults::Vaults::FILE]);
+        assert_eq!(chosen(Some("vault_history")).unwrap(), [vault_history::VaultHistory::FILE]);
+        assert_eq!(chosen(None).unwrap(), FILES);
+        let refused = chosen(Some("bridges.jsonl")).unwrap_err().to_string();
+        assert!(refused.contains("bridges.jsonl") && refused.contains("incidents.jsonl"), "{refused}");
+    }
+}

@@ -1,0 +1,208 @@
+//! vaults.jsonl.gz: the listed vaults: what they are, their value when they were read, and that nobody looked inside.
+
+use super::adapter::{Adapter, Known, ListedVault, Observed};
+use super::incidents::Incidents;
+use super::vault_history::VaultHistory;
+use crate::ingest::Observation;
+use crate::ingest::fact::Kind;
+use crate::ingest::kinds::{Exposure, IncentivesStatus, Vault, VaultState};
+use crate::store::At;
+use rds_shared::model::ids::{Address, ChainId, VaultId};
+use rds_shared::model::status::{BorrowStatus, DepositStatus, WithdrawStatus};
+use rds_shared::scoring::tables;
+use rds_shared::scoring::vault::{AssetMode, Exit, ExposuresStatus, Source, Strategy};
+use rds_shared::wire::Timestamp;
+use serde::Deserialize;
+use std::collections::BTreeMap;
+
+/// Reads the listed vaults.
+pub struct Vaults;
+
+/// A row.
+#[derive(Deserialize)]
+pub struct Row {
+    chain_id: i64,
+    address: String,
+    name: String,
+    symbol: String,
+    protocol_slug: String,
+    asset_symbol: Option<String>,
+    asset_address: String,
+    asset_decimals: u32,
+    nav_native: f64,
+    nav_usd: Option<f64>,
+    mgmt_fee: Option<f64>,
+    perf_fee: Option<f64>,
+    first_seen: Timestamp,
+    features: Vec<String>,
+    flags: Vec<String>,
+    observed_at: Timestamp,
+    source: String,
+}
+
+/// What a feature tag says of the strategy. A tag that leaves room for doubt is not in the table.
+const STRATEGY_OF_TAG: [(&str, Strategy); 12] = [
+    // One lending market a vault.
+    ("euler_like", Strategy::IsolatedLending),
+    ("silo_like", Strategy::IsolatedLending),
+    ("llamma_like", Strategy::IsolatedLending),
+    // One pool that lends to everybody.
+    ("fluid_like", Strategy::LendingPool),
+    ("arcadia_finance_like", Strategy::LendingPool),
+    // A curator spreads deposits over lending markets.
+    ("morpho_like", Strategy::CuratedLending),
+    // Rewards are sold and added to the position.
+    ("harvest_finance", Strategy::AutoCompound),
+    ("yearn_compounder_like", Strategy::AutoCompound),
+    // Deposits go into other vaults.
+    ("yearn_v3_like", Strategy::VaultOfVaults),
+    ("summer_like", Strategy::VaultOfVaults),
+    // Depositors are the other side of leveraged trades.
+    ("gains_like", Strategy::Leveraged),
+    ("ostium_like", Strategy::Leveraged),
+];
+
+/// The strategy that the tags name, and the tag; of several the one that counts least.
+fn strategy_of(features: &[String]) -> Option<(&'static str, Strategy)> {
+    let named = STRATEGY_OF_TAG.into_iter().filter(|(tag, _)| features.iter().any(|feature| feature == tag));
+    named.min_by_key(|(_, strategy)| tables::strategy_points(*strategy))
+}
+
+/// A vault's id; null when the row's address is none.
+fn vault_id(row: &Row) -> Option<String> {
+    let (_, address) = Address::parse_any(&row.address)?;
+    let chain_id = ChainId(u64::try_from(row.chain_id).ok()?);
+    Some(VaultId::new(&row.protocol_slug, chain_id, &address).as_str().to_owned())
+}
+
+fn said(text: String) -> Option<String> {
+    (!text.trim().is_empty()).then_some(text)
+}
+
+impl Adapter for Vaults {
+    const FILE: &'static str = "vaults.jsonl.gz";
+    const NEEDED_BY: &'static [&'static str] = &[VaultHistory::FILE, Incidents::FILE];
+    type Row = Row;
+
+    fn learn(&self, row: &Row, known: &mut Known) {
+        if let Some(id) = vault_id(row) {
+            let vault = ListedVault { id, asset_decimals: row.asset_decimals };
+            known.vaults.insert((row.chain_id, row.address.clone()), vault);
+        }
+    }
+
+    fn observe(&self, row: Row, known: &Known) -> Observed {
+        // A row whose address is none goes on: ingest names it as the fault it is.
+        let vault_id = vault_id(&row).unwrap_or_else(|| row.address.clone());
+        let state = state(&row, vault_id.clone());
+        let exposure = Exposure {
+            kind: Kind,
+            observed_at: At(row.observed_at),
+            source: row.source.clone(),
+            vault_id,
+            status: ExposuresStatus::Unavailable,
+            parts: Vec::new(),
+        };
+        let vault = vault(row, known);
+        Observed::As(vec![
+            Observation::Vault(Box::new(vault)),
+            Observation::VaultState(state),
+            Observation::Exposure(exposure),
+        ])
+    }
+}
+
+/// Value is all that was read; rates, gates and the borrow side were not looked at.
+fn state(row: &Row, vault_id: String) -> VaultState {
+    VaultState {
+        kind: Kind,
+        observed_at: At(row.observed_at),
+        source: row.source.clone(),
+        vault_id,
+        tvl_usd: row.nav_usd,
+        tvl_native: Some(row.nav_native),
+        base_apr: None,
+        utilization: None,
+        borrow_apr: None,
+        active_loans_usd: None,
+        borrow_status: BorrowStatus::Unknown,
+        incentives: IncentivesStatus::Unavailable,
+        deposit_status: DepositStatus::Unknown,
+        withdraw_status: WithdrawStatus::Unknown,
+        deposit_capacity_usd: None,
+        price_per_share: None,
+        bad_debt_usd: None,
+        needs_risk_review: false,
+    }
+}
+
+/// The curator stays null: a name inside the vault's name is no proof.
+fn vault(row: Row, known: &Known) -> Vault {
+    let strategy = strategy_of(&row.features);
+    let mut evidence = BTreeMap::new();
+    let mut derived = |field: &str, from: &str| evidence.insert(field.to_owned(), format!("{}: {from}", row.source));
+    derived("first_seen_at", "first deposit or withdrawal seen (lower bound of the age)");
+    if let Some((tag, _)) = strategy {
+        derived("strategy", &format!("feature tag {tag}"));
+    }
+    let is_stablecoin = known.stablecoins.contains(&(row.chain_id, row.asset_address.clone()));
+    Vault {
+        kind: Kind,
+        observed_at: At(row.observed_at),
+        source: row.source,
+        id: String::new(),
+        protocol_id: row.protocol_slug,
+        chain_id: row.chain_id,
+        name: said(row.name).unwrap_or_else(|| row.address.clone()),
+        address: row.address,
+        symbol: said(row.symbol),
+        asset_symbol: row.asset_symbol.and_then(said),
+        asset_address: Some(row.asset_address),
+        asset_decimals: Some(row.asset_decimals),
+        curator_id: None,
+        strategy: strategy.map(|(_, strategy)| strategy),
+        asset_mode: AssetMode::Holdings,
+        deployed_at: None,
+        first_seen_at: Some(At(row.first_seen)),
+        is_immutable: None,
+        timelock_seconds: None,
+        signers: None,
+        exit: Exit::Unknown,
+        source_code: Source::Unknown,
+        is_active: true,
+        is_shutdown: false,
+        is_stablecoin,
+        is_lsd: false,
+        single_exposure: false,
+        no_il: false,
+        management_fee: row.mgmt_fee,
+        performance_fee: row.perf_fee,
+        tags: row.features,
+        flags: row.flags,
+        evidence,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn strategy(tags: &[&str]) -> Option<Strategy> {
+        let tags: Vec<String> = tags.iter().map(|tag| (*tag).to_owned()).collect();
+        strategy_of(&tags).map(|(_, strategy)| strategy)
+    }
+
+    #[test]
+    fn a_strategy_is_read_from_tags_that_leave_no_doubt() {
+        assert_eq!(strategy(&["morpho_like"]), Some(Strategy::CuratedLending));
+        assert_eq!(strategy(&["fluid_like", "kiln_metavault_like"]), Some(Strategy::LendingPool));
+        assert_eq!(strategy(&["erc_7540_like", "lagoon_like"]), None);
+        assert_eq!(strategy(&[]), None);
+    }
+
+    #[test]
+    fn of_tags_that_disagree_the_one_that_counts_least_is_believed() {
+        assert_eq!(strategy(&["fluid_like", "yearn_v3_like"]), Some(Strategy::VaultOfVaults));
+        assert_eq!(strategy(&["yearn_v3_like", "fluid_like"]), Some(Strategy::VaultOfVaults));
+    }
+}

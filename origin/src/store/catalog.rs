@@ -1,0 +1,349 @@
+//! What the catalog is built from: the registries and one flat record a vault.
+
+use super::rewards::{self, Rates};
+use super::{At, Db, StoreError, word};
+use crate::ingest::kinds::IncentivesStatus;
+use rds_shared::model::ids::{Address, ChainId, Namespace, VaultId};
+use rds_shared::model::status::{
+    BorrowStatus, DepositStatus, ScoreStatus, TvlStatus, WithdrawStatus,
+};
+use rds_shared::model::vault::Reward;
+use rds_shared::rules::borrow::BorrowCost;
+use rds_shared::rules::tiers::Tier;
+use rds_shared::scoring::MilliPoints;
+use rds_shared::wire::Timestamp;
+use sqlx::Row;
+use sqlx::postgres::PgRow;
+
+/// A chain of the registry.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ChainFacts {
+    /// EIP-155 id, or the registry's number.
+    pub id: ChainId,
+    /// The word that paths and filters take.
+    pub slug: String,
+    /// For display.
+    pub name: String,
+    /// How its addresses are written.
+    pub namespace: Namespace,
+    /// Symbol of the native coin.
+    pub native_symbol: Option<String>,
+    /// Block explorer.
+    pub explorer_url: Option<String>,
+}
+
+/// A protocol of the registry.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProtocolFacts {
+    /// Its slug.
+    pub id: String,
+    /// For display.
+    pub name: String,
+    /// Logo.
+    pub logo_url: Option<String>,
+    /// Site.
+    pub website_url: Option<String>,
+    /// Name of the deployed version.
+    pub version: Option<String>,
+    /// When that version was deployed, or first seen: then a lower bound of its age.
+    pub version_deployed_at: Option<Timestamp>,
+    /// Audits of the deployed version; null when nobody looked.
+    pub audits: Option<u32>,
+    /// Date of the newest.
+    pub newest_audit_at: Option<Timestamp>,
+    /// Where they can be read.
+    pub audit_report_url: Option<String>,
+}
+
+/// A curator of the registry.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CuratorFacts {
+    /// Its slug.
+    pub id: String,
+    /// For display.
+    pub name: String,
+    /// Who they are.
+    pub one_liner: Option<String>,
+    /// Logo.
+    pub logo_url: Option<String>,
+    /// Site.
+    pub website_url: Option<String>,
+    /// When it was first observed.
+    pub created_at: Timestamp,
+}
+
+/// The small registries, whole.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Registry {
+    /// By id.
+    pub chains: Vec<ChainFacts>,
+    /// By id.
+    pub protocols: Vec<ProtocolFacts>,
+    /// By id.
+    pub curators: Vec<CuratorFacts>,
+}
+
+/// Everything a list row is made of. Amounts in USD, rates as fractions; null is "not observed".
+#[derive(Debug, Clone, PartialEq)]
+pub struct VaultFacts {
+    /// `{protocol_id}-{chain_id}-{address}`.
+    pub id: VaultId,
+    /// The vault's own name.
+    pub name: String,
+    /// The share token's symbol.
+    pub symbol: Option<String>,
+    /// The share token.
+    pub address: Address,
+    /// Protocol.
+    pub protocol_id: String,
+    /// Protocol, for display.
+    pub protocol_name: String,
+    /// The protocol's deployed version.
+    pub protocol_version: Option<String>,
+    /// Chain.
+    pub chain_id: ChainId,
+    /// Chain, for display.
+    pub chain_name: String,
+    /// Chain, in paths.
+    pub chain_slug: String,
+    /// Deposit asset.
+    pub asset_symbol: Option<String>,
+    /// Deposit asset's contract.
+    pub asset_address: Option<Address>,
+    /// Curator.
+    pub curator_id: Option<String>,
+    /// Curator, for display.
+    pub curator_name: Option<String>,
+    /// Holds a dollar or other peg.
+    pub is_stablecoin: bool,
+    /// Holds a staking derivative.
+    pub is_lsd: bool,
+    /// Exposed to one asset only.
+    pub single_exposure: bool,
+    /// Bears no impermanent loss.
+    pub no_il: bool,
+    /// False once the vault is shut down or gone.
+    pub is_active: bool,
+    /// True when its contracts say so.
+    pub is_shutdown: bool,
+    /// Whether its protocol is a money market whose rates mean what `gross_interest_apy` needs.
+    pub is_money_market: bool,
+    /// Null when the read failed or the value has no price.
+    pub tvl_usd: Option<f64>,
+    /// Whether `tvl_usd` was read.
+    pub tvl_status: TvlStatus,
+    /// Interest net of fees.
+    pub base_apr: Option<f64>,
+    /// `base_apr` plus priced supply rewards.
+    pub apr_net: Option<f64>,
+    /// Raw, may exceed 1.
+    pub utilization: Option<f64>,
+    /// Gross borrow quote.
+    pub borrow_apr: Option<f64>,
+    /// What borrowing costs once the campaigns are counted.
+    pub borrow: BorrowCost,
+    /// Whether the market lends.
+    pub borrow_status: BorrowStatus,
+    /// Value lent out.
+    pub active_loans_usd: Option<f64>,
+    /// Whether deposits are accepted.
+    pub deposit_status: DepositStatus,
+    /// Whether withdrawals are served.
+    pub withdraw_status: WithdrawStatus,
+    /// Room for deposits; null means uncapped, unpriced or unknown.
+    pub deposit_capacity_usd: Option<f64>,
+    /// The newest state observation.
+    pub last_synced_at: Option<Timestamp>,
+    /// Strategy label; null when the source does not say.
+    pub strategy_type: Option<String>,
+    /// Audits of the protocol's deployed version; null when nobody looked.
+    pub audits: Option<u32>,
+    /// Who audited.
+    pub auditors: Vec<String>,
+    /// The published score.
+    pub score: Option<MilliPoints>,
+    /// Its tier.
+    pub tier: Option<Tier>,
+    /// Whether there is a score.
+    pub score_status: ScoreStatus,
+    /// The run that confirmed it.
+    pub score_run_id: Option<String>,
+    /// When that run completed.
+    pub score_computed_at: Option<Timestamp>,
+    /// When the published score or tier last changed.
+    pub score_updated_at: Option<Timestamp>,
+    /// A data-quality quarantine is active.
+    pub needs_risk_review: bool,
+}
+
+/// The newest committed data version.
+pub async fn version(db: &Db) -> Result<i64, StoreError> {
+    super::publication::version(db).await
+}
+
+/// The registries, whole.
+pub async fn load_registry(db: &Db) -> Result<Registry, StoreError> {
+    let mut registry = Registry::default();
+    let chains = sqlx::query(
+        "SELECT chain_id, slug, name, namespace, native_symbol, explorer_url FROM chain ORDER BY chain_id",
+    );
+    for row in chains.fetch_all(&db.pool).await? {
+        let namespace: String = row.try_get("namespace")?;
+        registry.chains.push(ChainFacts {
+            id: chain_id(&row)?,
+            slug: row.try_get("slug")?,
+            name: row.try_get("name")?,
+            namespace: Namespace::parse(&namespace)
+                .ok_or(StoreError::Corrupt { column: "chain.namespace", text: namespace })?,
+            native_symbol: row.try_get("native_symbol")?,
+            explorer_url: row.try_get("explorer_url")?,
+        });
+    }
+    let protocols = sqlx::query(
+        "SELECT id, name, logo_url, website_url, version, version_deployed_at, audits, newest_audit_at, audit_report_url \
+         FROM protocol ORDER BY id",
+    );
+    for row in protocols.fetch_all(&db.pool).await? {
+        registry.protocols.push(ProtocolFacts {
+            id: row.try_get("id")?,
+            name: row.try_get("name")?,
+            logo_url: row.try_get("logo_url")?,
+            website_url: row.try_get("website_url")?,
+            version: row.try_get("version")?,
+            version_deployed_at: instant(&row, "version_deployed_at")?,
+            audits: count(&row, "audits")?,
+            newest_audit_at: instant(&row, "newest_audit_at")?,
+            audit_report_url: row.try_get("audit_report_url")?,
+        });
+    }
+    let curators =
+        sqlx::query("SELECT id, name, one_liner, logo_url, website_url, created_at FROM curator ORDER BY id");
+    for row in curators.fetch_all(&db.pool).await? {
+        registry.curators.push(CuratorFacts {
+            id: row.try_get("id")?,
+            name: row.try_get("name")?,
+            one_liner: row.try_get("one_liner")?,
+            logo_url: row.try_get("logo_url")?,
+            website_url: row.try_get("website_url")?,
+            created_at: row.try_get::<At, _>("created_at")?.0,
+        });
+    }
+    Ok(registry)
+}
+
+/// The vaults whose row changed after version `since`, or all of them, in byte order of their ids; and the version that
+/// they are the state of. Vaults never vanish: one that is gone comes back inactive.
+pub async fn load_vaults(db: &Db, since: Option<i64>) -> Result<(i64, Vec<VaultFacts>), StoreError> {
+    let mut tx = db.pool.begin().await?;
+    // One snapshot, so that the version belongs to the rows.
+    sqlx::query("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY").execute(&mut *tx).await?;
+    let version: i64 = sqlx::query_scalar("SELECT version FROM data_version").fetch_one(&mut *tx).await?;
+    if since == Some(version) {
+        return Ok((version, Vec::new()));
+    }
+    let changed = format!("{VAULT_FACTS} WHERE p.changed_version > $1 ORDER BY v.id COLLATE \"C\"");
+    let rows = sqlx::query(&changed).bind(since.unwrap_or(-1)).fetch_all(&mut *tx).await?;
+    let ids: Option<Vec<String>> = match since {
+        None => None,
+        Some(_) => Some(rows.iter().map(|row| row.try_get("id")).collect::<Result<_, _>>()?),
+    };
+    let mut running = rewards::running(&mut *tx, ids.as_deref()).await?;
+    tx.commit().await?;
+    let facts = rows.iter().map(|row| {
+        let rewards = running.remove(row.try_get::<&str, _>("id")?).unwrap_or_default();
+        vault_facts(row, &rewards)
+    });
+    Ok((version, facts.collect::<Result<_, _>>()?))
+}
+
+/// Every vault has a row in `vault_score` from the transaction that first held it.
+pub(super) const VAULT_FACTS: &str = "SELECT v.id, v.name, v.symbol, v.address, v.protocol_id, v.chain_id, v.asset_symbol, v.asset_address, v.curator_id, \
+            v.is_stablecoin, v.is_lsd, v.single_exposure, v.no_il, v.is_active, v.is_shutdown, \
+            coalesce(v.strategy, pr.strategy) AS strategy_type, \
+            pr.name AS protocol_name, pr.version AS protocol_version, pr.money_market, pr.audits, pr.auditors, \
+            c.name AS chain_name, c.slug AS chain_slug, cu.name AS curator_name, \
+            s.tvl_usd, s.base_apr, s.utilization, s.borrow_apr, s.active_loans_usd, \
+            coalesce(s.borrow_status, 'unknown') AS borrow_status, coalesce(s.incentives, 'unavailable') AS incentives, \
+            coalesce(s.deposit_status, 'unknown') AS deposit_status, coalesce(s.withdraw_status, 'unknown') AS withdraw_status, \
+            s.deposit_capacity_usd, coalesce(s.needs_risk_review, false) AS needs_risk_review, s.observed_at AS last_synced_at, \
+            p.score, p.tier, p.run_id, p.computed_at, p.updated_at \
+     FROM vault v JOIN protocol pr ON pr.id = v.protocol_id JOIN chain c USING (chain_id) \
+     LEFT JOIN curator cu ON cu.id = v.curator_id \
+     LEFT JOIN vault_state s ON s.vault_id = v.id JOIN vault_score p ON p.vault_id = v.id";
+
+/// Reads a row of [`VAULT_FACTS`].
+pub(super) fn vault_facts(row: &PgRow, running: &[Reward]) -> Result<VaultFacts, StoreError> {
+    let (protocol_id, chain_id) = (row.try_get::<String, _>("protocol_id")?, chain_id(row)?);
+    let address = address("vault.address", row.try_get("address")?)?;
+    let asset_address: Option<String> = row.try_get("asset_address")?;
+    let (base_apr, borrow_apr) = (row.try_get("base_apr")?, row.try_get("borrow_apr")?);
+    let incentives: IncentivesStatus = word("vault_state.incentives", row.try_get("incentives")?)?;
+    let rates = Rates::of(base_apr, borrow_apr, incentives, running);
+    let tvl_usd: Option<f64> = row.try_get("tvl_usd")?;
+    let score: Option<i32> = row.try_get("score")?;
+    let tier: Option<&str> = row.try_get("tier")?;
+    Ok(VaultFacts {
+        id: VaultId::new(&protocol_id, chain_id, &address),
+        name: row.try_get("name")?,
+        symbol: row.try_get("symbol")?,
+        address,
+        protocol_id,
+        protocol_name: row.try_get("protocol_name")?,
+        protocol_version: row.try_get("protocol_version")?,
+        chain_id,
+        chain_name: row.try_get("chain_name")?,
+        chain_slug: row.try_get("chain_slug")?,
+        asset_symbol: row.try_get("asset_symbol")?,
+        asset_address: asset_address.map(|text| self::address("vault.asset_address", text)).transpose()?,
+        curator_id: row.try_get("curator_id")?,
+        curator_name: row.try_get("curator_name")?,
+        is_stablecoin: row.try_get("is_stablecoin")?,
+        is_lsd: row.try_get("is_lsd")?,
+        single_exposure: row.try_get("single_exposure")?,
+        no_il: row.try_get("no_il")?,
+        is_active: row.try_get("is_active")?,
+        is_shutdown: row.try_get("is_shutdown")?,
+        is_money_market: row.try_get("money_market")?,
+        tvl_usd,
+        tvl_status: if tvl_usd.is_some() { TvlStatus::Observed } else { TvlStatus::Unavailable },
+        base_apr,
+        apr_net: rates.apr_net,
+        utilization: row.try_get("utilization")?,
+        borrow_apr,
+        borrow: rates.borrow,
+        borrow_status: word::<BorrowStatus>("vault_state.borrow_status", row.try_get("borrow_status")?)?,
+        active_loans_usd: row.try_get("active_loans_usd")?,
+        deposit_status: word::<DepositStatus>("vault_state.deposit_status", row.try_get("deposit_status")?)?,
+        withdraw_status: word::<WithdrawStatus>("vault_state.withdraw_status", row.try_get("withdraw_status")?)?,
+        deposit_capacity_usd: row.try_get("deposit_capacity_usd")?,
+        last_synced_at: instant(row, "last_synced_at")?,
+        strategy_type: row.try_get("strategy_type")?,
+        audits: count(row, "audits")?,
+        auditors: row.try_get("auditors")?,
+        score: score.and_then(MilliPoints::new),
+        tier: tier.map(|text| word::<Tier>("vault_score.tier", text)).transpose()?,
+        score_status: if score.is_some() { ScoreStatus::Scored } else { ScoreStatus::Unscored },
+        score_run_id: row.try_get("run_id")?,
+        score_computed_at: instant(row, "computed_at")?,
+        score_updated_at: instant(row, "updated_at")?,
+        needs_risk_review: row.try_get("needs_risk_review")?,
+    })
+}
+
+pub(super) fn instant(row: &PgRow, column: &str) -> Result<Option<Timestamp>, StoreError> {
+    Ok(row.try_get::<Option<At>, _>(column)?.map(|at| at.0))
+}
+
+fn count(row: &PgRow, column: &str) -> Result<Option<u32>, StoreError> {
+    Ok(row.try_get::<Option<i32>, _>(column)?.and_then(|number| u32::try_from(number).ok()))
+}
+
+/// Ids are checked to be positive by the table.
+fn chain_id(row: &PgRow) -> Result<ChainId, StoreError> {
+    Ok(ChainId(row.try_get::<i64, _>("chain_id")?.unsigned_abs()))
+}
+
+fn address(column: &'static str, text: String) -> Result<Address, StoreError> {
+    let read = Address::parse_any(&text).map(|(_, address)| address);
+    read.ok_or(StoreError::Corrupt { column, text })
+}

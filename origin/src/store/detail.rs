@@ -1,0 +1,191 @@
+//! One vault in depth: its documents, rewards and histories.
+
+use super::catalog::{self, VAULT_FACTS, VaultFacts, instant};
+use super::rewards::{self, Campaigns, Rates};
+use super::{At, Db, StoreError, word};
+use crate::ingest::kinds::IncentivesStatus;
+use rds_shared::model::status::Severity;
+use rds_shared::model::vault::Reward;
+use rds_shared::model::vault_history::{ScoreHistoryPoint, SnapshotPoint, VaultEvent};
+use rds_shared::rules::dwell::ChangeType;
+use rds_shared::rules::tiers::Tier;
+use rds_shared::scoring::MilliPoints;
+use rds_shared::wire::Timestamp;
+use serde_json::value::RawValue;
+use sqlx::Row;
+
+/// What the detail route serves beside the list row.
+#[derive(Debug, Clone)]
+pub struct DetailFacts {
+    /// The list row's facts.
+    pub vault: VaultFacts,
+    /// Campaigns that run now, of both sides.
+    pub rewards: Vec<Reward>,
+    /// The four vectors as JSON.
+    pub risk_vectors: Box<RawValue>,
+    /// `score_provenance` as JSON.
+    pub score_provenance: Box<RawValue>,
+    /// The protocol's site.
+    pub protocol_website: Option<String>,
+    /// When the protocol first went live.
+    pub protocol_launched_at: Option<Timestamp>,
+    /// Date of the newest audit.
+    pub newest_audit_at: Option<Timestamp>,
+    /// Where the audits can be read.
+    pub audit_report_url: Option<String>,
+    /// True when no key can change the code.
+    pub is_immutable: Option<bool>,
+    /// Delay of changes, in seconds.
+    pub timelock_seconds: Option<u64>,
+    /// When the vault was deployed, or first seen where only that is known.
+    pub deployed_at: Option<Timestamp>,
+    /// What the source warns of.
+    pub flags: Vec<String>,
+    /// What the source calls it.
+    pub tags: Vec<String>,
+}
+
+/// Everything about one vault but its histories.
+pub async fn vault(db: &Db, id: &str) -> Result<Option<DetailFacts>, StoreError> {
+    let found = sqlx::query(&format!("{VAULT_FACTS} WHERE v.id = $1")).bind(id).fetch_optional(&db.pool).await?;
+    let Some(row) = found else { return Ok(None) };
+    let ids = [id.to_owned()];
+    let rewards = rewards::running(&db.pool, Some(&ids)).await?.remove(id).unwrap_or_default();
+    let vault = catalog::vault_facts(&row, &rewards)?;
+    let row = sqlx::query(
+        "SELECT p.vectors::text AS vectors, p.provenance::text AS provenance, p.run_id, \
+                pr.website_url, pr.launched_at, pr.newest_audit_at, pr.audit_report_url, \
+                v.is_immutable, v.timelock_seconds, coalesce(v.deployed_at, v.first_seen_at) AS deployed_at, v.flags, v.tags \
+         FROM vault v JOIN vault_score p ON p.vault_id = v.id JOIN protocol pr ON pr.id = v.protocol_id WHERE v.id = $1",
+    )
+    .bind(id)
+    .fetch_one(&db.pool)
+    .await?;
+    let timelock: Option<i64> = row.try_get("timelock_seconds")?;
+    Ok(Some(DetailFacts {
+        vault,
+        rewards,
+        risk_vectors: document("vault_score.vectors", row.try_get("vectors")?)?,
+        score_provenance: provenance(row.try_get("provenance")?, row.try_get("run_id")?)?,
+        protocol_website: row.try_get("website_url")?,
+        protocol_launched_at: instant(&row, "launched_at")?,
+        newest_audit_at: instant(&row, "newest_audit_at")?,
+        audit_report_url: row.try_get("audit_report_url")?,
+        is_immutable: row.try_get("is_immutable")?,
+        timelock_seconds: timelock.and_then(|seconds| u64::try_from(seconds).ok()),
+        deployed_at: instant(&row, "deployed_at")?,
+        flags: row.try_get("flags")?,
+        tags: row.try_get("tags")?,
+    }))
+}
+
+/// Fills in the run that confirmed the document last.
+fn provenance(stored: &str, run_id: &str) -> Result<Box<RawValue>, StoreError> {
+    const OPEN: &str = "\"score_run_id\":\"\"";
+    document("vault_score.provenance", stored.replacen(OPEN, &format!("\"score_run_id\":\"{run_id}\""), 1))
+}
+
+fn document(column: &'static str, text: String) -> Result<Box<RawValue>, StoreError> {
+    RawValue::from_string(text).map_err(|error| StoreError::Corrupt { column, text: error.to_string() })
+}
+
+/// A vault's readings from `from` to `to`, both included, oldest first, with the rates as its campaigns then made them.
+pub async fn snapshots(db: &Db, id: &str, from: Timestamp, to: Timestamp) -> Result<Vec<SnapshotPoint>, StoreError> {
+    let steps = rewards::history(&db.pool, id).await?;
+    let mut campaigns = Campaigns::new(&steps);
+    let rows = sqlx::query(
+        "SELECT observed_at, tvl_usd, base_apr, borrow_apr, incentives, price_per_share FROM vault_snapshot \
+         WHERE vault_id = $1 AND observed_at BETWEEN $2 AND $3 ORDER BY observed_at",
+    )
+    .bind(id)
+    .bind(At(from))
+    .bind(At(to))
+    .fetch_all(&db.pool)
+    .await?;
+    let point = |row: &sqlx::postgres::PgRow| {
+        let recorded_at = row.try_get::<At, _>("observed_at")?.0;
+        let borrow_apr = row.try_get("borrow_apr")?;
+        let incentives: IncentivesStatus = word("vault_snapshot.incentives", row.try_get("incentives")?)?;
+        let rates = Rates::of(row.try_get("base_apr")?, borrow_apr, incentives, &campaigns.at(recorded_at));
+        Ok(SnapshotPoint {
+            recorded_at,
+            tvl_usd: row.try_get("tvl_usd")?,
+            apr_net: rates.apr_net,
+            borrow_apr,
+            borrow_reward_apr: rates.borrow.reward_apr,
+            borrow_apr_net: rates.borrow.apr_net,
+            borrow_incentive_status: rates.borrow.status,
+            price_per_share: row.try_get("price_per_share")?,
+        })
+    };
+    rows.iter().map(point).collect()
+}
+
+/// The newest `limit` published changes from `from` to `to`, both included, newest first.
+pub async fn score_history(
+    db: &Db,
+    id: &str,
+    from: Timestamp,
+    to: Timestamp,
+    limit: u32,
+) -> Result<Vec<ScoreHistoryPoint>, StoreError> {
+    let rows = sqlx::query(
+        "SELECT observed_at, change_type, prev_score, new_score, prev_tier, new_tier, methodology_version FROM score_history \
+         WHERE vault_id = $1 AND observed_at BETWEEN $2 AND $3 ORDER BY observed_at DESC, version DESC LIMIT $4",
+    )
+    .bind(id)
+    .bind(At(from))
+    .bind(At(to))
+    .bind(i64::from(limit))
+    .fetch_all(&db.pool)
+    .await?;
+    let score = |stored: Option<i32>| stored.and_then(MilliPoints::new);
+    let tier = |stored: Option<&str>| stored.map(|text| word::<Tier>("score_history.tier", text)).transpose();
+    let point = |row: &sqlx::postgres::PgRow| {
+        Ok(ScoreHistoryPoint {
+            observed_at: row.try_get::<At, _>("observed_at")?.0,
+            change_type: word::<ChangeType>("score_history.change_type", row.try_get("change_type")?)?,
+            prev_score: score(row.try_get("prev_score")?),
+            new_score: score(row.try_get("new_score")?),
+            prev_tier: tier(row.try_get("prev_tier")?)?,
+            new_tier: tier(row.try_get("new_tier")?)?,
+            methodology_version: row.try_get("methodology_version")?,
+        })
+    };
+    rows.iter().map(point).collect()
+}
+
+/// The newest `limit` events of a vault, its protocol's included where they affect its score; newest first.
+pub async fn events(db: &Db, id: &str, limit: u32) -> Result<Vec<VaultEvent>, StoreError> {
+    let rows = sqlx::query(
+        "SELECT e.id, e.event_type, e.severity, e.title, e.description, e.tx_hash, e.block_number, e.occurred_at, e.source, \
+                e.observed_at, e.retracted_at, e.retracted_reason \
+         FROM event e WHERE e.id IN ( \
+             SELECT l.event_id FROM event_link l JOIN vault v ON v.id = $1 \
+             WHERE (l.scope = 'vault' AND l.subject_id = v.id) \
+                OR (l.scope = 'protocol' AND l.subject_id = v.protocol_id AND l.affects_protocol_score)) \
+           AND e.retracted_at IS NULL ORDER BY e.occurred_at DESC, e.id DESC LIMIT $2",
+    )
+    .bind(id)
+    .bind(i64::from(limit))
+    .fetch_all(&db.pool)
+    .await?;
+    let event = |row: &sqlx::postgres::PgRow| {
+        let block: Option<i64> = row.try_get("block_number")?;
+        Ok(VaultEvent {
+            id: row.try_get("id")?,
+            event_type: row.try_get("event_type")?,
+            severity: word::<Severity>("event.severity", row.try_get("severity")?)?,
+            title: row.try_get("title")?,
+            description: row.try_get("description")?,
+            tx_hash: row.try_get("tx_hash")?,
+            block_number: block.and_then(|block| u64::try_from(block).ok()),
+            occurred_at: row.try_get::<At, _>("occurred_at")?.0,
+            source: row.try_get("source")?,
+            detected_at: instant(row, "observed_at")?,
+            retracted_at: instant(row, "retracted_at")?,
+            retracted_reason: row.try_get("retracted_reason")?,
+        })
+    };
+    rows.iter().map(event).collect()
+}

@@ -1,0 +1,103 @@
+//! How an observation becomes a row: one statement for every kind, and the one rule which of two observations wins.
+
+use super::{StoreError, Tx};
+use crate::ingest::fact::Fact;
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
+use serde_json::value::RawValue;
+use std::collections::BTreeMap;
+
+/// Rows a statement: large enough to amortise it, small enough for its text to stay within a few megabytes.
+const CHUNK: usize = 5_000;
+
+/// A fact with its digest, as the statement takes it.
+struct Row {
+    fact: Box<RawValue>,
+    content_hash: [u8; 32],
+}
+
+impl Serialize for Row {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(2))?;
+        map.serialize_entry("fact", &self.fact)?;
+        map.serialize_entry("hash", &hex(&self.content_hash))?;
+        map.end()
+    }
+}
+
+/// Lower-case hex.
+pub(crate) fn hex(bytes: &[u8]) -> String {
+    const DIGITS: &[u8; 16] = b"0123456789abcdef";
+    bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]).map(|nibble| char::from(DIGITS[usize::from(nibble)])).collect()
+}
+
+/// Writes facts of one kind and answers the first key column of every row that changed.
+///
+/// Of two facts of one key the later observed wins, and of one instant the one with the greater digest: within the
+/// batch, against the table, and whichever of two batches commits first.
+pub async fn upsert<F: Fact>(tx: &mut Tx<'_>, facts: &[F]) -> Result<Vec<String>, StoreError> {
+    let rows = winners(facts);
+    let mut changed = Vec::new();
+    for chunk in rows.chunks(CHUNK) {
+        let json = json_array(chunk)?;
+        let keys: Vec<String> = sqlx::query_scalar(&upsert_statement::<F>()).bind(&json).fetch_all(&mut **tx).await?;
+        changed.extend(keys);
+        if let Some(earliest) = F::EARLIEST {
+            let moved: Vec<String> =
+                sqlx::query_scalar(&earliest_statement::<F>(earliest)).bind(&json).fetch_all(&mut **tx).await?;
+            changed.extend(moved);
+        }
+    }
+    Ok(changed)
+}
+
+/// The winners of a batch by key, in key order: the order in which rows are locked and written.
+fn winners<F: Fact>(facts: &[F]) -> Vec<Row> {
+    let mut best: BTreeMap<String, (&F, [u8; 32])> = BTreeMap::new();
+    for fact in facts {
+        let hash = fact.content_hash();
+        match best.get(&fact.key()) {
+            Some((kept, kept_hash)) if (kept.observed_at(), *kept_hash) >= (fact.observed_at(), hash) => {}
+            _ => drop(best.insert(fact.key(), (fact, hash))),
+        }
+    }
+    best.into_values().filter_map(|(fact, content_hash)| Some(Row { fact: raw(fact).ok()?, content_hash })).collect()
+}
+
+fn raw(fact: &impl Serialize) -> Result<Box<RawValue>, StoreError> {
+    serde_json::value::to_raw_value(fact).map_err(|error| StoreError::Internal(sqlx::Error::Encode(error.into())))
+}
+
+pub(crate) fn json_array<T: Serialize>(rows: &[T]) -> Result<String, StoreError> {
+    serde_json::to_string(rows).map_err(|error| StoreError::Internal(sqlx::Error::Encode(error.into())))
+}
+
+/// The batch travels as one JSON array; the table's own column types read it.
+fn upsert_statement<F: Fact>() -> String {
+    let (table, key, columns) = (F::TABLE, F::KEY.join(", "), F::COLUMNS.join(", "));
+    let values = F::COLUMNS.iter().map(|column| format!("s.{column}")).collect::<Vec<_>>().join(", ");
+    let replaced = F::COLUMNS.iter().filter(|column| !F::KEY.contains(column) && F::EARLIEST != Some(**column));
+    let replaced = replaced.map(|column| format!("{column} = EXCLUDED.{column}")).collect::<Vec<_>>().join(", ");
+    let separator = if replaced.is_empty() { "" } else { ", " };
+    format!(
+        "INSERT INTO {table} AS t ({columns}, content_hash) \
+         SELECT {values}, decode(r->>'hash', 'hex') \
+         FROM json_array_elements($1::json) AS r, json_populate_record(NULL::{table}, r->'fact') AS s \
+         ON CONFLICT ({key}) DO UPDATE SET {replaced}{separator}content_hash = EXCLUDED.content_hash \
+         WHERE (t.observed_at, t.content_hash) < (EXCLUDED.observed_at, EXCLUDED.content_hash) \
+         RETURNING t.{subject}::text",
+        subject = F::KEY[0],
+    )
+}
+
+/// Moves the kept instant back when an older observation comes late.
+fn earliest_statement<F: Fact>(earliest: &str) -> String {
+    let (table, key) = (F::TABLE, F::KEY[0]);
+    format!(
+        "UPDATE {table} AS t SET {earliest} = s.observed_at \
+         FROM (SELECT s.{key}, min(s.observed_at) AS observed_at \
+               FROM json_array_elements($1::json) AS r, json_populate_record(NULL::{table}, r->'fact') AS s GROUP BY 1) AS s \
+         WHERE t.{key} = s.{key} AND s.observed_at < t.{earliest} \
+         RETURNING t.{key}::text"
+    )
+}

@@ -1,0 +1,95 @@
+//! What the health record counts, and whether the database answers.
+
+use super::catalog::instant;
+use super::{Db, StoreError};
+use rds_shared::wire::Timestamp;
+use sqlx::Row;
+
+/// Counts behind `GET /v1/health`. "Active" vaults are those that lists serve.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct HealthFacts {
+    /// Active vaults.
+    pub vaults: u64,
+    /// The newest state of any vault.
+    pub last_sync: Option<Timestamp>,
+    /// When the latest run completed, and the mode it left.
+    pub last_run: Option<(Timestamp, String)>,
+    /// Exposures of active vaults, and those whose asset has a review.
+    pub exposures: (u64, u64),
+    /// Distinct deposit assets of active vaults by chain, and those with an approved review.
+    pub identities: Vec<ChainIdentities>,
+    /// Assets without an approved review.
+    pub review_backlog: u64,
+}
+
+/// Deposit assets on one chain.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ChainIdentities {
+    /// Chain.
+    pub chain_id: u64,
+    /// Distinct contracts.
+    pub total: u64,
+    /// Those in the registry with an approved review.
+    pub approved: u64,
+}
+
+/// Whether the database answers. The caller bounds how long it waits.
+pub async fn ping(db: &Db) -> Result<(), StoreError> {
+    sqlx::query("SELECT 1").execute(&db.pool).await?;
+    Ok(())
+}
+
+/// Counts everything the health record shows.
+pub async fn facts(db: &Db) -> Result<HealthFacts, StoreError> {
+    let row = sqlx::query(
+        "SELECT (SELECT count(*) FROM vault WHERE is_active) AS vaults, \
+                (SELECT max(observed_at) FROM vault_state) AS last_sync, \
+                (SELECT count(*) FROM asset a WHERE NOT EXISTS ( \
+                    SELECT FROM asset_version r WHERE r.asset_id = a.id AND r.review_status = 'reviewed')) AS backlog",
+    )
+    .fetch_one(&db.pool)
+    .await?;
+    let run = sqlx::query("SELECT completed_at, mode FROM score_run ORDER BY version DESC LIMIT 1")
+        .fetch_optional(&db.pool)
+        .await?;
+    let last_run = match run {
+        Some(run) => instant(&run, "completed_at")?.zip(Some(run.try_get("mode")?)),
+        None => None,
+    };
+    let exposures = sqlx::query(
+        "SELECT count(*) AS total, count(*) FILTER (WHERE EXISTS ( \
+                    SELECT FROM asset_version r WHERE r.asset_id = part->>'asset_id')) AS reviewed \
+         FROM exposure e JOIN vault v ON v.id = e.vault_id AND v.is_active, jsonb_array_elements(e.parts) AS part",
+    )
+    .fetch_one(&db.pool)
+    .await?;
+    let identities = sqlx::query(
+        "SELECT chain_id, count(*) AS total, count(*) FILTER (WHERE approved) AS approved FROM ( \
+             SELECT v.chain_id, v.asset_address, bool_or(r.review_status = 'reviewed') IS TRUE AS approved \
+             FROM vault v LEFT JOIN asset a ON a.chain_id = v.chain_id AND a.address = v.asset_address \
+             LEFT JOIN asset_version r ON r.asset_id = a.id \
+             WHERE v.is_active AND v.asset_address IS NOT NULL GROUP BY 1, 2) AS identity \
+         GROUP BY chain_id ORDER BY chain_id",
+    )
+    .fetch_all(&db.pool)
+    .await?;
+    let identity = |row: &sqlx::postgres::PgRow| {
+        Ok(ChainIdentities {
+            chain_id: row.try_get::<i64, _>("chain_id")?.unsigned_abs(),
+            total: count(row, "total")?,
+            approved: count(row, "approved")?,
+        })
+    };
+    Ok(HealthFacts {
+        vaults: count(&row, "vaults")?,
+        last_sync: instant(&row, "last_sync")?,
+        last_run,
+        exposures: (count(&exposures, "total")?, count(&exposures, "reviewed")?),
+        identities: identities.iter().map(identity).collect::<Result<_, StoreError>>()?,
+        review_backlog: count(&row, "backlog")?,
+    })
+}
+
+fn count(row: &sqlx::postgres::PgRow, column: &str) -> Result<u64, StoreError> {
+    Ok(u64::try_from(row.try_get::<i64, _>(column)?).unwrap_or(0))
+}

@@ -1,0 +1,170 @@
+//! The only SQL in the house: the pool, named and retried transactions, and one file a family of statements.
+
+pub mod asset_scores;
+pub mod at;
+pub mod catalog;
+pub mod detail;
+pub mod events;
+pub mod facts;
+pub mod health;
+pub mod keys;
+pub mod publication;
+pub mod references;
+pub mod rewards;
+pub mod scores;
+pub mod scoring;
+
+pub use at::At;
+
+use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
+use sqlx::{PgPool, Postgres, Transaction};
+use std::future::Future;
+use std::pin::Pin;
+use std::str::FromStr;
+use std::time::Duration;
+
+/// How long a caller waits for a pooled connection before the database counts as unavailable.
+const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(2);
+/// How often a transaction that lost a race is run again.
+const MAX_ATTEMPTS: u32 = 5;
+
+/// The migrations, embedded: the program brings its own schema.
+pub static MIGRATIONS: sqlx::migrate::Migrator = sqlx::migrate!("../migrations");
+
+/// A transaction in progress.
+pub type Tx<'a> = Transaction<'a, Postgres>;
+/// What the closure of [`Db::run_tx`] returns.
+pub type TxFuture<'a, T, E> = Pin<Box<dyn Future<Output = Result<T, E>> + Send + 'a>>;
+
+/// A pool of connections to the facts. Clones share it.
+#[derive(Debug, Clone)]
+pub struct Db {
+    /// For reads of one statement; several statements that belong together go through [`Db::run_tx`].
+    pub pool: PgPool,
+}
+
+/// Why the store could not answer.
+#[derive(Debug, thiserror::Error)]
+pub enum StoreError {
+    /// The database cannot be reached, or refuses for now: ask again later.
+    #[error("the database is unavailable: {0}")]
+    Unavailable(#[source] sqlx::Error),
+    /// Somebody else was first, every time.
+    #[error("the transaction lost against others: {0}")]
+    Conflict(#[source] sqlx::Error),
+    /// A statement that should work did not.
+    #[error("the database refused a statement: {0}")]
+    Internal(#[source] sqlx::Error),
+    /// A stored text is not of the vocabulary it belongs to.
+    #[error("the column {column} holds {text:?}, which is none of its words")]
+    Corrupt {
+        /// Where it was found.
+        column: &'static str,
+        /// What was found.
+        text: String,
+    },
+}
+
+impl From<sqlx::Error> for StoreError {
+    fn from(error: sqlx::Error) -> Self {
+        match &error {
+            sqlx::Error::Io(_) | sqlx::Error::PoolTimedOut | sqlx::Error::PoolClosed | sqlx::Error::WorkerCrashed => {
+                StoreError::Unavailable(error)
+            }
+            sqlx::Error::Database(database) => match database.code().as_deref() {
+                Some(code) if is_unavailable(code) => StoreError::Unavailable(error),
+                Some("40001" | "40P01") => StoreError::Conflict(error),
+                _ => StoreError::Internal(error),
+            },
+            _ => StoreError::Internal(error),
+        }
+    }
+}
+
+/// Connection failures (class 08), too many connections, and an operator's or a crash's shutdown (57P0x: also "starting up").
+fn is_unavailable(sqlstate: &str) -> bool {
+    sqlstate.starts_with("08") || sqlstate.starts_with("57P") || sqlstate == "53300"
+}
+
+impl Db {
+    /// Opens a pool at `url` with at most `max_connections`. Succeeds only when the database answers.
+    pub async fn connect(url: &str, max_connections: u32) -> Result<Db, StoreError> {
+        let options = PgConnectOptions::from_str(url)?.application_name("rds-origin");
+        let pool = PgPoolOptions::new().max_connections(max_connections).acquire_timeout(ACQUIRE_TIMEOUT);
+        Ok(Db { pool: pool.connect_with(options).await? })
+    }
+
+    /// Like [`connect`](Self::connect), but the first connection is made when the first statement needs it.
+    pub fn connect_lazy(url: &str, max_connections: u32) -> Result<Db, StoreError> {
+        let options = PgConnectOptions::from_str(url)?.application_name("rds-origin");
+        let pool = PgPoolOptions::new().max_connections(max_connections).acquire_timeout(ACQUIRE_TIMEOUT);
+        Ok(Db { pool: pool.connect_lazy_with(options) })
+    }
+
+    /// Runs `body` in one transaction and commits it.
+    ///
+    /// A serialization failure or a deadlock rolls back and runs `body` again, so it must not have effects outside the
+    /// transaction. An error of `body`, and a connection lost at any point before the commit, leaves nothing behind.
+    pub async fn run_tx<T, E, F>(&self, name: &'static str, mut body: F) -> Result<T, E>
+    where
+        E: From<StoreError> + AsStoreError,
+        F: for<'t> FnMut(&'t mut Tx<'_>) -> TxFuture<'t, T, E>,
+    {
+        let mut attempt = 1;
+        loop {
+            let result = match self.pool.begin().await.map_err(StoreError::from) {
+                Ok(mut tx) => match body(&mut tx).await {
+                    Ok(value) => tx.commit().await.map(|()| value).map_err(|error| E::from(StoreError::from(error))),
+                    Err(error) => Err(error),
+                },
+                Err(error) => Err(E::from(error)),
+            };
+            match result {
+                Err(error) if attempt < MAX_ATTEMPTS && error.is_conflict() => {
+                    tracing::debug!(transaction = name, attempt, "lost a race, running again");
+                    attempt += 1;
+                }
+                done => return done,
+            }
+        }
+    }
+}
+
+/// An error that may carry a [`StoreError`].
+pub trait AsStoreError {
+    /// The store's error, when that is what it is.
+    fn as_store(&self) -> Option<&StoreError>;
+
+    /// Whether running the transaction again may help.
+    fn is_conflict(&self) -> bool {
+        matches!(self.as_store(), Some(StoreError::Conflict(_)))
+    }
+}
+
+impl AsStoreError for StoreError {
+    fn as_store(&self) -> Option<&StoreError> {
+        Some(self)
+    }
+}
+
+/// Brings the schema up to date; a no-op when it is.
+pub async fn migrate(db: &Db) -> Result<(), sqlx::migrate::MigrateError> {
+    MIGRATIONS.run(&db.pool).await
+}
+
+/// How many embedded migrations the database has not applied yet; all of them when it has none.
+pub async fn pending_migrations(db: &Db) -> Result<usize, StoreError> {
+    let tracked: bool =
+        sqlx::query_scalar("SELECT to_regclass('_sqlx_migrations') IS NOT NULL").fetch_one(&db.pool).await?;
+    let applied: i64 = if tracked {
+        sqlx::query_scalar("SELECT count(*) FROM _sqlx_migrations WHERE success").fetch_one(&db.pool).await?
+    } else {
+        0
+    };
+    Ok(MIGRATIONS.iter().count().saturating_sub(usize::try_from(applied).unwrap_or(0)))
+}
+
+/// Reads a stored word of a closed vocabulary.
+pub(crate) fn word<T: FromStr>(column: &'static str, text: &str) -> Result<T, StoreError> {
+    text.parse().map_err(|_| StoreError::Corrupt { column, text: text.to_owned() })
+}

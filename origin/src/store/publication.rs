@@ -1,0 +1,102 @@
+//! Data versions, and which vaults a change of the facts concerns.
+
+use super::{At, Db, StoreError, Tx};
+use serde_json::Value;
+
+/// Writers take turns: the key of the advisory lock that every fact-changing transaction holds.
+const WRITERS: i64 = 0x7264_735f_6661_6374;
+/// The channel on which a committed version is announced. A hint: polling [`version`] is the truth.
+pub const CHANNEL: &str = "facts";
+
+/// Waits for the turn to write; it is given back when the transaction ends, however it ends.
+pub async fn take_turn(tx: &mut Tx<'_>) -> Result<(), StoreError> {
+    sqlx::query("SELECT pg_advisory_xact_lock($1)").bind(WRITERS).execute(&mut **tx).await?;
+    Ok(())
+}
+
+/// The newest committed data version.
+pub async fn version(db: &Db) -> Result<i64, StoreError> {
+    Ok(sqlx::query_scalar("SELECT version FROM data_version").fetch_one(&db.pool).await?)
+}
+
+/// The version as this transaction sees it.
+pub async fn current_version(tx: &mut Tx<'_>) -> Result<i64, StoreError> {
+    Ok(sqlx::query_scalar("SELECT version FROM data_version").fetch_one(&mut **tx).await?)
+}
+
+/// Makes `version` the newest and announces it when the transaction commits.
+pub async fn advance_to(tx: &mut Tx<'_>, version: i64) -> Result<(), StoreError> {
+    sqlx::query("UPDATE data_version SET version = $1").bind(version).execute(&mut **tx).await?;
+    sqlx::query("SELECT pg_notify($1, $2)").bind(CHANNEL).bind(version.to_string()).execute(&mut **tx).await?;
+    Ok(())
+}
+
+/// Records what a version was made of. `changed` is `{kind: rows}`.
+pub async fn record_batch(
+    tx: &mut Tx<'_>,
+    version: i64,
+    at: At,
+    lines: u64,
+    changed: &Value,
+) -> Result<(), StoreError> {
+    sqlx::query("INSERT INTO ingest_batch (version, accepted_at, lines, changed) VALUES ($1, $2, $3, $4)")
+        .bind(version)
+        .bind(at)
+        .bind(i64::try_from(lines).unwrap_or(i64::MAX))
+        .bind(changed)
+        .execute(&mut **tx)
+        .await?;
+    Ok(())
+}
+
+/// What a batch changed, by the ids of its subjects.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Touched {
+    /// Chains, by number.
+    pub chains: Vec<i64>,
+    /// Protocols.
+    pub protocols: Vec<String>,
+    /// Curators.
+    pub curators: Vec<String>,
+    /// Assets whose published score or identity changed.
+    pub assets: Vec<String>,
+    /// Vaults, by whatever was observed of them.
+    pub vaults: Vec<String>,
+    /// Events.
+    pub events: Vec<i64>,
+}
+
+/// The vaults whose row or score may differ now, in id order.
+///
+/// A vault depends on its chain, its protocol and the protocols below that, its curator's name, its deposit asset and
+/// every asset it holds, its events, and any vault nested in it.
+pub async fn affected_vaults(tx: &mut Tx<'_>, touched: &Touched) -> Result<Vec<String>, StoreError> {
+    let ids = sqlx::query_scalar(
+        "WITH RECURSIVE direct AS ( \
+             SELECT id FROM vault WHERE chain_id = ANY($1) OR curator_id = ANY($3) OR id = ANY($5) \
+             UNION SELECT v.id FROM vault v JOIN protocol p ON p.id = v.protocol_id \
+                   WHERE p.id = ANY($2) OR p.dependencies && $2 \
+             UNION SELECT v.id FROM vault v JOIN asset a ON a.chain_id = v.chain_id AND a.address = v.asset_address \
+                   WHERE a.id = ANY($4) \
+             UNION SELECT e.vault_id FROM unnest($4::text[]) AS touched (id) \
+                   JOIN exposure e ON e.parts @> jsonb_build_array(jsonb_build_object('asset_id', touched.id)) \
+             UNION SELECT v.id FROM event_link l JOIN vault v \
+                   ON (l.scope = 'vault' AND v.id = l.subject_id) OR (l.scope = 'protocol' AND v.protocol_id = l.subject_id) \
+                   WHERE l.event_id = ANY($6) \
+         ), holds AS MATERIALIZED ( \
+             SELECT e.vault_id, inside.id FROM exposure e, jsonb_array_elements_text(e.nested) AS inside (id) \
+             WHERE e.nested <> '[]' \
+         ), affected AS ( \
+             SELECT id FROM direct UNION SELECT h.vault_id FROM affected a JOIN holds h ON h.id = a.id \
+         ) SELECT id FROM affected ORDER BY id COLLATE \"C\"",
+    )
+    .bind(&touched.chains)
+    .bind(&touched.protocols)
+    .bind(&touched.curators)
+    .bind(&touched.assets)
+    .bind(&touched.vaults)
+    .bind(&touched.events)
+    .fetch_all(&mut **tx)
+    .await?;
+    Ok(ids)
+}

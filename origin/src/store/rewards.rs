@@ -1,0 +1,136 @@
+//! Reward campaigns, and the rates that follow from them.
+
+use super::{At, StoreError, word};
+use crate::ingest::kinds::IncentivesStatus;
+use rds_shared::model::ids::Address;
+use rds_shared::model::status::{RewardSide, RewardType};
+use rds_shared::model::vault::Reward;
+use rds_shared::rules::borrow::{BorrowCost, IncentiveReading, borrow_cost};
+use rds_shared::wire::Timestamp;
+use sqlx::postgres::PgRow;
+use sqlx::{PgExecutor, Row};
+use std::collections::HashMap;
+
+/// A campaign from one instant on.
+#[derive(Debug, Clone, PartialEq)]
+pub struct CampaignStep {
+    /// From when.
+    pub since: Timestamp,
+    /// False when it ended then.
+    pub active: bool,
+    /// What it pays.
+    pub reward: Reward,
+}
+
+const COLUMNS: &str = "vault_id, source, campaign_id, side, observed_at, reward_type, token_symbol, token_address, apr, \
+                       source_url, active";
+
+/// The campaigns that run now, by vault; of all vaults when `vault_ids` is null.
+pub async fn running(
+    executor: impl PgExecutor<'_>,
+    vault_ids: Option<&[String]>,
+) -> Result<HashMap<String, Vec<Reward>>, StoreError> {
+    let filter = if vault_ids.is_some() { "WHERE vault_id = ANY($1)" } else { "WHERE $1::text[] IS NULL" };
+    let sql = format!(
+        "SELECT * FROM (SELECT DISTINCT ON (vault_id, source, campaign_id, side) {COLUMNS} FROM reward {filter} \
+         ORDER BY vault_id, source, campaign_id, side, observed_at DESC) AS newest WHERE active"
+    );
+    let rows = sqlx::query(&sql).bind(vault_ids).fetch_all(executor).await?;
+    let mut running: HashMap<String, Vec<Reward>> = HashMap::new();
+    for row in rows {
+        running.entry(row.try_get("vault_id")?).or_default().push(step(&row)?.reward);
+    }
+    Ok(running)
+}
+
+/// Every step of every campaign of one vault, in order of time.
+pub async fn history(executor: impl PgExecutor<'_>, vault_id: &str) -> Result<Vec<CampaignStep>, StoreError> {
+    let sql = format!(
+        "SELECT {COLUMNS} FROM reward WHERE vault_id = $1 ORDER BY observed_at, source, campaign_id, side"
+    );
+    sqlx::query(&sql).bind(vault_id).fetch_all(executor).await?.iter().map(step).collect()
+}
+
+fn step(row: &PgRow) -> Result<CampaignStep, StoreError> {
+    let token_address: Option<String> = row.try_get("token_address")?;
+    Ok(CampaignStep {
+        since: row.try_get::<At, _>("observed_at")?.0,
+        active: row.try_get("active")?,
+        reward: Reward {
+            side: word::<RewardSide>("reward.side", row.try_get("side")?)?,
+            token_symbol: row.try_get("token_symbol")?,
+            token_address: token_address.and_then(|text| Some(Address::parse_any(&text)?.1)),
+            apr: row.try_get("apr")?,
+            reward_type: word::<RewardType>("reward.reward_type", row.try_get("reward_type")?)?,
+            source: row.try_get("source")?,
+            campaign_id: Some(row.try_get("campaign_id")?),
+            source_url: row.try_get("source_url")?,
+        },
+    })
+}
+
+/// The campaigns of one vault as they ran at an instant, found by walking forward in time.
+#[derive(Debug, Default)]
+pub struct Campaigns<'a> {
+    steps: &'a [CampaignStep],
+    /// The newest step of each campaign so far, ended ones included.
+    newest: Vec<&'a CampaignStep>,
+}
+
+impl<'a> Campaigns<'a> {
+    /// Before the first step.
+    pub fn new(steps: &'a [CampaignStep]) -> Self {
+        Campaigns { steps, newest: Vec::new() }
+    }
+
+    /// Moves to `at`, which must not lie before the last one, and answers what runs then.
+    pub fn at(&mut self, at: Timestamp) -> Vec<Reward> {
+        while let Some((step, rest)) = self.steps.split_first().filter(|(step, _)| step.since <= at) {
+            self.steps = rest;
+            match self.newest.iter_mut().find(|known| same_campaign(&known.reward, &step.reward)) {
+                Some(known) => *known = step,
+                None => self.newest.push(step),
+            }
+        }
+        self.newest.iter().filter(|step| step.active).map(|step| step.reward.clone()).collect()
+    }
+}
+
+fn same_campaign(a: &Reward, b: &Reward) -> bool {
+    (a.side, &a.source, &a.campaign_id) == (b.side, &b.source, &b.campaign_id)
+}
+
+/// Rates of a vault once its campaigns are counted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rates {
+    /// `base_apr` plus every priced supply reward; null without a base rate.
+    pub apr_net: Option<f64>,
+    /// The borrower's side.
+    pub borrow: BorrowCost,
+}
+
+impl Rates {
+    /// `base_apr` plus every priced supply reward; null without a base rate.
+    pub fn apr_net(base_apr: Option<f64>, running: &[Reward]) -> Option<f64> {
+        let supply = running.iter().filter(|reward| reward.side == RewardSide::Supply);
+        base_apr.map(|base| supply.filter_map(|reward| reward.apr).fold(base, |sum, apr| sum + apr))
+    }
+
+    /// The rates of a vault that earns `base_apr`, quotes `borrow_apr` and has `running` campaigns.
+    pub fn of(
+        base_apr: Option<f64>,
+        borrow_apr: Option<f64>,
+        status: IncentivesStatus,
+        running: &[Reward],
+    ) -> Rates {
+        let reading = match status {
+            IncentivesStatus::NotApplicable => IncentiveReading::NotApplicable,
+            IncentivesStatus::Unavailable => IncentiveReading::Unavailable,
+            IncentivesStatus::Checked => IncentiveReading::Checked(running),
+        };
+        Rates {
+            apr_net: Rates::apr_net(base_apr, running),
+            borrow: borrow_cost(borrow_apr, reading),
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! What a scoring run writes: published scores, their history, and the run itself.
+
+use super::facts::json_array;
+use super::{At, StoreError, Tx};
+use serde::Serialize;
+use sqlx::PgExecutor;
+
+/// A row of `vault_score` of which more than the confirmation is new.
+#[derive(Debug)]
+#[allow(missing_docs, reason = "the columns of `vault_score`")]
+pub struct ScoreRow {
+    pub vault_id: String,
+    pub score: Option<i32>,
+    pub tier: Option<&'static str>,
+    pub anchor: Option<i32>,
+    pub core_above: Option<bool>,
+    pub core_since: Option<At>,
+    pub prime_above: Option<bool>,
+    pub prime_since: Option<At>,
+    pub raw: Option<i32>,
+    pub updated_at: Option<At>,
+    pub vectors: String,
+    pub provenance: String,
+    pub document_hash: [u8; 32],
+}
+
+/// The run that rows are written by.
+#[derive(Debug, Clone, Copy)]
+#[allow(missing_docs, reason = "the columns of `vault_score`")]
+pub struct RunStamp<'a> {
+    pub run_id: &'a str,
+    pub methodology_version: &'static str,
+    pub computed_at: At,
+    pub version: i64,
+}
+
+/// Writes scores, column by column: the documents are too large to be taken apart once more on the way.
+pub async fn write_scores(tx: &mut Tx<'_>, run: RunStamp<'_>, rows: &[ScoreRow]) -> Result<(), StoreError> {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    fn column<'r, T>(rows: &'r [ScoreRow], read: impl Fn(&'r ScoreRow) -> T) -> Vec<T> {
+        rows.iter().map(read).collect()
+    }
+    sqlx::query(
+        "INSERT INTO vault_score (vault_id, score, tier, anchor, core_above, core_since, prime_above, prime_since, raw, \
+                                  updated_at, vectors, provenance, document_hash, \
+                                  run_id, methodology_version, computed_at, changed_version) \
+         SELECT r.vault_id, r.score, r.tier, r.anchor, r.core_above, r.core_since, r.prime_above, r.prime_since, r.raw, \
+                r.updated_at, r.vectors::json, r.provenance::json, r.document_hash, $14, $15, $16, $17 \
+         FROM unnest($1::text[], $2::int[], $3::text[], $4::int[], $5::bool[], $6::timestamptz[], $7::bool[], $8::timestamptz[], \
+                     $9::int[], $10::timestamptz[], $11::text[], $12::text[], $13::bytea[]) \
+              AS r (vault_id, score, tier, anchor, core_above, core_since, prime_above, prime_since, raw, updated_at, \
+                    vectors, provenance, document_hash) \
+         ON CONFLICT (vault_id) DO UPDATE SET \
+             score = EXCLUDED.score, tier = EXCLUDED.tier, anchor = EXCLUDED.anchor, core_above = EXCLUDED.core_above, \
+             core_since = EXCLUDED.core_since, prime_above = EXCLUDED.prime_above, prime_since = EXCLUDED.prime_since, \
+             raw = EXCLUDED.raw, updated_at = EXCLUDED.updated_at, vectors = EXCLUDED.vectors, \
+             provenance = EXCLUDED.provenance, document_hash = EXCLUDED.document_hash, run_id = EXCLUDED.run_id, \
+             methodology_version = EXCLUDED.methodology_version, computed_at = EXCLUDED.computed_at, \
+             changed_version = EXCLUDED.changed_version",
+    )
+    .bind(column(rows, |row| row.vault_id.as_str()))
+    .bind(column(rows, |row| row.score))
+    .bind(column(rows, |row| row.tier))
+    .bind(column(rows, |row| row.anchor))
+    .bind(column(rows, |row| row.core_above))
+    .bind(column(rows, |row| row.core_since))
+    .bind(column(rows, |row| row.prime_above))
+    .bind(column(rows, |row| row.prime_since))
+    .bind(column(rows, |row| row.raw))
+    .bind(column(rows, |row| row.updated_at))
+    .bind(column(rows, |row| row.vectors.as_str()))
+    .bind(column(rows, |row| row.provenance.as_str()))
+    .bind(column(rows, |row| &row.document_hash[..]))
+    .bind(run.run_id)
+    .bind(run.methodology_version)
+    .bind(run.computed_at)
+    .bind(run.version)
+    .execute(&mut **tx)
+    .await?;
+    Ok(())
+}
+
+/// Marks scores as confirmed by a run that found nothing new.
+pub async fn confirm_scores(tx: &mut Tx<'_>, run: RunStamp<'_>, ids: &[String]) -> Result<(), StoreError> {
+    if ids.is_empty() {
+        return Ok(());
+    }
+    sqlx::query("UPDATE vault_score SET run_id = $2, computed_at = $3, changed_version = $4 WHERE vault_id = ANY($1)")
+        .bind(ids)
+        .bind(run.run_id)
+        .bind(run.computed_at)
+        .bind(run.version)
+        .execute(&mut **tx)
+        .await?;
+    Ok(())
+}
+
+/// A row of `score_history`.
+#[derive(Debug, Serialize)]
+#[allow(missing_docs, reason = "the columns of `score_history`")]
+pub struct HistoryRow {
+    pub vault_id: String,
+    pub observed_at: At,
+    pub version: i64,
+    pub change_type: &'static str,
+    pub prev_score: Option<i32>,
+    pub new_score: Option<i32>,
+    pub prev_tier: Option<&'static str>,
+    pub new_tier: Option<&'static str>,
+    pub methodology_version: &'static str,
+}
+
+/// Appends changes to the histories.
+pub async fn append_history(tx: &mut Tx<'_>, rows: &[HistoryRow]) -> Result<(), StoreError> {
+    if rows.is_empty() {
+        return Ok(());
+    }
+    sqlx::query("INSERT INTO score_history SELECT h.* FROM json_populate_recordset(NULL::score_history, $1::json) AS h")
+        .bind(json_array(rows)?)
+        .execute(&mut **tx)
+        .await?;
+    Ok(())
+}
+
+/// A row of `score_run`.
+#[derive(Debug)]
+#[allow(missing_docs, reason = "the columns of `score_run`")]
+pub struct RunRow<'a> {
+    pub id: &'a str,
+    pub version: i64,
+    pub scope: &'static str,
+    pub methodology_version: &'static str,
+    pub input_hash: [u8; 32],
+    pub mode: &'static str,
+    pub vaults: u64,
+    pub changes: usize,
+    pub started_at: At,
+    pub completed_at: At,
+}
+
+/// When the newest run over every vault completed, or where there was none yet, the first run of any scope.
+pub async fn last_whole_run(executor: impl PgExecutor<'_>) -> Result<Option<At>, StoreError> {
+    let at = sqlx::query_scalar(
+        "SELECT coalesce((SELECT completed_at FROM score_run WHERE scope = 'all' ORDER BY version DESC LIMIT 1), \
+                         (SELECT completed_at FROM score_run ORDER BY version LIMIT 1))",
+    );
+    Ok(at.fetch_one(executor).await?)
+}
+
+/// Records a completed run.
+pub async fn record_run(tx: &mut Tx<'_>, run: &RunRow<'_>) -> Result<(), StoreError> {
+    sqlx::query(
+        "INSERT INTO score_run (id, version, scope, methodology_version, input_hash, mode, vaults, changes, started_at, completed_at) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+    )
+    .bind(run.id)
+    .bind(run.version)
+    .bind(run.scope)
+    .bind(run.methodology_version)
+    .bind(&run.input_hash[..])
+    .bind(run.mode)
+    .bind(i64::try_from(run.vaults).unwrap_or(i64::MAX))
+    .bind(i64::try_from(run.changes).unwrap_or(i64::MAX))
+    .bind(run.started_at)
+    .bind(run.completed_at)
+    .execute(&mut **tx)
+    .await?;
+    Ok(())
+}

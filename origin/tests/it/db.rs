@@ -1,0 +1,103 @@
+//! A database a test: cloned from a migrated template, dropped afterwards.
+
+use rds_origin::store::{self, Db};
+use sha2::{Digest, Sha256};
+use sqlx::postgres::PgConnectOptions;
+use sqlx::{Connection, PgConnection};
+use std::str::FromStr;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// Clones are made one at a time: Postgres copies a template only while nobody uses it.
+const TEMPLATE_LOCK: i64 = 0x7264_735f_7465_6d70;
+
+/// A test's own database.
+pub struct TestDb {
+    /// The pool of the code under test.
+    pub db: Db,
+    /// Its address, for second processes.
+    pub url: String,
+    name: String,
+}
+
+impl TestDb {
+    /// A migrated database without facts.
+    pub async fn new() -> TestDb {
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let template = template().await;
+        let name = format!("rds_test_{}_{}", std::process::id(), NUMBER.fetch_add(1, Ordering::Relaxed));
+        let mut admin = admin().await;
+        sqlx::query("SELECT pg_advisory_lock($1)").bind(TEMPLATE_LOCK).execute(&mut admin).await.unwrap();
+        sqlx::query(&format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)")).execute(&mut admin).await.unwrap();
+        sqlx::query(&format!("CREATE DATABASE {name} TEMPLATE {template}")).execute(&mut admin).await.unwrap();
+        admin.close().await.unwrap();
+        let url = url_of(&name);
+        let db = Db::connect(&url, 5).await.unwrap();
+        TestDb { db, url, name }
+    }
+}
+
+impl Drop for TestDb {
+    /// `WITH (FORCE)` ends whatever is still connected, so that nothing a test leaves open keeps its database.
+    fn drop(&mut self) {
+        let name = self.name.clone();
+        let dropping = std::thread::spawn(move || {
+            let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+            runtime.block_on(async {
+                let mut admin = admin().await;
+                sqlx::query(&format!("DROP DATABASE IF EXISTS {name} WITH (FORCE)")).execute(&mut admin).await
+            })
+        });
+        let dropped = dropping.join();
+        if !std::thread::panicking() {
+            dropped.expect("the thread ran").expect("the database is dropped");
+        }
+    }
+}
+
+fn admin_url() -> String {
+    std::env::var("RDS_TEST_DATABASE_URL").expect(
+        "RDS_TEST_DATABASE_URL is not set: run `cargo xtask test`, or set it to an administrative URL of a Postgres, \
+         for example postgres://postgres@127.0.0.1:5432/postgres",
+    )
+}
+
+async fn admin() -> PgConnection {
+    let options = PgConnectOptions::from_str(&admin_url()).unwrap();
+    PgConnection::connect_with(&options).await.expect("RDS_TEST_DATABASE_URL answers")
+}
+
+fn url_of(name: &str) -> String {
+    let url = admin_url();
+    let (before, query) = url.split_once('?').map_or((url.as_str(), String::new()), |(url, q)| (url, format!("?{q}")));
+    let (server, _) = before.rsplit_once('/').expect("the URL names a database");
+    format!("{server}/{name}{query}")
+}
+
+/// The template of this schema, migrated by whichever test comes first; another schema has another template.
+async fn template() -> String {
+    let mut digest = Sha256::new();
+    for migration in store::MIGRATIONS.iter() {
+        digest.update(&migration.checksum);
+    }
+    let fingerprint: String = digest.finalize().iter().take(6).map(|byte| format!("{byte:02x}")).collect();
+    let name = format!("rds_template_{fingerprint}");
+    let mut admin = admin().await;
+    sqlx::query("SELECT pg_advisory_lock($1)").bind(TEMPLATE_LOCK).execute(&mut admin).await.unwrap();
+    let ready: bool = sqlx::query_scalar("SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)")
+        .bind(&name)
+        .fetch_one(&mut admin)
+        .await
+        .unwrap();
+    if !ready {
+        // Migrated under another name first: a template that exists is a finished one.
+        let unfinished = format!("{name}_new");
+        sqlx::query(&format!("DROP DATABASE IF EXISTS {unfinished} WITH (FORCE)")).execute(&mut admin).await.unwrap();
+        sqlx::query(&format!("CREATE DATABASE {unfinished}")).execute(&mut admin).await.unwrap();
+        let db = Db::connect(&url_of(&unfinished), 1).await.unwrap();
+        store::migrate(&db).await.unwrap();
+        db.pool.close().await;
+        sqlx::query(&format!("ALTER DATABASE {unfinished} RENAME TO {name}")).execute(&mut admin).await.unwrap();
+    }
+    admin.close().await.unwrap();
+    name
+}

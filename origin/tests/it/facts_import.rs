@@ -1,0 +1,225 @@
+//! The real data sets: what they become, and what happens when they are not what they should be.
+
+use crate::db::TestDb;
+use crate::facts_market::{FACTS, PUBLISHED, dump};
+use rds_origin::clock::Clock;
+use rds_origin::sources::{self, ImportError, ImportReport};
+use rds_shared::wire::Timestamp;
+use serde_json::{Value, json};
+use std::path::{Path, PathBuf};
+
+fn clock() -> Clock {
+    Clock::held(Timestamp::parse("2026-11-21T12:00:00Z").unwrap())
+}
+
+async fn import(test: &TestDb, dir: &Path, only: Option<&str>) -> Result<ImportReport, ImportError> {
+    sources::import(&test.db, &clock(), dir, only, &mut |_: &str| ()).await
+}
+
+async fn count(test: &TestDb, sql: &str) -> i64 {
+    sqlx::query_scalar(sql).fetch_one(&test.db.pool).await.unwrap()
+}
+
+/// The real data lies beside the repository where there is any; a clone alone does not have it.
+fn real_data() -> Option<PathBuf> {
+    let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data");
+    let found = dir.join("vaults.jsonl.gz").exists();
+    if !found {
+        println!("not run: {} holds no data sets", dir.display());
+    }
+    found.then_some(dir)
+}
+
+#[tokio::test]
+async fn the_real_vaults_come_out_with_nothing_invented() {
+    let Some(dir) = real_data() else { return };
+    let test = TestDb::new().await;
+    let report = import(&test, &dir, None).await.unwrap();
+
+    assert_eq!((report.ingest.vaults_scored, report.ingest.score_changes), (4_254, 803));
+    assert_eq!(count(&test, "SELECT count(DISTINCT chain_id) FROM vault").await, 19);
+    assert!(report.not_used.contains(&"bridges.jsonl".to_owned()), "{:?}", report.not_used);
+
+    let invented = [
+        "SELECT count(*) FROM vault WHERE curator_id IS NOT NULL OR signers IS NOT NULL OR timelock_seconds IS NOT NULL \
+         OR deployed_at IS NOT NULL OR exit <> 'unknown' OR source_code <> 'unknown'",
+        "SELECT count(*) FROM vault_state WHERE base_apr IS NOT NULL OR utilization IS NOT NULL OR borrow_apr IS NOT NULL \
+         OR deposit_status <> 'unknown' OR withdraw_status <> 'unknown' OR borrow_status <> 'unknown'",
+        "SELECT count(*) FROM exposure WHERE status <> 'unavailable'",
+        "SELECT count(*) FROM protocol WHERE tvl_usd IS NOT NULL OR newest_audit_at IS NOT NULL OR audits > 1",
+        "SELECT count(*) FROM vault_snapshot WHERE tvl_usd IS NOT NULL AND observed_at < '2025-11-01'",
+        "SELECT count(*) FROM asset_score WHERE score IS NOT NULL",
+    ];
+    for sql in invented {
+        assert_eq!(count(&test, sql).await, 0, "{sql}");
+    }
+}
+
+#[tokio::test]
+async fn importing_the_real_data_again_changes_not_a_byte() {
+    let Some(dir) = real_data() else { return };
+    let test = TestDb::new().await;
+    import(&test, &dir, None).await.unwrap();
+    let before = dump(&test, &[&FACTS[..], &PUBLISHED[..]].concat()).await;
+    let again = import(&test, &dir, None).await.unwrap();
+    assert_eq!((again.ingest.changed.len(), again.ingest.score_run_id), (0, None));
+    assert!(dump(&test, &[&FACTS[..], &PUBLISHED[..]].concat()).await == before);
+}
+
+const VAULT: &str = "0x00000000000000000000000000000000000000a1";
+const DOLLAR: &str = "0x00000000000000000000000000000000000000c1";
+
+/// A folder of small data sets in the shape of the real ones.
+struct Sets {
+    dir: PathBuf,
+}
+
+impl Sets {
+    fn new(name: &str) -> Sets {
+        let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("sets-{name}-{}", std::process::id()));
+        std::fs::create_dir_all(&dir).unwrap();
+        let sets = Sets { dir };
+        let link = "https://harbor.example/audits";
+        let protocol = |slug: &str, audits: Option<&str>| {
+            json!({"slug": slug, "name": slug, "website_url": null, "app_url": null, "documentation_url": null, "github_url": null,
+                   "twitter_url": null, "audits_url": audits, "first_vault_seen": "2024-01-01T00:00:00Z", "source": "s"})
+        };
+        sets.write(
+            "chains.jsonl",
+            &[json!({"chain_id": 1, "slug": "ethereum", "name": "Ethereum", "native_symbol": "ETH",
+            "block_time_seconds": 12.0, "explorer_url": null, "namespace": "evm", "source": "s"})],
+        );
+        sets.write("protocols.jsonl", &[protocol("harbor", Some(link)), protocol("silent", None)]);
+        sets.write("curators.jsonl", &[json!({"slug": "keel", "name": "Keel", "canonical_slug": "keel", "one_liner": null,
+            "website_url": null, "twitter_url": "https://x.example/keel", "twitter_dead_at": "2026-01-01", "source": "s"})]);
+        sets.write(
+            "assets.jsonl",
+            &[json!({"slug": "dollar", "symbol": "USDX", "name": "Dollar", "category": "stablecoin",
+            "ambiguous_symbol": false, "deployments": [{"chain_id": 1, "address": DOLLAR}], "depegged_at": null,
+            "marked_dead_at": null, "source": "s"})],
+        );
+        sets.write(
+            "vaults.jsonl.gz",
+            &[sets.vault(VAULT, "harbor"), sets.vault("0x00000000000000000000000000000000000000a2", "silent")],
+        );
+        let day = |date: &str, price: &str| json!({"chain_id": 1, "address": VAULT, "date": date, "price_per_share": price, "total_assets": "0", "decimals": 6});
+        sets.write("vault_history.jsonl.gz", &[day("2025-03-01", "1000000"), day("2025-03-02", "1010000")]);
+        sets.write("incidents.jsonl", &[json!({"source": "s", "source_id": "20250625-Harbor", "title": "Harbor", "technique": "reentrancy",
+            "attacked_at": "2025-06-25T00:00:00Z", "loss_usd": 5e9, "loss_text": "~5B", "loss_doubtful": true, "duplicate_of": null,
+            "chain_id": 1, "victims": [VAULT, DOLLAR], "tx_hashes": ["0xfeed"], "links": ["https://posts.example/a?b"]})]);
+        sets.write("bridges.jsonl", &[json!({})]);
+        sets
+    }
+
+    fn vault(&self, address: &str, protocol: &str) -> Value {
+        json!({"chain_id": 1, "address": address, "name": "Vault", "symbol": "", "protocol_slug": protocol, "asset_symbol": "USDX",
+               "asset_address": DOLLAR, "asset_decimals": 6, "nav_native": 10.0, "nav_usd": 10.0, "mgmt_fee": null, "perf_fee": 0.1,
+               "first_seen": "2024-02-01T00:00:00Z", "features": ["morpho_like"], "flags": ["illiquid"],
+               "observed_at": "2025-12-04T00:45:45Z", "source": "s"})
+    }
+
+    fn write(&self, file: &str, rows: &[Value]) {
+        let text: String = rows.iter().map(|row| format!("{row}\n")).collect();
+        let bytes = if file.ends_with(".gz") { compressed(&text) } else { text.into_bytes() };
+        std::fs::write(self.dir.join(file), bytes).unwrap();
+    }
+}
+
+impl Drop for Sets {
+    fn drop(&mut self) {
+        std::fs::remove_dir_all(&self.dir).unwrap();
+    }
+}
+
+fn compressed(text: &str) -> Vec<u8> {
+    use std::io::Write;
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(text.as_bytes()).unwrap();
+    encoder.finish().unwrap()
+}
+
+#[tokio::test]
+async fn a_derived_input_says_what_it_was_derived_from_and_a_missing_one_is_named() {
+    let (test, sets) = (TestDb::new().await, Sets::new("derived"));
+    let report = import(&test, &sets.dir, None).await.unwrap();
+    assert_eq!(report.not_used, ["bridges.jsonl"]);
+    assert_eq!((report.ingest.vaults_scored, report.ingest.score_changes), (2, 1));
+
+    let provenance = async |protocol: &str| -> Value {
+        let text: String = sqlx::query_scalar(
+            "SELECT s.provenance::text FROM vault_score s JOIN vault v ON v.id = s.vault_id WHERE v.protocol_id = $1",
+        )
+        .bind(protocol)
+        .fetch_one(&test.db.pool)
+        .await
+        .unwrap();
+        serde_json::from_str(&text).unwrap()
+    };
+    let scored = provenance("harbor").await;
+    assert_eq!(scored["missing"], json!([]));
+    assert_eq!(scored["inputs"]["platform"]["audits"]["value"], 1);
+    for (vector, input) in [("platform", "audits"), ("platform", "version_age_days"), ("history", "vault_age_days")] {
+        let source = scored["inputs"][vector][input]["source"].as_str().unwrap();
+        assert!(source.contains("lower bound"), "{input}: {source}");
+    }
+    assert_eq!(scored["inputs"]["platform"]["strategy"]["source"], "s: feature tag morpho_like");
+    assert_eq!(provenance("silent").await["missing"], json!(["audits"]));
+}
+
+#[tokio::test]
+async fn history_and_incidents_reach_the_vault_at_their_address() {
+    let (test, sets) = (TestDb::new().await, Sets::new("history"));
+    let report = import(&test, &sets.dir, None).await.unwrap();
+    let links = "SELECT count(*) FROM event_link l JOIN vault v ON v.id = l.subject_id JOIN event e ON e.id = l.event_id \
+                 WHERE v.protocol_id = 'harbor' AND e.loss_usd IS NULL AND e.block_number IS NULL AND e.tx_hash = '0xfeed'";
+    assert_eq!(count(&test, links).await, 1);
+    let points = "SELECT count(*) FROM vault_snapshot WHERE tvl_usd IS NULL AND price_per_share IN (1, 1.01)";
+    assert_eq!(count(&test, points).await, 2);
+    // The newest reading is the vault's state, although older ones were read after it.
+    assert_eq!(count(&test, "SELECT count(*) FROM vault_state WHERE tvl_usd = 10").await, 2);
+    assert_eq!(count(&test, "SELECT count(*) FROM vault WHERE is_stablecoin AND flags = '{illiquid}'").await, 2);
+    assert_eq!(report.files.len(), 7);
+}
+
+#[tokio::test]
+async fn one_file_is_imported_with_what_the_others_say_of_it() {
+    let (test, sets) = (TestDb::new().await, Sets::new("only"));
+    for file in ["chains.jsonl", "protocols.jsonl", "vaults"] {
+        import(&test, &sets.dir, Some(file)).await.unwrap();
+    }
+    // The asset is not imported, but known to be a stablecoin.
+    assert_eq!(count(&test, "SELECT count(*) FROM asset").await, 0);
+    assert_eq!(count(&test, "SELECT count(*) FROM vault WHERE is_stablecoin").await, 2);
+    let report = import(&test, &sets.dir, Some("vault_history")).await.unwrap();
+    assert_eq!(report.ingest.observations.into_iter().collect::<Vec<_>>(), [("vault_state", 2)]);
+}
+
+#[tokio::test]
+async fn what_is_missing_or_wrong_is_named_and_nothing_is_kept() {
+    let (test, sets) = (TestDb::new().await, Sets::new("wrong"));
+    let message = async |only: Option<&str>| import(&test, &sets.dir, only).await.unwrap_err().to_string();
+
+    sets.write(
+        "vaults.jsonl.gz",
+        &[sets.vault(VAULT, "harbor"), sets.vault("0x12", "harbor"), sets.vault(DOLLAR, "nobody")],
+    );
+    let faults = match import(&test, &sets.dir, None).await {
+        Err(ImportError::Faults(faults)) => faults.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        other => panic!("expected faults, got {other:?}"),
+    };
+    for part in ["vaults.jsonl.gz row 2: address", "vaults.jsonl.gz row 3: protocol_id"] {
+        assert!(faults.iter().any(|fault| fault.starts_with(part)), "{part}: {faults:?}");
+    }
+
+    sets.write("vaults.jsonl.gz", &[json!({"chain_id": 1})]);
+    assert!(message(None).await.starts_with("vaults.jsonl.gz row 1 cannot be understood: missing field"));
+    std::fs::write(sets.dir.join("vaults.jsonl.gz"), b"not gzip").unwrap();
+    assert!(message(None).await.starts_with("vaults.jsonl.gz cannot be read after row 0"));
+    std::fs::remove_file(sets.dir.join("vaults.jsonl.gz")).unwrap();
+    assert!(message(Some("incidents")).await.starts_with("vaults.jsonl.gz is missing in "));
+    assert!(message(Some("bridges")).await.starts_with("no adapter reads \"bridges\""));
+    let nowhere = import(&test, &sets.dir.join("nowhere"), None).await.unwrap_err().to_string();
+    assert!(nowhere.contains("nowhere is no folder"), "{nowhere}");
+
+    assert_eq!(count(&test, "SELECT count(*) FROM chain").await, 0);
+}

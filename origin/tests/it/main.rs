@@ -1,0 +1,21 @@
+//! The origin's integration tests: a real Postgres, the real code, one database a test.
+//!
+//! They need `RDS_TEST_DATABASE_URL`, an administrative URL of a Postgres 15 or newer; `cargo xtask test` brings one.
+
+mod chaos;
+mod db;
+mod facts_faults;
+mod facts_import;
+mod facts_ingest;
+mod facts_market;
+mod facts_publication;
+mod facts_simulate;
+mod http_batch;
+mod http_detail;
+mod http_registries;
+mod http_doors;
+mod http_keys;
+mod http_service;
+mod http_vaults;
+mod market;
+mod testapp;

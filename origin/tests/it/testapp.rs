@@ -1,0 +1,213 @@
+//! The service under test: the real router over a real database, asked by an edge that signs, an operator, or a stranger.
+
+use crate::db::TestDb;
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::{HeaderMap, Method, StatusCode};
+use rds_origin::app::App;
+use rds_origin::catalog::refresh;
+use rds_origin::clock::Clock;
+use rds_origin::config::Config;
+use rds_origin::entropy;
+use rds_origin::http::pipeline::{self, Door};
+use rds_origin::store::Db;
+use rds_origin::telemetry::AccessLog;
+use rds_shared::access::{Assertion, AssertionKey, Principal, SignedRequest};
+use rds_shared::wire::{Timestamp, headers};
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// What operators present in tests.
+pub const ADMIN_TOKEN: &str = "an-admin-token-for-tests";
+/// What the edge signs with in tests.
+pub const EDGE_KEY: &str = "k1:00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
+/// When tests begin: the clock stands here until one moves it.
+pub const NOW: &str = "2026-11-21T00:00:00Z";
+
+/// The service, with nothing listening and no job running: a test calls and refreshes it itself.
+pub struct TestApp {
+    /// What answers.
+    pub app: Arc<App>,
+    /// Its configuration, for tests that open sockets.
+    pub config: Config,
+    /// Its database; dropped with it.
+    pub facts: TestDb,
+}
+
+/// How a test deviates from the usual service.
+#[derive(Default)]
+pub struct Wish {
+    /// More variables of the environment.
+    pub env: Vec<(&'static str, &'static str)>,
+    /// Another address of the database.
+    pub database: Option<String>,
+    /// The real clock instead of one that stands.
+    pub real_clock: bool,
+}
+
+impl TestApp {
+    /// A service without facts; its catalog is built, and empty.
+    pub async fn new() -> Self {
+        Self::with(Wish::default()).await
+    }
+
+    /// A service with the facts of [`crate::market`].
+    pub async fn with_market() -> Self {
+        let test = Self::new().await;
+        test.ingest(&crate::market::lines()).await;
+        test
+    }
+
+    /// A service as wished for.
+    pub async fn with(wish: Wish) -> Self {
+        Self::over(TestDb::new().await, wish).await
+    }
+
+    /// The same over a database that is there already.
+    pub async fn over(facts: TestDb, wish: Wish) -> Self {
+        let url = wish.database.unwrap_or_else(|| facts.url.clone());
+        let mut env = BTreeMap::from([
+            ("DATABASE_URL", url.as_str()),
+            ("RDS_EDGE_ASSERTION_KEYS", EDGE_KEY),
+            ("RDS_ADMIN_TOKEN", ADMIN_TOKEN),
+            ("RDS_EDGE_ADDR", "127.0.0.1:0"),
+            ("RDS_RELAY_ADDR", "127.0.0.1:0"),
+            ("RDS_ADMIN_ADDR", "127.0.0.1:0"),
+        ]);
+        env.extend(wish.env);
+        let config = Config::read(|name| env.get(name).map(|value| (*value).to_owned())).unwrap();
+        let clock = if wish.real_clock { Clock::system() } else { Clock::held(Timestamp::parse(NOW).unwrap()) };
+        let db = Db::connect_lazy(config.database.url.expose(), 5).unwrap();
+        let app = App::new(&config, db, clock, AccessLog::off());
+        refresh::refresh(&app).await.unwrap();
+        TestApp { app, config, facts }
+    }
+
+    /// Takes in observations through the operators' door, and shows them.
+    pub async fn ingest(&self, lines: &str) -> Reply {
+        let reply = self.admin("POST", "/ingest", lines).await;
+        assert_eq!(reply.status, StatusCode::OK, "{}", reply.text());
+        refresh::refresh(&self.app).await.unwrap();
+        reply
+    }
+
+    /// An anonymous caller's GET, vouched for by the edge.
+    pub async fn get(&self, target: &str) -> Reply {
+        self.ask(signed("GET", target, "")).await
+    }
+
+    /// The same, which must succeed; the body as JSON.
+    pub async fn json(&self, target: &str) -> Value {
+        let reply = self.get(target).await;
+        assert_eq!(reply.status, StatusCode::OK, "{target}: {}", reply.text());
+        reply.json()
+    }
+
+    /// An anonymous caller's POST of JSON, vouched for by the edge.
+    pub async fn post(&self, target: &str, body: &str) -> Reply {
+        self.ask(signed("POST", target, body)).await
+    }
+
+    /// Any request at the edge's door.
+    pub async fn ask(&self, request: Request) -> Reply {
+        self.at(Door::Edge, request).await
+    }
+
+    /// An operator's request.
+    pub async fn admin(&self, method: &str, target: &str, body: &str) -> Reply {
+        let request =
+            Request::builder().method(method).uri(target).header("authorization", format!("Bearer {ADMIN_TOKEN}"));
+        self.at(Door::Admin, request.body(Body::from(body.to_owned())).unwrap()).await
+    }
+
+    /// Any request at any door.
+    pub async fn at(&self, door: Door, request: Request) -> Reply {
+        let method = request.method().clone();
+        Reply::read(method, pipeline::answer(&self.app, door, request).await).await
+    }
+}
+
+/// A request as the edge sends it for an anonymous caller.
+pub fn signed(method: &str, target: &str, body: &str) -> Request {
+    signed_at(method, target, body, Clock::system().wall().as_seconds())
+}
+
+/// The same, signed at another time.
+pub fn signed_at(method: &str, target: &str, body: &str, seconds: i64) -> Request {
+    let principal = Principal::Anonymous.to_json();
+    let key = AssertionKey::parse(EDGE_KEY).unwrap();
+    let covered = SignedRequest { method, target, body: body.as_bytes(), principal: &principal };
+    let assertion = Assertion::sign(&key, &covered, seconds, entropy::random_bytes());
+    Request::builder()
+        .method(method)
+        .uri(target)
+        .header(headers::ASSERTION, assertion.to_header())
+        .header(headers::PRINCIPAL, principal)
+        .header("content-type", "application/json")
+        .body(Body::from(body.to_owned()))
+        .unwrap()
+}
+
+/// An answer, read to its end.
+#[derive(Debug)]
+pub struct Reply {
+    /// The status.
+    pub status: StatusCode,
+    /// The headers.
+    pub headers: HeaderMap,
+    /// The body.
+    pub body: Vec<u8>,
+}
+
+impl Reply {
+    async fn read(method: Method, response: axum::response::Response) -> Self {
+        let (head, body) = response.into_parts();
+        let body = axum::body::to_bytes(body, usize::MAX).await.unwrap().to_vec();
+        let reply = Reply { status: head.status, headers: head.headers, body };
+        reply.check(&method);
+        reply
+    }
+
+    /// What holds for every answer, whatever was asked.
+    fn check(&self, method: &Method) {
+        let id = self.header("x-request-id").expect("every answer has a request id");
+        assert!(id.len() == 32 && id.bytes().all(|b| b.is_ascii_hexdigit()), "{id}");
+        assert_ne!(self.status.as_u16(), 422);
+        if self.status == StatusCode::NOT_MODIFIED || *method == Method::HEAD {
+            assert!(self.body.is_empty());
+            return;
+        }
+        assert_eq!(self.header("content-length"), Some(self.body.len().to_string().as_str()));
+        if self.status.is_client_error() || (self.status.is_server_error() && self.body.starts_with(b"{\"error\"")) {
+            assert_eq!(self.header("content-type"), Some("application/json"));
+            assert_eq!(self.header("cache-control"), Some("no-store"));
+            assert_eq!(self.json()["error"]["request_id"], id);
+        }
+    }
+
+    /// A header's value.
+    pub fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name).map(|value| value.to_str().unwrap())
+    }
+
+    /// The body as JSON.
+    pub fn json(&self) -> Value {
+        serde_json::from_slice(&self.body).unwrap_or_else(|error| panic!("{error}: {}", self.text()))
+    }
+
+    /// The body as text.
+    pub fn text(&self) -> String {
+        String::from_utf8_lossy(&self.body).into_owned()
+    }
+
+    /// `error.code`.
+    pub fn code(&self) -> String {
+        self.json()["error"]["code"].as_str().unwrap_or_default().to_owned()
+    }
+
+    /// `error.message`.
+    pub fn message(&self) -> String {
+        self.json()["error"]["message"].as_str().unwrap_or_default().to_owned()
+    }
+}

@@ -1,0 +1,62 @@
+// The cache behind workerd's Cache API, asked the way workerd asks it.
+
+import assert from "node:assert/strict";
+import test from "node:test";
+
+import store from "./cache-store.mjs";
+
+const ask = (method, url, body, headers) => store.fetch(new Request(url, { method, body, headers }));
+const message = (head, body = "") => new TextEncoder().encode(`HTTP/1.1 ${head}\r\n\r\n${body}`);
+
+test("a stored response comes back whole, with its status and age", async () => {
+  const stored = message('404 Not Found\r\nCache-Control: max-age=60\r\nETag: W/"x"', "none\r\n\r\nhere");
+  assert.equal((await ask("PUT", "https://cache/a?b=1", stored)).status, 204);
+  const hit = await ask("GET", "https://cache/a?b=1");
+  assert.equal(hit.headers.get("cf-cache-status"), "HIT");
+  assert.equal(hit.headers.get("age"), "0");
+  assert.equal(hit.headers.get("etag"), 'W/"x"');
+  assert.equal(hit.status, 404);
+  assert.equal(await hit.text(), "none\r\n\r\nhere");
+});
+
+test("another query or another named cache is another entry", async () => {
+  await ask("PUT", "https://cache/n?b=1", message("200 OK\r\nCache-Control: s-maxage=60", "x"));
+  assert.equal((await ask("GET", "https://cache/n?b=2")).headers.get("cf-cache-status"), "MISS");
+  const named = { "cf-cache-namespace": "other" };
+  assert.equal((await ask("GET", "https://cache/n?b=1", undefined, named)).headers.get("cf-cache-status"), "MISS");
+});
+
+test("an entry ends with its lifetime, s-maxage before max-age", async (t) => {
+  t.mock.timers.enable({ apis: ["Date"], now: 0 });
+  await ask("PUT", "https://cache/old", message("200 OK\r\nCache-Control: max-age=90, s-maxage=5", "x"));
+  t.mock.timers.setTime(4_999);
+  assert.equal((await ask("GET", "https://cache/old")).headers.get("age"), "4");
+  t.mock.timers.setTime(5_000);
+  assert.equal((await ask("GET", "https://cache/old")).headers.get("cf-cache-status"), "MISS");
+});
+
+test("what must not be shared is not kept", async () => {
+  for (const refusal of ["no-store", "private, max-age=9", "no-cache", "public"]) {
+    await ask("PUT", "https://cache/secret", message(`200 OK\r\nCache-Control: ${refusal}`, "x"));
+    assert.equal((await ask("GET", "https://cache/secret")).headers.get("cf-cache-status"), "MISS");
+  }
+});
+
+test("a purge says whether there was something to purge", async () => {
+  await ask("PUT", "https://cache/p", message("200 OK\r\nCache-Control: max-age=60", "x"));
+  assert.equal((await ask("PURGE", "https://cache/p")).status, 200);
+  assert.equal((await ask("PURGE", "https://cache/p")).status, 404);
+});
+
+test("memory is bounded: the entry unused for longest goes first, and a giant is refused", async () => {
+  const big = "y".repeat(7 * 1024 * 1024);
+  for (let n = 0; n < 9; n += 1) {
+    await ask("PUT", `https://cache/big${n}`, message("200 OK\r\nCache-Control: max-age=60", big));
+    await ask("GET", "https://cache/big0");
+  }
+  await ask("PUT", "https://cache/big9", message("200 OK\r\nCache-Control: max-age=60", big));
+  assert.equal((await ask("GET", "https://cache/big0")).headers.get("cf-cache-status"), "HIT");
+  assert.equal((await ask("GET", "https://cache/big1")).headers.get("cf-cache-status"), "MISS");
+  const giant = message("200 OK\r\nCache-Control: max-age=60", big + big);
+  assert.equal((await ask("PUT", "https://cache/giant", giant)).status, 413);
+});

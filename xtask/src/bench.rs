@@ -1,0 +1,50 @@
+//! `cargo xtask bench [NAME]`: builds what is measured and hands over to the `rds-bench` program.
+
+use std::process::Stdio;
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+use clap::Args;
+
+use crate::console::{Step, heading};
+use crate::provision::cache::Cache;
+use crate::provision::{self, npm};
+use crate::up::origin;
+use crate::{command, wasm, workspace};
+
+const PATIENCE: Duration = Duration::from_secs(3600);
+
+/// What to measure.
+#[derive(Args, Debug)]
+pub struct Options {
+    /// One measurement by name, such as `reads`; all of them by default.
+    name: Option<String>,
+    /// Handed to the measurement as it is.
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+    rest: Vec<String>,
+}
+
+/// Builds what is measured, so that no measurement waits for a compiler, and runs `rds-bench`.
+pub fn run(options: &Options) -> Result<()> {
+    heading("Provision and build");
+    let cache = Cache::open()?;
+    provision::postgres::find(&cache)?;
+    npm::workerd(&cache)?;
+    wasm::build(&cache)?;
+    origin::build()?;
+    let mut step = Step::start("rds-bench");
+    let mut cargo = workspace::cargo();
+    cargo.args(["build", "--locked", "--release", "--package", "rds-bench"]);
+    command::run(&mut step, cargo, &workspace::log("bench"), PATIENCE)?;
+    step.done("built");
+
+    heading("Measure");
+    let mut bench = std::process::Command::new(workspace::target().join("release/rds-bench"));
+    bench.current_dir(workspace::root()).args(&options.name).args(&options.rest).stdin(Stdio::null());
+    command::end_with_parent(&mut bench, rustix::process::Signal::TERM);
+    let status = bench.status()?;
+    if !status.success() {
+        bail!("rds-bench ended with {status}");
+    }
+    Ok(())
+}

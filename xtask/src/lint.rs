@@ -1,0 +1,63 @@
+//! `cargo xtask lint`: formatting, clippy on the host and for wasm, and the house rules for files.
+
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Result, bail};
+
+use crate::command;
+use crate::console::Step;
+use crate::provision::cache::Cache;
+use crate::provision::wasm_toolchain::{self, Target};
+use crate::{tidy, workspace};
+
+const PATIENCE: Duration = Duration::from_secs(3600);
+
+/// Runs every check, also after one has failed, and fails if any has.
+pub fn run() -> Result<()> {
+    let cache = Cache::open()?;
+    let toolchain = wasm_toolchain::find(&cache, Target::Wasm)?;
+
+    let mut format = workspace::cargo();
+    format.args(["fmt", "--all", "--check", "--", "--color=never"]);
+    let mut host = workspace::cargo();
+    host.args(["clippy", "--locked", "--workspace", "--all-targets"]);
+    deny_warnings(&mut host);
+    let mut wasm = toolchain.cargo();
+    wasm.args(["clippy", "--locked", "--package", "rds-edge", "--target"]);
+    wasm.arg(Target::Wasm.triple());
+    deny_warnings(&mut wasm);
+
+    let mut failures = 0;
+    for (name, command) in [("rustfmt", format), ("clippy, host", host), ("clippy, wasm", wasm)] {
+        let mut step = Step::start(name);
+        match command::run(&mut step, command, &workspace::log("lint"), PATIENCE) {
+            Ok(()) => step.done(""),
+            Err(error) => {
+                crate::signals::check()?;
+                step.failed("");
+                eprintln!("{error:#}");
+                failures += 1;
+            }
+        }
+    }
+    let step = Step::start("house rules");
+    let breaches = tidy::check()?;
+    if breaches.is_empty() {
+        step.done("");
+    } else {
+        step.failed(&format!("{} breaches", breaches.len()));
+        for breach in &breaches {
+            eprintln!("    {breach}");
+        }
+        failures += 1;
+    }
+    if failures > 0 {
+        bail!("{failures} of 4 checks failed");
+    }
+    Ok(())
+}
+
+fn deny_warnings(command: &mut Command) {
+    command.args(["--", "--deny", "warnings"]);
+}

@@ -1,0 +1,75 @@
+//! Cargo-installed tools: `worker-build` and `wasm-bindgen`.
+
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::Result;
+
+use super::cache::{Cache, remove};
+use crate::command;
+use crate::console::Step;
+use crate::workspace;
+
+/// Turns the crate into a Worker bundle. Released together with the `worker` crate of the same version.
+pub const WORKER_BUILD: &str = "0.8.7";
+
+/// Dependencies that the tools have in common are compiled once.
+const BUILD: &str = "build";
+const PATIENCE: Duration = Duration::from_secs(3600);
+
+/// The `worker-build` program.
+pub fn worker_build(cache: &Cache) -> Result<PathBuf> {
+    install(cache, "worker-build", "worker-build", WORKER_BUILD)
+}
+
+/// The `wasm-bindgen` program of exactly the version in `Cargo.lock`: glue and module must agree.
+pub fn wasm_bindgen(cache: &Cache) -> Result<PathBuf> {
+    let version = workspace::locked_version("wasm-bindgen")?;
+    install(cache, "wasm-bindgen-cli", "wasm-bindgen", &version)
+}
+
+/// Frees the build folder that the tools share, once all of them are installed.
+pub fn clear_build_folder(cache: &Cache) -> Result<()> {
+    remove(&cache.folder(BUILD))
+}
+
+fn install(cache: &Cache, package: &str, program: &str, version: &str) -> Result<PathBuf> {
+    let entry = format!("cargo/{package}@{version}");
+    let name = format!("{package} {version}");
+    let folder = cache.install(&name, &entry, |step, making| {
+        let build = cache.folder(BUILD);
+        let cargo = |locked: bool| {
+            let mut cargo = Command::new("cargo");
+            // The clone's own cargo settings must not leak into the tools.
+            cargo
+                .current_dir(making)
+                .args(["install", "--no-track"])
+                .args(locked.then_some("--locked"))
+                .args(["--version", version, "--bin", program, "--root"])
+                .arg(making)
+                .arg(package);
+            cargo.env("CARGO_TARGET_DIR", &build);
+            // They run for seconds; compiling them at full optimisation would take minutes more.
+            cargo.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1");
+            cargo.env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16");
+            cargo.env("CARGO_PROFILE_RELEASE_LTO", "off");
+            cargo
+        };
+        build_either_way(step, cargo)
+    })?;
+    Ok(folder.join("bin").join(program))
+}
+
+/// With the lock file that the tool was published with; without it where that lock names a
+/// release which the registry does not offer (withdrawn, or not mirrored yet).
+fn build_either_way(step: &mut Step, cargo: impl Fn(bool) -> Command) -> Result<()> {
+    let log = workspace::log("tools");
+    let Err(error) = command::run(step, cargo(true), &log, PATIENCE) else {
+        return Ok(());
+    };
+    if !error.to_string().contains("failed to select a version") {
+        return Err(error);
+    }
+    command::run(step, cargo(false), &log, PATIENCE)
+}

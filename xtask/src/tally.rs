@@ -1,0 +1,68 @@
+//! Counts passed and failed tests in the output of cargo's and Node's test runners.
+
+/// A count of tests.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// Tests that passed.
+    pub passed: usize,
+    /// Tests that failed.
+    pub failed: usize,
+}
+
+impl Tally {
+    /// Adds what one line of output says: cargo's `test result: ok. 3 passed; 1 failed; …`, or
+    /// Node's `ℹ pass 3` and `ℹ fail 1`.
+    pub fn read(&mut self, line: &str) {
+        if let Some((_, counts)) = line.strip_prefix("test result: ").and_then(|rest| rest.split_once(". ")) {
+            for part in counts.split(';') {
+                let mut words = part.split_whitespace();
+                let number = words.next().and_then(|word| word.parse().ok());
+                self.add(words.next(), number, ["passed", "failed"]);
+            }
+            return;
+        }
+        let mut words = line.split_whitespace();
+        if matches!(words.next(), Some("ℹ" | "#")) {
+            let kind = words.next();
+            let number = words.next().and_then(|word| word.parse().ok());
+            self.add(kind, number, ["pass", "fail"]);
+        }
+    }
+
+    fn add(&mut self, kind: Option<&str>, number: Option<usize>, names: [&str; 2]) {
+        let number = number.unwrap_or(0);
+        let [passed, failed] = names;
+        if kind == Some(passed) {
+            self.passed += number;
+        } else if kind == Some(failed) {
+            self.failed += number;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Tally;
+
+    fn read(lines: &[&str]) -> (usize, usize) {
+        let mut tally = Tally::default();
+        lines.iter().for_each(|line| tally.read(line));
+        (tally.passed, tally.failed)
+    }
+
+    #[test]
+    fn several_cargo_summaries_add_up() {
+        let lines = [
+            "test result: ok. 12 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.1s",
+            "test a_name ... ok",
+            "test result: FAILED. 3 passed; 2 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.1s",
+        ];
+        assert_eq!(read(&lines), (15, 2));
+    }
+
+    #[test]
+    fn node_summaries_count_in_both_reporters() {
+        assert_eq!(read(&["ℹ tests 9", "ℹ pass 8", "ℹ fail 1", "ℹ skipped 0"]), (8, 1));
+        assert_eq!(read(&["# pass 4", "# fail 0"]), (4, 0));
+    }
+}

@@ -1,0 +1,247 @@
+//! `cargo xtask test`: every test, in stages from the cheap to the whole.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use clap::{Args, ValueEnum};
+use rustix::process::{Pid, test_kill_process};
+
+use crate::command;
+use crate::console::{Step, heading};
+use crate::provision::cache::{Cache, remove};
+use crate::provision::wasm_toolchain::{self, Target};
+use crate::provision::{self, require_node};
+use crate::up::data::Data;
+use crate::up::ports::{Ports, first_free};
+use crate::up::postgres::{self, Durability, Postgres};
+use crate::up::stack::Stack;
+use crate::up::state::{Secrets, State};
+use crate::up::{self, Edge};
+use crate::{tally::Tally, wasm, workspace};
+
+const PATIENCE: Duration = Duration::from_secs(3600);
+
+/// Which stages to run.
+#[derive(Args, Debug)]
+pub struct Options {
+    /// One stage, or several; all of them by default.
+    #[arg(value_enum)]
+    stages: Vec<Stage>,
+}
+
+/// A part of the test run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Stage {
+    /// Every crate's tests on this machine, the origin's against a Postgres of its own, or the one
+    /// behind `DATABASE_URL`, which should then be one whose contents may be lost.
+    Rust,
+    /// `shared` compiles without std, and scores the golden vectors alike in wasm.
+    Wasm,
+    /// The Worker bundle builds within its ceiling, and the cache that workerd lacks keeps its word.
+    Bundle,
+    /// The running stack from outside.
+    E2e,
+}
+
+/// Runs the stages and prints their sum, `N passed, N failed`, as the last line.
+pub fn run(options: &Options) -> Result<()> {
+    let chosen = |stage| options.stages.is_empty() || options.stages.contains(&stage);
+    let cache = Cache::open()?;
+    let mut tally = Tally::default();
+    let mut failures = Vec::new();
+    type Run = fn(&Cache, &mut Tally) -> Result<()>;
+    let stages: [(Stage, &str, Run); 4] = [
+        (Stage::Rust, "Rust", rust),
+        (Stage::Wasm, "Wasm", in_wasm),
+        (Stage::Bundle, "Bundle", bundle),
+        (Stage::E2e, "End to end", e2e),
+    ];
+    for (stage, name, run) in stages {
+        if !chosen(stage) {
+            continue;
+        }
+        heading(&format!("\n{name}"));
+        if let Err(error) = run(&cache, &mut tally) {
+            crate::signals::check()?;
+            eprintln!("  {name} failed: {error:#}");
+            failures.push(name);
+        }
+    }
+    // A stage that broke before it could count its tests still counts as a failure.
+    tally.failed = tally.failed.max(failures.len());
+    println!("\n{} passed, {} failed", tally.passed, tally.failed);
+    if !failures.is_empty() {
+        bail!("failed: {}", failures.join(", "));
+    }
+    Ok(())
+}
+
+fn rust(cache: &Cache, tally: &mut Tally) -> Result<()> {
+    // The server goes before its folder: bindings are dropped last to first.
+    let (_folder, _postgres, url) = throw_away_postgres(cache)?;
+    let mut cargo = workspace::cargo();
+    cargo.args(["test", "--locked", "--workspace", "--no-fail-fast"]).env("RDS_TEST_DATABASE_URL", url);
+    counted(cargo, tally)
+}
+
+fn in_wasm(cache: &Cache, tally: &mut Tally) -> Result<()> {
+    let log = workspace::log("wasm-tests");
+    let bare = wasm_toolchain::find(cache, Target::BareMetal)?;
+    let mut step = Step::start("shared without std");
+    let mut cargo = bare.cargo();
+    cargo.args(["check", "--locked", "--package", "rds-shared", "--target"]);
+    cargo.arg(Target::BareMetal.triple());
+    command::run(&mut step, cargo, &log, PATIENCE)?;
+    step.done("compiles");
+    tally.passed += 1;
+
+    require_node()?;
+    let wasm = wasm_toolchain::find(cache, Target::Wasm)?;
+    let mut step = Step::start("golden vectors in wasm");
+    let mut cargo = wasm.cargo();
+    cargo.args(["build", "--locked", "--release", "--package", "rds-golden"]);
+    cargo.args(["--target", Target::Wasm.triple()]);
+    command::run(&mut step, cargo, &log, PATIENCE)?;
+    let module = workspace::wasm_target().join(Target::Wasm.triple()).join("release/rds_golden.wasm");
+    let said =
+        command::output(Command::new("node").arg(workspace::root().join("xtask/assets/run-golden.mjs")).arg(&module))?;
+    step.done(said.trim());
+    tally.passed += 1;
+    Ok(())
+}
+
+fn bundle(_: &Cache, tally: &mut Tally) -> Result<()> {
+    wasm::run()?;
+    tally.passed += 1;
+    for folder in ["xtask/assets", "edge/tests"] {
+        counted(node_tests(&workspace::root().join(folder)), tally)?;
+    }
+    Ok(())
+}
+
+fn e2e(cache: &Cache, tally: &mut Tally) -> Result<()> {
+    require_node()?;
+    let suite = workspace::root().join("e2e");
+    install_clients(&suite)?;
+    let browser = provision::browser::find(cache)?;
+    let folder = Scratch::new(cache, "e2e")?;
+    let options = up::Options {
+        data: Some(Data::Demo),
+        state: folder.path.clone(),
+        port: 0,
+        fresh: false,
+        test_clock: true,
+        webhook_allow: vec!["127.0.0.0/8".to_owned()],
+        webhook_ca: None,
+        no_signing: false,
+        edge: Edge::Workerd,
+    };
+    let stack = Stack::start(&options, Ports::free()?)?;
+    let mut node = node_tests(&suite);
+    // The suite moves one clock and takes services away: its files cannot run side by side.
+    node.arg("--test-concurrency=1").env("RDS_XTASK", std::env::current_exe()?);
+    node.env("RDS_CHROMIUM", browser.program);
+    if let Some(libraries) = browser.libraries {
+        node.env("RDS_CHROMIUM_LIBS", libraries);
+    }
+    if let Some(fonts) = browser.fonts {
+        node.env("FONTCONFIG_PATH", fonts);
+    }
+    node.env("RDS_STACK", stack.description_file());
+    let outcome = counted(node, tally);
+    if outcome.is_err() {
+        stack.show_logs();
+    }
+    stack.stop();
+    outcome
+}
+
+/// Node's own test runner over the test files of a folder.
+fn node_tests(folder: &Path) -> Command {
+    let mut node = Command::new("node");
+    node.current_dir(folder).args(["--test", "--test-reporter=spec"]);
+    node
+}
+
+/// Installs the suite's npm packages: exactly the locked ones where there is a lock file.
+fn install_clients(suite: &Path) -> Result<()> {
+    if !suite.join("package-lock.json").is_file() {
+        return Ok(());
+    }
+    let mut step = Step::start("npm packages of e2e");
+    let mut npm = Command::new("npm");
+    npm.current_dir(suite).args(["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]);
+    command::run(&mut step, npm, &workspace::log("npm"), PATIENCE)?;
+    step.done("installed");
+    Ok(())
+}
+
+/// Runs a test program, shows what it prints, and adds its counts.
+fn counted(mut command: Command, tally: &mut Tally) -> Result<()> {
+    command.env("CARGO_TERM_COLOR", "never");
+    let words = command::described(&command);
+    let before = *tally;
+    let status = command::stream(command, PATIENCE, |line| {
+        println!("{line}");
+        tally.read(line);
+    })?;
+    if !status.success() {
+        tally.failed = tally.failed.max(before.failed + 1);
+        bail!("`{words}` ended with {status}");
+    }
+    if *tally == before {
+        bail!("`{words}` ran no test");
+    }
+    Ok(())
+}
+
+/// A Postgres for one test run: the one behind `DATABASE_URL`, or a new one without durability.
+fn throw_away_postgres(cache: &Cache) -> Result<(Option<Scratch>, Option<Postgres>, String)> {
+    if let Ok(url) = std::env::var("DATABASE_URL") {
+        return Ok((None, None, url));
+    }
+    let programs = provision::postgres::find(cache)?;
+    let folder = Scratch::new(cache, "tests")?;
+    let state = State::open(&folder.path)?;
+    let mut secrets = Secrets::load(&state)?;
+    let home = postgres::home(cache, &state)?;
+    let postgres = postgres::start(&programs, &home, &state, &mut secrets, first_free(30_000)?, Durability::ThrowAway)?;
+    let url = postgres.url.clone();
+    Ok((Some(folder), Some(postgres), url))
+}
+
+/// A state folder that goes away with the run. It lies in the cache, which Postgres' user can enter.
+struct Scratch {
+    path: PathBuf,
+}
+
+impl Scratch {
+    fn new(cache: &Cache, name: &str) -> Result<Self> {
+        let all = cache.folder("scratch");
+        remove_abandoned(&all)?;
+        let path = all.join(format!("{name}-{}", std::process::id()));
+        remove(&path)?;
+        std::fs::create_dir_all(&path).with_context(|| format!("cannot create {}", path.display()))?;
+        Ok(Self { path })
+    }
+}
+
+impl Drop for Scratch {
+    fn drop(&mut self) {
+        let _ = remove(&self.path);
+    }
+}
+
+/// Removes the folders of runs that were killed before they could clean up: `<name>-<pid>`.
+fn remove_abandoned(all: &Path) -> Result<()> {
+    for entry in std::fs::read_dir(all).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let owner = name.to_str().and_then(|name| name.rsplit_once('-')?.1.parse().ok()).and_then(Pid::from_raw);
+        if owner.is_none_or(|owner| test_kill_process(owner).is_err()) {
+            remove(&entry.path())?;
+        }
+    }
+    Ok(())
+}

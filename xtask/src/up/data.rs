@@ -1,0 +1,108 @@
+//! What has been loaded into a database, so that a second run is fast and keeps its data.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, bail};
+use sha2::{Digest, Sha256};
+
+use super::origin::Origin;
+use super::state::write_private;
+use crate::console::Step;
+use crate::workspace::{collect, hex};
+
+/// What `--data` asks for.
+#[derive(Clone, Debug)]
+pub enum Data {
+    /// The simulated market on chain `devnet`.
+    Demo,
+    /// An empty database.
+    None,
+    /// A folder of data sets.
+    Folder(PathBuf),
+}
+
+/// Reads a `--data` value.
+pub fn parse(text: &str) -> Result<Data, String> {
+    match text {
+        "demo" => Ok(Data::Demo),
+        "none" => Ok(Data::None),
+        folder if Path::new(folder).is_dir() => {
+            std::path::absolute(folder).map(Data::Folder).map_err(|error| error.to_string())
+        }
+        other => Err(format!("`{other}` is neither demo, nor none, nor a folder")),
+    }
+}
+
+/// The record of loads beside the database: source to fingerprint.
+struct Loaded {
+    path: PathBuf,
+    sources: BTreeMap<String, String>,
+}
+
+impl Loaded {
+    fn read(path: PathBuf) -> Result<Self> {
+        let sources = match std::fs::read(&path) {
+            Ok(bytes) => serde_json::from_slice(&bytes).with_context(|| format!("{} is damaged", path.display()))?,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => BTreeMap::new(),
+            Err(error) => return Err(error.into()),
+        };
+        Ok(Self { path, sources })
+    }
+
+    fn add(&mut self, source: String, fingerprint: String) -> Result<()> {
+        self.sources.insert(source, fingerprint);
+        write_private(&self.path, &serde_json::to_vec_pretty(&self.sources)?)
+    }
+}
+
+/// Loads what is asked for and not there yet. Without a wish, an empty database gets the demo
+/// market and a filled one stays as it is. `record` is the file beside the database.
+pub fn load(origin: &Origin, wish: Option<&Data>, record: PathBuf) -> Result<()> {
+    let mut loaded = Loaded::read(record)?;
+    let data = match wish {
+        Some(data) => data,
+        None if loaded.sources.is_empty() => &Data::Demo,
+        None => &Data::None,
+    };
+    match data {
+        Data::None => Ok(()),
+        Data::Demo => {
+            if loaded.sources.contains_key("demo") {
+                Step::start("the demo market").done("kept");
+                return Ok(());
+            }
+            origin.simulate()?;
+            loaded.add("demo".to_owned(), String::new())
+        }
+        Data::Folder(folder) => {
+            let source = folder.display().to_string();
+            let fingerprint = listing(folder)?;
+            if loaded.sources.get(&source) == Some(&fingerprint) {
+                Step::start(format!("the data sets of {source}")).done("kept");
+                return Ok(());
+            }
+            origin.import(folder)?;
+            loaded.add(source, fingerprint)
+        }
+    }
+}
+
+/// SHA-256 over names, sizes and modification times: enough to notice a new delivery of data.
+fn listing(folder: &Path) -> Result<String> {
+    let mut files = Vec::new();
+    collect(folder, &mut files)?;
+    if files.is_empty() {
+        bail!("{} holds no files", folder.display());
+    }
+    files.sort();
+    let mut hash = Sha256::new();
+    for file in files {
+        let facts = std::fs::metadata(&file)?;
+        let changed = facts.modified()?.duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        hash.update(file.as_os_str().as_encoded_bytes());
+        hash.update(facts.len().to_le_bytes());
+        hash.update(changed.as_nanos().to_le_bytes());
+    }
+    Ok(hex(&hash.finalize()))
+}

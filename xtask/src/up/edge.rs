@@ -1,0 +1,209 @@
+//! The Worker on real workerd: the configuration file, the bundle beside it, the running process.
+
+use std::fmt::Write as _;
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use rustix::process::Signal;
+
+use super::ports::local;
+use super::probe;
+use super::state::State;
+use crate::console::Step;
+use crate::service::{Service, StopRule};
+use crate::wasm::Bundle;
+use crate::workspace;
+
+/// Speaks workerd's cache protocol; plain workerd has no cache of its own.
+const CACHE_STORE: &str = include_str!("../../assets/cache-store.mjs");
+const PATIENCE: Duration = Duration::from_secs(60);
+const STOP: StopRule = StopRule { signal: Signal::TERM, grace: Duration::from_secs(10) };
+
+/// A value that the Worker finds under its name, as a wrangler var or secret would be.
+pub struct Binding {
+    /// Its name in the Worker.
+    pub name: &'static str,
+    /// Its text.
+    pub value: String,
+    /// Secrets reach workerd by its environment, so that no file holds them.
+    pub secret: bool,
+}
+
+impl Binding {
+    /// A plain variable.
+    pub fn variable(name: &'static str, value: impl Into<String>) -> Self {
+        Self { name, value: value.into(), secret: false }
+    }
+
+    /// A secret.
+    pub fn secret(name: &'static str, value: impl Into<String>) -> Self {
+        Self { name, value: value.into(), secret: true }
+    }
+}
+
+/// A Durable Object class of the Worker, with SQLite storage on the local disk.
+pub struct DurableObject {
+    /// The binding's name.
+    pub binding: &'static str,
+    /// The exported class. Its storage is kept under this name too.
+    pub class: &'static str,
+}
+
+/// What the configuration file says.
+pub struct Worker<'a> {
+    /// Variables and secrets.
+    pub bindings: &'a [Binding],
+    /// Classes with storage.
+    pub durable_objects: &'a [DurableObject],
+    /// Where the Worker listens, on loopback.
+    pub port: u16,
+    /// As in `wrangler.toml`.
+    pub compatibility_date: &'a str,
+}
+
+/// Lays out the folder, starts workerd and waits until the Worker answers `/v1/health`.
+pub fn start(
+    workerd: &Path,
+    bundle: &Bundle,
+    state: &State,
+    bindings: &[Binding],
+    durable_objects: &[DurableObject],
+    port: u16,
+) -> Result<Service> {
+    let mut step = Step::start("the edge");
+    let folder = state.path("edge");
+    let worker = Worker { bindings, durable_objects, port, compatibility_date: &compatibility_date()? };
+    lay_out(&folder, bundle, &worker)?;
+    let mut command = Command::new(workerd);
+    command
+        .current_dir(&folder)
+        .args(["serve", "worker.capnp"])
+        .envs(bindings.iter().filter(|binding| binding.secret).map(|binding| (binding.name, &binding.value)));
+    let mut service = Service::start("the edge", command, state.log("edge"), STOP)?;
+    service.wait_until(&mut step, PATIENCE, || probe::is_ok(port, "/v1/health"))?;
+    step.done(&format!("port {port}"));
+    Ok(service)
+}
+
+/// Copies the bundle, so that a rebuild does not disturb a running stack, and writes the configuration.
+pub fn lay_out(folder: &Path, bundle: &Bundle, worker: &Worker<'_>) -> Result<()> {
+    std::fs::create_dir_all(folder.join("objects")).with_context(|| format!("cannot create {}", folder.display()))?;
+    std::fs::create_dir_all(folder.join("build"))?;
+    for (name, file) in bundle.files() {
+        std::fs::copy(file, folder.join(name)).with_context(|| format!("cannot copy {}", file.display()))?;
+    }
+    std::fs::write(folder.join("cache-store.mjs"), CACHE_STORE)?;
+    let modules: Vec<_> = bundle.files().map(|(name, _)| name).collect();
+    std::fs::write(folder.join("worker.capnp"), render(worker, &modules))?;
+    Ok(())
+}
+
+/// The configuration in workerd's format, over a bundle's files, the main module first. Paths are relative to the file.
+pub fn render(worker: &Worker<'_>, files: &[&str]) -> String {
+    let mut modules = String::new();
+    for file in files {
+        let kind = if file.ends_with(".wasm") { "wasm" } else { "esModule" };
+        let _ = writeln!(modules, "    (name = {0}, {kind} = embed {0}),", quoted(file));
+    }
+    let mut bindings = String::new();
+    for binding in worker.bindings {
+        let value = if binding.secret {
+            format!("fromEnvironment = {}", quoted(binding.name))
+        } else {
+            format!("text = {}", quoted(&binding.value))
+        };
+        let _ = writeln!(bindings, "    (name = {}, {value}),", quoted(binding.name));
+    }
+    let mut namespaces = String::new();
+    for object in worker.durable_objects {
+        let class = quoted(object.class);
+        let _ = writeln!(bindings, "    (name = {}, durableObjectNamespace = {class}),", quoted(object.binding));
+        let _ = writeln!(namespaces, "    (className = {class}, uniqueKey = {class}, enableSql = true),");
+    }
+    format!(
+        r#"using Workerd = import "/workerd/workerd.capnp";
+
+const config :Workerd.Config = (
+  services = [
+    (name = "main", worker = .main),
+    (name = "cache-store", worker = .cacheStore),
+    (name = "objects", disk = (path = "objects", writable = true)),
+    # The origin is on loopback, which workerd counts as private.
+    (name = "internet", network = (allow = ["public", "private"], tlsOptions = (trustBrowserCas = true))),
+  ],
+  sockets = [(name = "http", address = "{address}", http = (), service = "main")],
+);
+
+const main :Workerd.Worker = (
+  modules = [
+{modules}  ],
+  compatibilityDate = {date},
+  bindings = [
+{bindings}  ],
+  durableObjectNamespaces = [
+{namespaces}  ],
+  durableObjectStorage = (localDisk = "objects"),
+  cacheApiOutbound = "cache-store",
+);
+
+const cacheStore :Workerd.Worker = (
+  modules = [(name = "cache-store.mjs", esModule = embed "cache-store.mjs")],
+  compatibilityDate = {date},
+);
+"#,
+        address = local(worker.port),
+        date = quoted(worker.compatibility_date),
+    )
+}
+
+/// The date in `wrangler.toml`, so that here and in production the runtime behaves alike.
+fn compatibility_date() -> Result<String> {
+    let path = workspace::root().join("wrangler.toml");
+    let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    text.lines()
+        .find_map(|line| line.strip_prefix("compatibility_date"))
+        .and_then(|rest| rest.split('"').nth(1))
+        .map(str::to_owned)
+        .context("wrangler.toml names no compatibility_date")
+}
+
+/// A text literal of the configuration language.
+fn quoted(text: &str) -> String {
+    let mut literal = String::with_capacity(text.len() + 2);
+    literal.push('"');
+    for character in text.chars() {
+        match character {
+            '"' | '\\' => literal.extend(['\\', character]),
+            '\n' => literal.push_str("\\n"),
+            other => literal.push(other),
+        }
+    }
+    literal.push('"');
+    literal
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn secrets_stay_out_of_the_file_and_quotes_cannot_end_a_literal() {
+        let worker = Worker {
+            bindings: &[
+                Binding::variable("ORIGIN_URL", "http://127.0.0.1:1\"), evil"),
+                Binding::secret("ASSERTION_KEY", "k1:topsecret"),
+            ],
+            durable_objects: &[DurableObject { binding: "KEYS", class: "KeyGuard" }],
+            port: 8787,
+            compatibility_date: "2026-03-01",
+        };
+        let text = render(&worker, &["entry.mjs", "build/index_bg.wasm"]);
+        assert!(text.contains(r#"(name = "build/index_bg.wasm", wasm = embed "build/index_bg.wasm")"#));
+        assert!(!text.contains("topsecret"));
+        assert!(text.contains(r#"fromEnvironment = "ASSERTION_KEY""#));
+        assert!(text.contains(r#"text = "http://127.0.0.1:1\"), evil""#));
+        assert!(text.contains(r#"className = "KeyGuard""#));
+    }
+}

@@ -1,0 +1,158 @@
+//! The origin: built, migrated, fed, served.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use rustix::process::Signal;
+use serde_json::Value;
+
+use super::Options;
+use super::ports::{Ports, local};
+use super::probe;
+use super::state::{Secrets, State, write_private};
+use crate::command;
+use crate::console::Step;
+use crate::service::{Service, StopRule};
+use crate::workspace;
+
+/// Identifies the assertion key; a rotation adds a second one.
+const ASSERTION_KEY_ID: &str = "k1";
+/// The demo market: enough to fill pages and to run every state, small enough to load in seconds.
+const DEMO: [&str; 6] = ["--seed", "7", "--vaults", "120", "--hours", "168"];
+/// SIGTERM drains: no new requests, the running ones finish.
+const STOP: StopRule = StopRule { signal: Signal::TERM, grace: Duration::from_secs(30) };
+const BUILD_PATIENCE: Duration = Duration::from_secs(3600);
+const VERB_PATIENCE: Duration = Duration::from_secs(900);
+
+/// The built program with the environment it runs in.
+pub struct Origin {
+    program: PathBuf,
+    environment: Vec<(&'static str, String)>,
+    log: PathBuf,
+}
+
+/// Builds the program, release profile.
+pub fn build() -> Result<PathBuf> {
+    let mut step = Step::start("rds-origin");
+    let mut cargo = workspace::cargo();
+    cargo.args(["build", "--locked", "--release", "--package", "rds-origin"]);
+    command::run(&mut step, cargo, &workspace::log("origin"), BUILD_PATIENCE)?;
+    step.done("built");
+    Ok(workspace::target().join("release/rds-origin"))
+}
+
+impl Origin {
+    /// Settles the environment, drawing the secrets that do not exist yet.
+    pub fn new(
+        program: PathBuf,
+        state: &State,
+        secrets: &mut Secrets,
+        options: &Options,
+        ports: &Ports,
+        database_url: &str,
+    ) -> Result<Self> {
+        let assertion = secrets.or_random("assertion_key", 32)?;
+        let mut environment = vec![
+            ("DATABASE_URL", database_url.to_owned()),
+            ("RDS_EDGE_ADDR", local(ports.origin_edge).to_string()),
+            ("RDS_RELAY_ADDR", local(ports.relay).to_string()),
+            ("RDS_ADMIN_ADDR", local(ports.admin).to_string()),
+            ("RDS_EDGE_URL", format!("http://{}", local(ports.edge))),
+            ("RDS_ADMIN_TOKEN", secrets.or_random("admin_token", 32)?),
+            ("RDS_EDGE_ASSERTION_KEYS", format!("{ASSERTION_KEY_ID}:{assertion}")),
+            ("RDS_MASTER_KEY", secrets.or_random("master_key", 32)?),
+            ("RDS_FIRST_PARTY_ORIGINS", super::FIRST_PARTY.to_owned()),
+        ];
+        if options.test_clock {
+            environment.push(("RDS_TEST_CLOCK", "1".to_owned()));
+        }
+        if options.no_signing {
+            environment.push(("RDS_SIGNING", "off".to_owned()));
+        }
+        if !options.webhook_allow.is_empty() {
+            environment.push(("RDS_WEBHOOK_ALLOW", options.webhook_allow.join(",")));
+        }
+        if let Some(authority) = &options.webhook_ca {
+            let path = std::path::absolute(authority)?;
+            environment.push(("RDS_WEBHOOK_CA", path.display().to_string()));
+        }
+        Ok(Self { program, environment, log: state.log("origin") })
+    }
+
+    /// The assertion key in the form that the Worker takes: `<kid>:<64 hex>`.
+    pub fn assertion_key(&self) -> &str {
+        self.variable("RDS_EDGE_ASSERTION_KEYS")
+    }
+
+    /// The bearer token of the admin door.
+    pub fn admin_token(&self) -> &str {
+        self.variable("RDS_ADMIN_TOKEN")
+    }
+
+    fn variable(&self, name: &str) -> &str {
+        let found = self.environment.iter().find(|(known, _)| *known == name);
+        found.map_or("", |(_, value)| value)
+    }
+
+    /// Writes the environment as `NAME=value` lines, so that a person can start the origin again by
+    /// hand after stopping it: `env $(cat <file>) rds-origin serve`.
+    pub fn write_environment(&self, file: &Path) -> Result<()> {
+        let lines: String = self.environment.iter().map(|(name, value)| format!("{name}={value}\n")).collect();
+        write_private(file, lines.as_bytes())
+    }
+
+    /// A verb of the operator's command line.
+    fn verb(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(&self.program);
+        command
+            .current_dir(workspace::root())
+            .args(words)
+            .envs(self.environment.iter().map(|(name, value)| (name, value)));
+        command
+    }
+
+    /// Runs a verb as a step of its own.
+    fn step(&self, name: &str, words: &[&str], done: &str) -> Result<()> {
+        let mut step = Step::start(name);
+        let log = self.log.with_file_name("origin-verbs.log");
+        command::run(&mut step, self.verb(words), &log, VERB_PATIENCE)?;
+        step.done(done);
+        Ok(())
+    }
+
+    /// Runs a verb and reads the JSON it prints.
+    pub fn ask(&self, words: &[&str]) -> Result<Value> {
+        let said = command::output(&mut self.verb(words))?;
+        serde_json::from_str(&said).with_context(|| format!("`rds-origin {}` printed no JSON", words.join(" ")))
+    }
+
+    /// Brings the schema up to date.
+    pub fn migrate(&self) -> Result<()> {
+        self.step("migrations", &["migrate"], "applied")
+    }
+
+    /// Loads the demo market.
+    pub fn simulate(&self) -> Result<()> {
+        let mut words = vec!["simulate"];
+        words.extend(DEMO);
+        self.step("the demo market", &words, "loaded")
+    }
+
+    /// Loads a folder of data sets.
+    pub fn import(&self, folder: &Path) -> Result<()> {
+        let name = format!("the data sets of {}", folder.display());
+        let folder = folder.display().to_string();
+        self.step(&name, &["import", &folder], "imported")
+    }
+
+    /// Starts the service and waits until it says that it is ready.
+    pub fn serve(&self, ports: &Ports) -> Result<Service> {
+        let mut step = Step::start("the origin");
+        let mut service = Service::start("the origin", self.verb(&["serve"]), self.log.clone(), STOP)?;
+        service.wait_until(&mut step, VERB_PATIENCE, || probe::is_ok(ports.relay, "/ready"))?;
+        step.done(&format!("ports {} to {}", ports.origin_edge, ports.admin));
+        Ok(service)
+    }
+}

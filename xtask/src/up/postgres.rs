@@ -1,0 +1,171 @@
+//! A Postgres of our own on loopback: one cluster a state folder, password-protected, no socket file.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result, bail};
+use rustix::process::Signal;
+
+use super::ports::{first_free, local};
+use super::state::{Secrets, State, write_private};
+use crate::command;
+use crate::console::Step;
+use crate::provision::cache::{Cache, remove};
+use crate::provision::postgres::Programs;
+use crate::provision::user::{self, Ids};
+use crate::service::{Service, StopRule};
+use crate::workspace::hex;
+
+/// The superuser of the cluster, and the database of the service.
+const ROLE: &str = "rds";
+const DATABASE: &str = "rds";
+const PATIENCE: Duration = Duration::from_secs(120);
+/// SIGINT is Postgres' fast shutdown: sessions are cut, data is flushed.
+const STOP: StopRule = StopRule { signal: Signal::INT, grace: Duration::from_secs(20) };
+
+/// How much the data is worth.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Durability {
+    /// Survives a crash of the machine.
+    Kept,
+    /// Lives for one test run: no flushing to disk.
+    ThrowAway,
+}
+
+/// A running cluster.
+pub struct Postgres {
+    /// The server process.
+    pub service: Service,
+    /// `postgres://rds:…@127.0.0.1:port/rds`, a superuser's.
+    pub url: String,
+}
+
+/// Where the cluster of a state folder lives: `<state>/postgres`, unless Postgres must run as
+/// another user who cannot enter the state folder; then a folder of the cache named after it.
+pub fn home(cache: &Cache, state: &State) -> Result<PathBuf> {
+    let inside = state.path("postgres");
+    if user::can_traverse(&inside, user::dropped()?) {
+        return Ok(inside);
+    }
+    use sha2::{Digest, Sha256};
+    let name = hex(&Sha256::digest(inside.as_os_str().as_encoded_bytes()));
+    let name = name.get(..16).unwrap_or(&name);
+    Ok(cache.folder("data").join(name))
+}
+
+/// Starts the cluster in `home`, made first if need be, and waits until it accepts connections.
+pub fn start(
+    programs: &Programs,
+    home: &Path,
+    state: &State,
+    secrets: &mut Secrets,
+    port_from: u16,
+    durability: Durability,
+) -> Result<Postgres> {
+    let ids = user::dropped()?;
+    if !user::can_traverse(&programs.bin, ids) {
+        bail!(
+            "Postgres must run as an ordinary user, who cannot enter {}; name a folder that \
+             everyone can enter in RDS_CACHE",
+            programs.bin.display()
+        );
+    }
+    let password = secrets.or_random("postgres_password", 16)?;
+    let data = home.join("data");
+    if !data.join("PG_VERSION").is_file() {
+        create(programs, home, state, &password, ids)?;
+    }
+    let version = std::fs::read_to_string(data.join("PG_VERSION"))?;
+    if version.trim() != programs.major.to_string() {
+        bail!(
+            "the data in {} belongs to Postgres {}, and the server is Postgres {}; --fresh starts over",
+            data.display(),
+            version.trim(),
+            programs.major
+        );
+    }
+
+    let mut step = Step::start(format!("Postgres {}", programs.major));
+    let port = first_free(port_from)?;
+    let mut server = Command::new(programs.bin.join("postgres"));
+    server.current_dir(home).arg("-D").arg(&data);
+    let port_text = port.to_string();
+    let mut settings = vec![
+        ("listen_addresses", "127.0.0.1"),
+        ("port", port_text.as_str()),
+        ("unix_socket_directories", ""),
+        ("max_connections", "200"),
+        ("shared_buffers", "256MB"),
+        ("timezone", "UTC"),
+        ("log_timezone", "UTC"),
+    ];
+    if durability == Durability::ThrowAway {
+        settings.extend([("fsync", "off"), ("synchronous_commit", "off"), ("full_page_writes", "off")]);
+    }
+    for (name, value) in settings {
+        server.arg("-c").arg(format!("{name}={value}"));
+    }
+    user::run_as(&mut server, ids);
+    let mut service = Service::start("Postgres", server, state.log("postgres"), STOP)?;
+    let ready_file = data.join("postmaster.pid");
+    service.wait_until(&mut step, PATIENCE, || {
+        // The last line of this file is the server's own word on whether it accepts connections.
+        std::fs::read_to_string(&ready_file)
+            .is_ok_and(|text| text.lines().last().is_some_and(|line| line.trim() == "ready"))
+    })?;
+    step.done(&format!("port {port}"));
+    Ok(Postgres { service, url: format!("postgres://{ROLE}:{password}@{}/{DATABASE}", local(port)) })
+}
+
+/// Makes a cluster with one superuser and one database.
+fn create(programs: &Programs, home: &Path, state: &State, password: &str, ids: Option<Ids>) -> Result<()> {
+    let mut step = Step::start("a Postgres cluster");
+    let making = home.join("making");
+    std::fs::create_dir_all(home).with_context(|| format!("cannot create {}", home.display()))?;
+    user::hand_over(home, ids, 0o700)?;
+    remove(&making)?;
+    let password_file = home.join("password");
+    write_private(&password_file, password.as_bytes())?;
+    user::hand_over(&password_file, ids, 0o600)?;
+
+    let mut initdb = Command::new(programs.bin.join("initdb"));
+    initdb
+        .current_dir(home)
+        .arg("-D")
+        .arg(&making)
+        .arg(format!("--username={ROLE}"))
+        .arg("--pwfile")
+        .arg(&password_file)
+        .args(["--auth=scram-sha-256", "--encoding=UTF8", "--locale=C", "--no-sync"]);
+    user::run_as(&mut initdb, ids);
+    let log = state.log("initdb");
+    let made = command::run(&mut step, initdb, &log, PATIENCE);
+    std::fs::remove_file(&password_file)?;
+    made?;
+    create_database(&mut step, programs, home, &making, &log, ids)?;
+    let data = home.join("data");
+    remove(&data)?;
+    std::fs::rename(&making, &data)?;
+    step.done("initialised");
+    Ok(())
+}
+
+/// Creates the service's database in the server's single-user mode: the npm package ships no client.
+fn create_database(
+    step: &mut Step,
+    programs: &Programs,
+    home: &Path,
+    data: &Path,
+    log: &Path,
+    ids: Option<Ids>,
+) -> Result<()> {
+    let mut shell = Command::new("sh");
+    shell
+        .current_dir(home)
+        .args(["-c", "echo \"CREATE DATABASE $1\" | \"$2\" --single -D \"$3\" postgres", "sh", DATABASE])
+        .arg(programs.bin.join("postgres"))
+        .arg(data);
+    user::run_as(&mut shell, ids);
+    command::run(step, shell, log, PATIENCE)
+}

@@ -1,0 +1,249 @@
+//! The running stack: started in order, described in `stack.json`, stopped in reverse order.
+
+use std::path::PathBuf;
+
+use anyhow::{Context, Result, bail};
+use serde_json::{Map, json};
+
+use super::edge::{self, Binding, DurableObject};
+use super::keys::{self, Credentials};
+use super::origin::{self, Origin};
+use super::ports::{Ports, local};
+use super::postgres::{self, Durability, Postgres};
+use super::state::{Secrets, State, write_private};
+use super::{Edge, FIRST_PARTY, Options, data};
+use crate::command::POLL;
+use crate::console::{Step, heading};
+use crate::provision;
+use crate::provision::cache::{Cache, remove};
+use crate::service::{Service, was_stopped_from_outside};
+use crate::{signals, wasm};
+
+/// The Worker's classes with storage. Empty until a route needs one.
+const DURABLE_OBJECTS: &[DurableObject] = &[];
+
+/// Everything that runs. The fields drop in reverse order of their start.
+pub struct Stack {
+    edge: Option<Service>,
+    origin: Option<Service>,
+    postgres: Option<Postgres>,
+    ports: Ports,
+    database_url: String,
+    admin_token: String,
+    origin_program: PathBuf,
+    origin_environment: PathBuf,
+    credentials: Credentials,
+    state: State,
+}
+
+impl Stack {
+    /// Provisions, builds, starts and loads everything, and writes `stack.json` when all of it answers.
+    ///
+    /// # Errors
+    /// The first step that fails, in words that say what to do. What was started by then is stopped.
+    pub fn start(options: &Options, ports: Ports) -> Result<Self> {
+        let state = State::open(&options.state)?;
+        let _ = std::fs::remove_file(state.path("stack.json"));
+        ports.require_free()?;
+        let cache = Cache::open()?;
+        let external = std::env::var("DATABASE_URL").ok();
+        let home = postgres::home(&cache, &state)?;
+        if options.fresh {
+            empty(&state, &home, external.is_some())?;
+        }
+        let mut secrets = Secrets::load(&state)?;
+
+        heading("Provision and build");
+        let programs = match external {
+            None => Some(provision::postgres::find(&cache)?),
+            Some(_) => None,
+        };
+        let worker = match options.edge {
+            Edge::Workerd => Some((provision::npm::workerd(&cache)?, wasm::build(&cache)?)),
+            Edge::None => None,
+        };
+        let origin_program = origin::build()?;
+
+        heading("Start");
+        let postgres = programs
+            .map(|programs| {
+                let from = ports.postgres_from;
+                postgres::start(&programs, &home, &state, &mut secrets, from, Durability::Kept)
+            })
+            .transpose()?;
+        let (database_url, record) = match (&postgres, external) {
+            (Some(postgres), _) => (postgres.url.clone(), home.join("loaded.json")),
+            (None, Some(url)) => (url, state.path("loaded.json")),
+            (None, None) => bail!("no database"),
+        };
+        let origin = Origin::new(origin_program.clone(), &state, &mut secrets, options, &ports, &database_url)?;
+        let origin_environment = state.path("origin.env");
+        origin.write_environment(&origin_environment)?;
+        origin.migrate()?;
+        data::load(&origin, options.data.as_ref(), record)?;
+        let credentials = keys::ensure(&origin, &mut secrets)?;
+        let origin_service = origin.serve(&ports)?;
+        let edge_service = worker
+            .map(|(workerd, bundle)| {
+                let bindings = bindings(&origin, &ports);
+                edge::start(&workerd, &bundle, &state, &bindings, DURABLE_OBJECTS, ports.edge)
+            })
+            .transpose()?;
+
+        let stack = Self {
+            edge: edge_service,
+            origin: Some(origin_service),
+            postgres,
+            ports,
+            database_url,
+            admin_token: origin.admin_token().to_owned(),
+            origin_program,
+            origin_environment,
+            credentials,
+            state,
+        };
+        stack.write_description()?;
+        Ok(stack)
+    }
+
+    /// `stack.json`, the machine-readable description of what runs.
+    pub fn description_file(&self) -> PathBuf {
+        self.state.path("stack.json")
+    }
+
+    fn write_description(&self) -> Result<()> {
+        let mut pids = Map::new();
+        if let Some(postgres) = &self.postgres {
+            pids.insert("postgres".to_owned(), json!(postgres.service.pid()));
+        }
+        for (name, service) in [("origin", &self.origin), ("edge", &self.edge)] {
+            if let Some(service) = service {
+                pids.insert(name.to_owned(), json!(service.pid()));
+            }
+        }
+        let edge = self.edge.is_some().then(|| http(self.ports.edge));
+        let description = json!({
+            "edge": edge,
+            "origin_edge": http(self.ports.origin_edge),
+            "relay": http(self.ports.relay),
+            "admin": http(self.ports.admin),
+            "database_url": self.database_url,
+            "origin_bin": self.origin_program,
+            "origin_env": self.origin_environment,
+            "pids": pids,
+            "keys": self.credentials.keys,
+            "index_token": self.credentials.index_token,
+            "admin_token": self.admin_token,
+        });
+        write_private(&self.description_file(), &serde_json::to_vec_pretty(&description)?)
+    }
+
+    /// Prints the addresses and the keys.
+    pub fn describe(&self) {
+        println!();
+        if self.edge.is_some() {
+            println!("  edge          {}", http(self.ports.edge));
+            println!("                curl '{}/v1/vaults?limit=3'", http(self.ports.edge));
+        }
+        println!("  origin        {} (edge door)", http(self.ports.origin_edge));
+        println!("  relay         {}", http(self.ports.relay));
+        println!("  admin         {}", http(self.ports.admin));
+        for (name, key) in &self.credentials.keys {
+            let key = key.as_str().unwrap_or_default();
+            println!("  key {name:<12}{key}");
+        }
+        println!("  index token   {}", self.credentials.index_token);
+        println!("  description   {}", self.description_file().display());
+        println!("\n  Ctrl-C stops everything.");
+    }
+
+    /// Watches the services until a stop is asked for.
+    ///
+    /// The origin may be taken away from outside: the edge then answers from its copies, and the
+    /// stack goes on. Any other ending is an error.
+    pub fn watch(&mut self) -> Result<()> {
+        while !signals::interrupted() {
+            self.look()?;
+            std::thread::sleep(POLL);
+        }
+        Ok(())
+    }
+
+    /// One look at every service; see [`Stack::watch`].
+    pub fn look(&mut self) -> Result<()> {
+        if let Some(origin) = &mut self.origin
+            && let Some(status) = origin.ended()?
+        {
+            if !was_stopped_from_outside(status) {
+                bail!("the origin ended with {status}; {}", origin.last_lines());
+            }
+            heading(&format!(
+                "  the origin was stopped from outside ({status}); the edge goes on with the copies it has.\n  \
+                 Start it again with: env $(cat {}) {} serve",
+                self.origin_environment.display(),
+                self.origin_program.display()
+            ));
+            self.origin = None;
+        }
+        let postgres = self.postgres.as_mut().map(|postgres| &mut postgres.service);
+        for service in [postgres, self.edge.as_mut()].into_iter().flatten() {
+            if let Some(status) = service.ended()? {
+                bail!("{} ended with {status}; {}", service.name(), service.last_lines());
+            }
+        }
+        Ok(())
+    }
+
+    /// Prints the ends of the logs, for a run that failed with the stack still up.
+    pub fn show_logs(&self) {
+        for service in [&self.origin, &self.edge].into_iter().flatten() {
+            eprintln!("  {}", service.last_lines());
+        }
+    }
+
+    /// Stops everything, the edge first, Postgres last.
+    pub fn stop(mut self) {
+        eprintln!();
+        heading("Stop");
+        let _ = std::fs::remove_file(self.description_file());
+        let postgres = self.postgres.take().map(|postgres| postgres.service);
+        for mut service in [self.edge.take(), self.origin.take(), postgres].into_iter().flatten() {
+            let step = Step::start(service.name());
+            if service.stop() {
+                step.done("stopped");
+            } else {
+                step.failed("did not stop in time and was killed");
+            }
+        }
+    }
+}
+
+/// What the Worker is configured with; `edge/src/config.rs` says what each means.
+fn bindings(origin: &Origin, ports: &Ports) -> Vec<Binding> {
+    vec![
+        Binding::variable("ORIGIN_URL", http(ports.origin_edge)),
+        Binding::variable("FIRST_PARTY_ORIGINS", FIRST_PARTY),
+        Binding::variable("CLIENT_IP_HEADER", "CF-Connecting-IP"),
+        Binding::secret("ASSERTION_KEY", origin.assertion_key()),
+    ]
+}
+
+fn http(port: u16) -> String {
+    format!("http://{}", local(port))
+}
+
+/// Deletes what earlier runs left: the database that this tool made, the secrets, the edge's storage.
+fn empty(state: &State, home: &std::path::Path, external: bool) -> Result<()> {
+    if external {
+        bail!(
+            "--fresh would have to empty the database behind DATABASE_URL, which this tool did not \
+             make; empty it yourself, or unset DATABASE_URL"
+        );
+    }
+    let step = Step::start("the old state");
+    remove(home).context("the old data cannot be deleted")?;
+    remove(&state.path("edge"))?;
+    let _ = std::fs::remove_file(state.path("secrets.json"));
+    step.done("deleted");
+    Ok(())
+}

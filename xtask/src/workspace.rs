@@ -1,0 +1,111 @@
+//! Where things are in the clone, and what the lock file pins.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+use sha2::{Digest, Sha256};
+
+/// The top of the clone.
+pub fn root() -> PathBuf {
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
+    manifest.parent().unwrap_or(manifest).to_path_buf()
+}
+
+/// Cargo's folder for host builds.
+pub fn target() -> PathBuf {
+    match std::env::var_os("CARGO_TARGET_DIR") {
+        Some(folder) => root().join(folder),
+        None => root().join("target"),
+    }
+}
+
+/// Cargo's folder for wasm builds: apart from the host's, because the two may be compiled by two
+/// versions of rustc, each of which would throw away the other's work.
+pub fn wasm_target() -> PathBuf {
+    target().join("wasm")
+}
+
+/// The log of a build or an install.
+pub fn log(name: &str) -> PathBuf {
+    target().join("xtask-logs").join(format!("{name}.log"))
+}
+
+/// `cargo` as it runs this program, at the top of the clone.
+pub fn cargo() -> Command {
+    let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
+    let mut command = Command::new(cargo);
+    command.current_dir(root());
+    command
+}
+
+/// The version of a package in `Cargo.lock`.
+pub fn locked_version(package: &str) -> Result<String> {
+    let path = root().join("Cargo.lock");
+    let lock = std::fs::read_to_string(&path)
+        .with_context(|| format!("cannot read {}; `cargo generate-lockfile` makes it", path.display()))?;
+    let name = format!("name = \"{package}\"");
+    let mut lines = lock.lines();
+    while let Some(line) = lines.next() {
+        if line == name {
+            let version =
+                lines.next().and_then(|line| line.strip_prefix("version = \"")).and_then(|rest| rest.strip_suffix('"'));
+            return version.map(str::to_owned).with_context(|| format!("{package} has no version in Cargo.lock"));
+        }
+    }
+    bail!("{package} is not in Cargo.lock")
+}
+
+/// SHA-256, hex, over the names and contents of every file under the given paths, plus `salt`.
+/// Build outputs (`build`, `target`, `node_modules`) are left out.
+pub fn fingerprint(paths: &[PathBuf], salt: &str) -> Result<String> {
+    let mut files = Vec::new();
+    for path in paths {
+        collect(path, &mut files)?;
+    }
+    files.sort();
+    let mut hash = Sha256::new();
+    hash.update(salt);
+    for file in files {
+        let bytes = std::fs::read(&file).with_context(|| format!("cannot read {}", file.display()))?;
+        hash.update(file.as_os_str().as_encoded_bytes());
+        hash.update((bytes.len() as u64).to_le_bytes());
+        hash.update(bytes);
+    }
+    Ok(hex(&hash.finalize()))
+}
+
+/// Every file under `path`, without build outputs and hidden folders.
+pub fn collect(path: &Path, into: &mut Vec<PathBuf>) -> Result<()> {
+    if path.is_file() {
+        into.push(path.to_path_buf());
+        return Ok(());
+    }
+    let entries = std::fs::read_dir(path).with_context(|| format!("cannot read {}", path.display()))?;
+    for entry in entries {
+        let entry = entry?;
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        if name.starts_with('.') || matches!(&*name, "build" | "target" | "node_modules") {
+            continue;
+        }
+        collect(&entry.path(), into)?;
+    }
+    Ok(())
+}
+
+/// Lower-case hexadecimal.
+pub fn hex(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// `bytes` random bytes as hexadecimal, from the operating system.
+pub fn random_hex(bytes: usize) -> Result<String> {
+    use std::io::Read;
+    let mut buffer = vec![0; bytes];
+    std::fs::File::open("/dev/urandom")
+        .and_then(|mut source| source.read_exact(&mut buffer))
+        .context("cannot read /dev/urandom")?;
+    Ok(hex(&buffer))
+}

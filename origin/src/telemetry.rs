@@ -168,7 +168,8 @@ mod tests {
         log.flush();
         drop(log);
         let text: Vec<u8> = written.iter().flatten().collect();
-        let lines: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(&line.unwrap()).unwrap()).collect();
+        let lines: Vec<serde_json::Value> =
+            text.lines().map(|line| serde_json::from_str(&line.unwrap()).unwrap()).collect();
         assert_eq!(lines.len(), 2);
         assert_eq!(lines[0]["request_id"], "01010101010101010101010101010101");
         assert_eq!(

@@ -1,8 +1,6 @@
 //! The observations of one batch, by kind, each with the line it came from.
 
-use super::kinds::{
-    Asset, AssetReview, Chain, Curator, Exposure, IncidentLink, Protocol, Reward, Vault, VaultState,
-};
+use super::kinds::{Asset, AssetReview, Chain, Curator, Exposure, IncidentLink, Protocol, Reward, Vault, VaultState};
 use super::line::{self, Observation};
 use super::{Fault, IngestError, MAX_BATCH_BYTES, check};
 use std::collections::BTreeMap;

@@ -1,8 +1,6 @@
 //! One line of NDJSON to one observation.
 
-use super::kinds::{
-    Asset, AssetReview, Chain, Curator, Exposure, IncidentLink, Protocol, Reward, Vault, VaultState,
-};
+use super::kinds::{Asset, AssetReview, Chain, Curator, Exposure, IncidentLink, Protocol, Reward, Vault, VaultState};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::borrow::Cow;
@@ -49,7 +47,8 @@ struct Header<'a> {
 
 /// Reads a line's observation; what is wrong is told by field.
 pub fn read(line: &str) -> Result<Observation, Complaint> {
-    let header: Header<'_> = serde_json::from_str(line).map_err(|error| (error.is_data().then(|| "kind".to_owned()), json_reason(&error)))?;
+    let header: Header<'_> = serde_json::from_str(line)
+        .map_err(|error| (error.is_data().then(|| "kind".to_owned()), json_reason(&error)))?;
     let Some(kind) = header.kind else { return Err((Some("kind".to_owned()), "is missing".to_owned())) };
     Ok(match kind.as_ref() {
         "chain" => Observation::Chain(fields(line)?),
@@ -108,7 +107,10 @@ mod tests {
             (r#"{"kind":"curator","source":"t","id":"a","name":"A"}"#, "observed_at"),
             (r#"{"kind":"curator","observed_at":"yesterday","source":"t","id":"a","name":"A"}"#, "observed_at"),
             (r#"{"kind":"curator","observed_at":"2026-01-01T00:00:00Z","source":"t","id":"a","name":1}"#, "name"),
-            (r#"{"kind":"curator","observed_at":"2026-01-01T00:00:00Z","source":"t","id":"a","name":"A","tvl":1}"#, "tvl"),
+            (
+                r#"{"kind":"curator","observed_at":"2026-01-01T00:00:00Z","source":"t","id":"a","name":"A","tvl":1}"#,
+                "tvl",
+            ),
             (
                 r#"{"kind":"asset_review","observed_at":"2026-01-01T00:00:00Z","source":"t","asset_id":"a",
                     "review_status":"reviewed","dimensions":{"liquidity":7.123}}"#,

@@ -101,7 +101,8 @@ impl Faults {
         let addresses: Vec<&str> = batch.vaults.iter().map(|(_, vault)| vault.address.as_str()).collect();
         let mut standing = references::vaults_at(tx, &numbers, &addresses).await?;
         for (line, vault) in &batch.vaults {
-            let written = [("address", Some(vault.address.as_str())), ("asset_address", vault.asset_address.as_deref())];
+            let written =
+                [("address", Some(vault.address.as_str())), ("asset_address", vault.asset_address.as_deref())];
             self.on_chain(*line, &chains, vault.chain_id, &written);
             if !protocols.contains(&vault.protocol_id) {
                 self.unknown(*line, "protocol_id", "protocol", &vault.protocol_id);
@@ -235,10 +236,7 @@ pub(crate) fn stored_dimensions(json: &serde_json::Value) -> Dimensions {
 async fn known_chains(tx: &mut Tx<'_>, batch: &Batch) -> Result<HashMap<i64, KnownChain>, StoreError> {
     let mut chains = references::chains(tx).await?;
     for (_, chain) in &batch.chains {
-        chains.insert(
-            chain.chain_id,
-            KnownChain { slug: chain.slug.clone(), namespace: chain.namespace.clone() },
-        );
+        chains.insert(chain.chain_id, KnownChain { slug: chain.slug.clone(), namespace: chain.namespace.clone() });
     }
     Ok(chains)
 }

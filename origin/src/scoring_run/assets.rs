@@ -30,7 +30,8 @@ pub async fn score_assets(tx: &mut Tx<'_>, now: Timestamp) -> Result<Vec<String>
             tier: outcome.score.map(|score| tier_of(score).as_str()),
             hard_fail_flags: input.hard_fail_flags.iter().map(HardFailFlag::as_str).collect(),
             hard_fail_cap: input.hard_fail_flags.lowest_cap().map(MilliPoints::get),
-            breakdown: breakdown(&input, &outcome, outcome.score).and_then(|it| serde_json::value::to_raw_value(&it).ok()),
+            breakdown: breakdown(&input, &outcome, outcome.score)
+                .and_then(|it| serde_json::value::to_raw_value(&it).ok()),
             updated_at: now.into(),
         };
         if !score.same_as(row) {
@@ -66,9 +67,14 @@ fn dependency_order(rows: &BTreeMap<String, AssetRow>) -> Vec<&str> {
 }
 
 /// The inputs of one asset. What it depends on and has no score yet stands in a circle with it and counts as unscored.
-fn input(row: &AssetRow, scores: &BTreeMap<&str, Option<MilliPoints>>, now: Timestamp) -> Result<AssetInput, StoreError> {
+fn input(
+    row: &AssetRow,
+    scores: &BTreeMap<&str, Option<MilliPoints>>,
+    now: Timestamp,
+) -> Result<AssetInput, StoreError> {
     let category: AssetCategory = word("asset.category", &row.category)?;
-    let cadence = row.attestation_cadence.as_deref().map(|text| word::<AttestationCadence>("asset.attestation_cadence", text));
+    let cadence =
+        row.attestation_cadence.as_deref().map(|text| word::<AttestationCadence>("asset.attestation_cadence", text));
     let published = |id: &String| scores.get(id.as_str()).copied().flatten();
     let dimensions = row.dimensions.as_ref().map(stored_dimensions).unwrap_or_default();
     let refreshed = row.last_refresh_at.or(row.reviewed_at);

@@ -307,18 +307,55 @@ impl Sources {
     }
 
     /// Sources of columns that may have been derived from something else, which the evidence then says.
-    fn derived(
-        &mut self,
-        fields: &[(&str, InputField)],
-        evidence: &BTreeMap<String, String>,
-        source: &str,
-        at: At,
-    ) {
+    fn derived(&mut self, fields: &[(&str, InputField)], evidence: &BTreeMap<String, String>, source: &str, at: At) {
         for (column, field) in fields {
             match evidence.get(*column) {
                 Some(derived_from) => self.note(&[*field], derived_from, at),
                 None => self.note(&[*field], source, at),
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unknown_dependency_is_worse_than_core_and_better_than_edge() {
+        let known = WorstDependency::Known;
+        assert_eq!(worst(&[]), WorstDependency::None);
+        assert_eq!(worst(&[Some(Tier::Prime), Some(Tier::Core)]), known(Tier::Core));
+        assert_eq!(worst(&[Some(Tier::Core), None]), WorstDependency::Unknown);
+        assert_eq!(worst(&[None, Some(Tier::Edge)]), known(Tier::Edge));
+        assert_eq!(worst(&[None]), WorstDependency::Unknown);
+    }
+
+    #[test]
+    fn bad_debt_of_just_over_one_percent_is_over_one_percent() {
+        assert_eq!(bad_debt_ppm(1.0, 100.0), Some(10_000));
+        assert_eq!(bad_debt_ppm(1.000_001, 100.0), Some(10_001));
+        assert_eq!(bad_debt_ppm(5.0, 0.0), Some(1_000_000));
+        assert_eq!(bad_debt_ppm(0.0, 0.0), None);
+    }
+
+    #[test]
+    fn an_incident_of_which_nothing_is_known_counts_in_full() {
+        let row = |severity: Option<&str>, loss, returned, status: Option<&str>| IncidentRow {
+            vault_id: String::new(),
+            incident_severity: severity.map(str::to_owned),
+            occurred_at: At(Timestamp::from_seconds(0)),
+            loss_usd: loss,
+            returned_usd: returned,
+            remediation_status: status.map(str::to_owned),
+        };
+        let class = |row| {
+            let incident = counted(&row, Timestamp::from_seconds(3 * DAY)).unwrap();
+            (incident.class, incident.age_days, incident.resolved)
+        };
+        assert_eq!(class(row(None, None, None, None)), (IncidentClass::MajorUnrecovered, 3, false));
+        let recovered = row(Some("major"), Some(100.0), Some(90.0), Some("resolved"));
+        assert_eq!(class(recovered), (IncidentClass::MajorRecovered, 3, true));
+        assert_eq!(class(row(Some("minor"), Some(100.0), None, None)), (IncidentClass::Minor, 3, false));
     }
 }

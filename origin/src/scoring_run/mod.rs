@@ -108,7 +108,8 @@ pub async fn run(tx: &mut Tx<'_>, now: Timestamp, version: i64, scope: Scope) ->
     }
     let run_id = format!("run-{version}");
     let mut run = Run { id: Some(run_id.clone()), vaults: ids.len() as u64, changes: Vec::new() };
-    let stamp = RunStamp { run_id: &run_id, methodology_version: METHODOLOGY_VERSION, computed_at: now.into(), version };
+    let stamp =
+        RunStamp { run_id: &run_id, methodology_version: METHODOLOGY_VERSION, computed_at: now.into(), version };
     let (mut market, mut hasher) = (Market::load(tx).await?, InputsHasher::new());
     for ids in ids.chunks(CHUNK) {
         let vaults = market.vaults(tx, ids, now).await?;

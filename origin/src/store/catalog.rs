@@ -4,9 +4,7 @@ use super::rewards::{self, Rates};
 use super::{At, Db, StoreError, word};
 use crate::ingest::kinds::IncentivesStatus;
 use rds_shared::model::ids::{Address, ChainId, Namespace, VaultId};
-use rds_shared::model::status::{
-    BorrowStatus, DepositStatus, ScoreStatus, TvlStatus, WithdrawStatus,
-};
+use rds_shared::model::status::{BorrowStatus, DepositStatus, ScoreStatus, TvlStatus, WithdrawStatus};
 use rds_shared::model::vault::Reward;
 use rds_shared::rules::borrow::BorrowCost;
 use rds_shared::rules::tiers::Tier;
@@ -184,9 +182,8 @@ pub async fn version(db: &Db) -> Result<i64, StoreError> {
 /// The registries, whole.
 pub async fn load_registry(db: &Db) -> Result<Registry, StoreError> {
     let mut registry = Registry::default();
-    let chains = sqlx::query(
-        "SELECT chain_id, slug, name, namespace, native_symbol, explorer_url FROM chain ORDER BY chain_id",
-    );
+    let chains =
+        sqlx::query("SELECT chain_id, slug, name, namespace, native_symbol, explorer_url FROM chain ORDER BY chain_id");
     for row in chains.fetch_all(&db.pool).await? {
         let namespace: String = row.try_get("namespace")?;
         registry.chains.push(ChainFacts {

@@ -86,18 +86,22 @@ fn is_unavailable(sqlstate: &str) -> bool {
     sqlstate.starts_with("08") || sqlstate.starts_with("57P") || sqlstate == "53300"
 }
 
+/// The settings of every pool. JIT is off: our statements are short, and after a bulk load compiling one took longer than running it.
+fn pool_options(url: &str, max_connections: u32) -> Result<(PgPoolOptions, PgConnectOptions), StoreError> {
+    let options = PgConnectOptions::from_str(url)?.application_name("rds-origin").options([("jit", "off")]);
+    Ok((PgPoolOptions::new().max_connections(max_connections).acquire_timeout(ACQUIRE_TIMEOUT), options))
+}
+
 impl Db {
     /// Opens a pool at `url` with at most `max_connections`. Succeeds only when the database answers.
     pub async fn connect(url: &str, max_connections: u32) -> Result<Db, StoreError> {
-        let options = PgConnectOptions::from_str(url)?.application_name("rds-origin");
-        let pool = PgPoolOptions::new().max_connections(max_connections).acquire_timeout(ACQUIRE_TIMEOUT);
+        let (pool, options) = pool_options(url, max_connections)?;
         Ok(Db { pool: pool.connect_with(options).await? })
     }
 
     /// Like [`connect`](Self::connect), but the first connection is made when the first statement needs it.
     pub fn connect_lazy(url: &str, max_connections: u32) -> Result<Db, StoreError> {
-        let options = PgConnectOptions::from_str(url)?.application_name("rds-origin");
-        let pool = PgPoolOptions::new().max_connections(max_connections).acquire_timeout(ACQUIRE_TIMEOUT);
+        let (pool, options) = pool_options(url, max_connections)?;
         Ok(Db { pool: pool.connect_lazy_with(options) })
     }
 

@@ -45,9 +45,8 @@ pub async fn running(
 
 /// Every step of every campaign of one vault, in order of time.
 pub async fn history(executor: impl PgExecutor<'_>, vault_id: &str) -> Result<Vec<CampaignStep>, StoreError> {
-    let sql = format!(
-        "SELECT {COLUMNS} FROM reward WHERE vault_id = $1 ORDER BY observed_at, source, campaign_id, side"
-    );
+    let sql =
+        format!("SELECT {COLUMNS} FROM reward WHERE vault_id = $1 ORDER BY observed_at, source, campaign_id, side");
     sqlx::query(&sql).bind(vault_id).fetch_all(executor).await?.iter().map(step).collect()
 }
 
@@ -117,20 +116,52 @@ impl Rates {
     }
 
     /// The rates of a vault that earns `base_apr`, quotes `borrow_apr` and has `running` campaigns.
-    pub fn of(
-        base_apr: Option<f64>,
-        borrow_apr: Option<f64>,
-        status: IncentivesStatus,
-        running: &[Reward],
-    ) -> Rates {
+    pub fn of(base_apr: Option<f64>, borrow_apr: Option<f64>, status: IncentivesStatus, running: &[Reward]) -> Rates {
         let reading = match status {
             IncentivesStatus::NotApplicable => IncentiveReading::NotApplicable,
             IncentivesStatus::Unavailable => IncentiveReading::Unavailable,
             IncentivesStatus::Checked => IncentiveReading::Checked(running),
         };
-        Rates {
-            apr_net: Rates::apr_net(base_apr, running),
-            borrow: borrow_cost(borrow_apr, reading),
+        Rates { apr_net: Rates::apr_net(base_apr, running), borrow: borrow_cost(borrow_apr, reading) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn step(seconds: i64, campaign: &str, apr: f64, active: bool) -> CampaignStep {
+        CampaignStep {
+            since: Timestamp::from_seconds(seconds),
+            active,
+            reward: Reward {
+                side: RewardSide::Supply,
+                token_symbol: None,
+                token_address: None,
+                apr: Some(apr),
+                reward_type: RewardType::TokenIncentive,
+                source: "fixture".to_owned(),
+                campaign_id: Some(campaign.to_owned()),
+                source_url: None,
+            },
         }
+    }
+
+    #[test]
+    fn a_campaign_runs_from_its_first_step_until_it_is_observed_to_have_ended() {
+        let steps = [
+            step(10, "a", 0.25, true),
+            step(20, "b", 0.5, true),
+            step(30, "a", 0.125, true),
+            step(40, "b", 0.5, false),
+        ];
+        let mut campaigns = Campaigns::new(&steps);
+        let mut net = |seconds| Rates::apr_net(Some(1.0), &campaigns.at(Timestamp::from_seconds(seconds)));
+        assert_eq!([net(9), net(10), net(25), net(30), net(40)], [1.0, 1.25, 1.75, 1.625, 1.125].map(Some));
+    }
+
+    #[test]
+    fn rewards_without_a_base_rate_make_no_net_rate() {
+        assert_eq!(Rates::apr_net(None, &[step(0, "a", 0.25, true).reward]), None);
     }
 }

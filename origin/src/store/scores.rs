@@ -117,10 +117,12 @@ pub async fn append_history(tx: &mut Tx<'_>, rows: &[HistoryRow]) -> Result<(), 
     if rows.is_empty() {
         return Ok(());
     }
-    sqlx::query("INSERT INTO score_history SELECT h.* FROM json_populate_recordset(NULL::score_history, $1::json) AS h")
-        .bind(json_array(rows)?)
-        .execute(&mut **tx)
-        .await?;
+    sqlx::query(
+        "INSERT INTO score_history SELECT h.* FROM json_populate_recordset(NULL::score_history, $1::json) AS h",
+    )
+    .bind(json_array(rows)?)
+    .execute(&mut **tx)
+    .await?;
     Ok(())
 }
 

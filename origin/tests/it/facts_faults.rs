@@ -1,7 +1,9 @@
 //! Bad batches: every bad line is named with its field and a reason, and nothing is kept.
 
 use crate::db::TestDb;
-use crate::facts_market::{FACTS, PUBLISHED, VAULT, clock, dump, exposure, faults, ingest, market, observed, registry, state, text, vault};
+use crate::facts_market::{
+    FACTS, PUBLISHED, VAULT, clock, dump, exposure, faults, ingest, market, observed, registry, state, text, vault,
+};
 use serde_json::{Value, json};
 
 fn with(mut line: Value, field: &str, value: Value) -> Value {
@@ -34,20 +36,27 @@ async fn a_reference_to_something_unknown_names_the_field() {
         (with(vault(), "curator_id", json!("nobody")), "curator_id"),
         (state(1, json!({"vault_id": nowhere})), "vault_id"),
         (exposure(1, "usdy"), "vault_id"),
-        (observed("asset_review", 1, json!({"asset_id": "gold", "review_status": "reviewed", "dimensions": {}})), "asset_id"),
+        (
+            observed("asset_review", 1, json!({"asset_id": "gold", "review_status": "reviewed", "dimensions": {}})),
+            "asset_id",
+        ),
         (observed("protocol", 1, json!({"id": "quay", "name": "Quay", "dependencies": ["atlantis"]})), "dependencies"),
         (
             observed("asset", 1, json!({"id": "susdx", "chain_id": 31337, "symbol": "sUSDX", "underlying": "usdz"})),
             "underlying",
         ),
         (
-            observed("incident_link", 1, json!({"event_key": "e", "protocol_id": "atlantis", "severity": "Info", "title": "t",
-                                                "occurred_at": "2026-01-01T00:00:00Z"})),
+            observed(
+                "incident_link",
+                1,
+                json!({"event_key": "e", "protocol_id": "atlantis", "severity": "Info", "title": "t",
+                                                "occurred_at": "2026-01-01T00:00:00Z"}),
+            ),
             "protocol_id",
         ),
     ];
     for (line, field) in cases {
-        let found = faults(&test, &clock(1), &text(&[line.clone()])).await;
+        let found = faults(&test, &clock(1), &text(std::slice::from_ref(&line))).await;
         assert_eq!(found.iter().map(|fault| fault.field.as_deref()).collect::<Vec<_>>(), [Some(field)], "{line}");
     }
 }
@@ -76,7 +85,8 @@ async fn values_out_of_range_are_refused_by_field() {
         observed("asset_review", 2, json!({"asset_id": "usdx", "review_status": "reviewed", "dimensions": dimensions}))
     };
     let part = |share: f64, asset: &str| json!({"asset_id": asset, "share": share});
-    let holding = |parts: Value| observed("exposure", 2, json!({"vault_id": VAULT, "status": "observed", "parts": parts}));
+    let holding =
+        |parts: Value| observed("exposure", 2, json!({"vault_id": VAULT, "status": "observed", "parts": parts}));
     let cases = [
         (review(json!({"liquidity": 10.01})), "dimensions.liquidity"),
         (review(json!({"liquidity": 7.123})), "dimensions.liquidity"),
@@ -90,7 +100,11 @@ async fn values_out_of_range_are_refused_by_field() {
         (with(vault(), "evidence", json!({"mood": "good"})), "evidence.mood"),
         (with(vault(), "protocol_id", json!("Harbor Inc")), "protocol_id"),
         (
-            observed("reward", 2, json!({"vault_id": VAULT, "campaign_id": "p", "side": "supply", "reward_type": "points", "apr": 0.1})),
+            observed(
+                "reward",
+                2,
+                json!({"vault_id": VAULT, "campaign_id": "p", "side": "supply", "reward_type": "points", "apr": 0.1}),
+            ),
             "apr",
         ),
         (
@@ -99,7 +113,7 @@ async fn values_out_of_range_are_refused_by_field() {
         ),
     ];
     for (line, field) in cases {
-        let found = faults(&test, &clock(2), &text(&[line.clone()])).await;
+        let found = faults(&test, &clock(2), &text(std::slice::from_ref(&line))).await;
         assert!(found.iter().any(|fault| fault.field.as_deref() == Some(field)), "{line}: {found:?}");
     }
 }
@@ -107,14 +121,18 @@ async fn values_out_of_range_are_refused_by_field() {
 #[tokio::test]
 async fn a_bad_dimension_cannot_be_withdrawn_whichever_review_comes_first() {
     let review = |hours: i64, dimensions: Value| {
-        observed("asset_review", hours, json!({"asset_id": "usdx", "review_status": "reviewed", "dimensions": dimensions}))
+        observed(
+            "asset_review",
+            hours,
+            json!({"asset_id": "usdx", "review_status": "reviewed", "dimensions": dimensions}),
+        )
     };
     let (bad, withdrawn) = (review(5, json!({"liquidity": 1})), review(6, json!({"liquidity": null})));
     for [first, second] in [[&bad, &withdrawn], [&withdrawn, &bad]] {
         let test = TestDb::new().await;
         ingest(&test, &clock(1), &registry()).await;
-        ingest(&test, &clock(7), &[first.clone()]).await;
-        let found = faults(&test, &clock(7), &text(&[second.clone()])).await;
+        ingest(&test, &clock(7), std::slice::from_ref(first)).await;
+        let found = faults(&test, &clock(7), &text(std::slice::from_ref(second))).await;
         assert_eq!(found[0].field.as_deref(), Some("dimensions.liquidity"));
     }
 }
@@ -123,13 +141,21 @@ async fn a_bad_dimension_cannot_be_withdrawn_whichever_review_comes_first() {
 async fn the_methodologys_rules_for_backing_hold() {
     let test = TestDb::new().await;
     let mut lines = registry();
-    lines.push(observed("asset", 0, json!({"id": "synth", "chain_id": 31337, "symbol": "SYN", "category": "synthetic_stablecoin"})));
+    lines.push(observed(
+        "asset",
+        0,
+        json!({"id": "synth", "chain_id": 31337, "symbol": "SYN", "category": "synthetic_stablecoin"}),
+    ));
     ingest(&test, &clock(1), &lines).await;
     let review = |backing: [f64; 4], depth: f64| {
         let [offchain, exogenous, endogenous, hedge] = backing;
-        observed("asset_review", 2, json!({"asset_id": "synth", "review_status": "reviewed", "dimensions": {"dependency_depth": depth},
+        observed(
+            "asset_review",
+            2,
+            json!({"asset_id": "synth", "review_status": "reviewed", "dimensions": {"dependency_depth": depth},
             "backing_profile": {"offchain_pct": offchain, "crypto_exogenous_pct": exogenous, "crypto_endogenous_pct": endogenous,
-                                "delta_hedge_pct": hedge}}))
+                                "delta_hedge_pct": hedge}}),
+        )
     };
     let short = faults(&test, &clock(2), &text(&[review([50.0, 40.0, 0.0, 9.0], 5.0)])).await;
     assert_eq!(short[0].field.as_deref(), Some("backing_profile"));

@@ -40,7 +40,11 @@ async fn repeating_a_batch_changes_not_a_byte() {
 /// Two batches that disagree about one instant and about the order of two.
 fn rivals() -> (Vec<serde_json::Value>, Vec<serde_json::Value>) {
     let reward = |hours, apr| {
-        observed("reward", hours, json!({"vault_id": VAULT, "campaign_id": "c", "side": "supply", "reward_type": "token_incentive", "apr": apr}))
+        observed(
+            "reward",
+            hours,
+            json!({"vault_id": VAULT, "campaign_id": "c", "side": "supply", "reward_type": "token_incentive", "apr": apr}),
+        )
     };
     let a = vec![
         state(5, json!({"tvl_usd": 4_000_000})),

@@ -27,8 +27,15 @@ pub fn text(lines: &[Value]) -> String {
 
 /// Every dimension of a fiat-backed stablecoin at one value.
 pub fn evenly(points: f64) -> Value {
-    let names =
-        ["issuer_custody", "reserve_transparency", "redeemability", "peg_stability", "liquidity", "governance_controls", "protocol_security"];
+    let names = [
+        "issuer_custody",
+        "reserve_transparency",
+        "redeemability",
+        "peg_stability",
+        "liquidity",
+        "governance_controls",
+        "protocol_security",
+    ];
     names.into_iter().map(|name| (name.to_owned(), json!(points))).collect::<serde_json::Map<_, _>>().into()
 }
 
@@ -44,7 +51,11 @@ pub fn registry() -> Vec<Value> {
                "symbol": id.to_uppercase(), "category": "fiat_backed_stablecoin"})
     };
     vec![
-        observed("chain", 0, json!({"chain_id": 31337, "slug": "devnet", "name": "Devnet", "namespace": "evm", "is_settlement": true})),
+        observed(
+            "chain",
+            0,
+            json!({"chain_id": 31337, "slug": "devnet", "name": "Devnet", "namespace": "evm", "is_settlement": true}),
+        ),
         observed("curator", 0, json!({"id": "keel", "name": "Keel Capital"})),
         observed(
             "protocol",
@@ -77,7 +88,8 @@ pub fn exposure(hours: i64, asset: &str) -> Value {
 }
 
 pub fn state(hours: i64, fields: Value) -> Value {
-    let mut line = observed("vault_state", hours, json!({"vault_id": VAULT, "tvl_usd": 5000000, "price_per_share": 1.5}));
+    let mut line =
+        observed("vault_state", hours, json!({"vault_id": VAULT, "tvl_usd": 5000000, "price_per_share": 1.5}));
     line.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
     line
 }
@@ -85,7 +97,11 @@ pub fn state(hours: i64, fields: Value) -> Value {
 /// The whole market. The collateral is worth 7.60, so the vault scores 8.60: Prime, and bounded by what it lends against.
 pub fn market() -> Vec<Value> {
     let mut lines = registry();
-    lines.extend([vault(), exposure(0, "usdy"), state(0, json!({"base_apr": 0.04, "utilization": 0.8, "borrow_apr": 0.05}))]);
+    lines.extend([
+        vault(),
+        exposure(0, "usdy"),
+        state(0, json!({"base_apr": 0.04, "utilization": 0.8, "borrow_apr": 0.05})),
+    ]);
     lines
 }
 
@@ -107,8 +123,19 @@ pub async fn faults(test: &TestDb, clock: &Clock, text: &str) -> Vec<Fault> {
 
 /// Tables of observed facts, and of what follows from them.
 pub const FACTS: [&str; 13] = [
-    "chain", "protocol", "curator", "asset", "asset_version", "vault", "vault_state", "vault_snapshot", "reward", "exposure",
-    "event", "event_link", "asset_score",
+    "chain",
+    "protocol",
+    "curator",
+    "asset",
+    "asset_version",
+    "vault",
+    "vault_state",
+    "vault_snapshot",
+    "reward",
+    "exposure",
+    "event",
+    "event_link",
+    "asset_score",
 ];
 pub const PUBLISHED: [&str; 5] = ["vault_score", "score_history", "score_run", "ingest_batch", "data_version"];
 
@@ -116,10 +143,11 @@ pub const PUBLISHED: [&str; 5] = ["vault_score", "score_history", "score_run", "
 pub async fn dump(test: &TestDb, tables: &[&str]) -> Vec<String> {
     let mut dump = Vec::new();
     for table in tables {
-        let rows: Vec<String> = sqlx::query_scalar(&format!("SELECT '{table} ' || t::text FROM {table} AS t ORDER BY 1"))
-            .fetch_all(&test.db.pool)
-            .await
-            .unwrap();
+        let rows: Vec<String> =
+            sqlx::query_scalar(&format!("SELECT '{table} ' || t::text FROM {table} AS t ORDER BY 1"))
+                .fetch_all(&test.db.pool)
+                .await
+                .unwrap();
         dump.extend(rows);
     }
     dump

@@ -1,7 +1,9 @@
 //! What is published: tiers during a dwell, small moves, confirming runs, provenance.
 
 use crate::db::TestDb;
-use crate::facts_market::{VAULT, clock, dump, evenly, exposure, ingest, market, observed, published, registry, start, state, vault};
+use crate::facts_market::{
+    VAULT, clock, dump, evenly, exposure, ingest, market, observed, published, registry, start, state, vault,
+};
 use rds_origin::scoring_run::{self, Run};
 use rds_origin::store::detail;
 use rds_shared::rules::dwell::ChangeType;
@@ -42,7 +44,11 @@ async fn a_fall_dwells_for_a_day_and_a_rise_for_six_hours_and_the_tier_is_always
         let score = MilliPoints::new(score.unwrap()).unwrap();
         assert_eq!(tier.as_deref(), Some(tier_of(score).as_str()), "hour {hour}");
         let dwelling = provenance(&test).await["dwell"].clone();
-        assert_eq!(dwelling.is_null(), tier_of(MilliPoints::new(raw.unwrap()).unwrap()) == tier_of(score), "hour {hour}");
+        assert_eq!(
+            dwelling.is_null(),
+            tier_of(MilliPoints::new(raw.unwrap()).unwrap()) == tier_of(score),
+            "hour {hour}"
+        );
         tiers.push((hour, tier.unwrap()));
     }
     let of = |hour: i64| tiers.iter().find(|(at, _)| *at == hour).unwrap().1.as_str();
@@ -73,9 +79,13 @@ async fn an_unresolved_incident_demotes_at_once() {
     let test = TestDb::new().await;
     ingest(&test, &clock(0), &market()).await;
     let incident = |hours: i64, status: &str| {
-        observed("incident_link", hours, json!({"event_key": "drain-1", "vault_id": VAULT, "severity": "Critical",
+        observed(
+            "incident_link",
+            hours,
+            json!({"event_key": "drain-1", "vault_id": VAULT, "severity": "Critical",
             "incident_severity": "major", "title": "Drain", "occurred_at": clock(3).now(), "loss_usd": 1000000,
-            "returned_usd": 0, "remediation_status": status}))
+            "returned_usd": 0, "remediation_status": status}),
+        )
     };
     ingest(&test, &clock(3), &[incident(3, "unresolved")]).await;
     assert_eq!(published(&test, VAULT).await, (Some(3900), Some("Edge".to_owned()), Some(3900)));
@@ -98,7 +108,11 @@ async fn a_move_under_five_hundredths_is_not_published() {
     ingest(
         &test,
         &clock(1),
-        &[observed("asset_review", 1, json!({"asset_id": "usdy", "review_status": "reviewed", "dimensions": dimensions}))],
+        &[observed(
+            "asset_review",
+            1,
+            json!({"asset_id": "usdy", "review_status": "reviewed", "dimensions": dimensions}),
+        )],
     )
     .await;
     let after = published(&test, VAULT).await;
@@ -172,10 +186,11 @@ async fn a_vault_of_vaults_follows_the_vault_inside_it() {
     let part = json!([{"vault_id": VAULT, "share": 1}]);
     lines.extend([second, observed("exposure", 0, json!({"vault_id": outer, "status": "observed", "parts": part}))]);
     ingest(&test, &clock(0), &lines).await;
-    let vectors: String = sqlx::query_scalar("SELECT string_agg(vectors->'asset'->>'score', ' ' ORDER BY vault_id) FROM vault_score")
-        .fetch_one(&test.db.pool)
-        .await
-        .unwrap();
+    let vectors: String =
+        sqlx::query_scalar("SELECT string_agg(vectors->'asset'->>'score', ' ' ORDER BY vault_id) FROM vault_score")
+            .fetch_one(&test.db.pool)
+            .await
+            .unwrap();
     assert_eq!(vectors, "7.6 7.6");
     // The inner vault's collateral loses its peg: one observation, two vaults.
     let depeg = json!([{"flag": "depeg_active", "transition": "triggered", "at": clock(1).now()}]);

@@ -7,7 +7,7 @@ use crate::wire::request_id::hex;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::fmt;
+use core::fmt::{self, Write};
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 
@@ -47,7 +47,9 @@ impl AssertionKey {
         let mut mac =
             Hmac::<Sha256>::new_from_slice(&self.secret).unwrap_or_else(|_| Hmac::<Sha256>::new(&Default::default()));
         let SignedRequest { method, target, body, principal } = request;
-        let text = format!("v1\n{method}\n{target}\n{seconds}\n{nonce}\n{}\n{principal}", hex(&Sha256::digest(body)));
+        let mut text = String::with_capacity(method.len() + target.len() + principal.len() + 160);
+        // Writing to a string cannot fail.
+        let _ = write!(text, "v1\n{method}\n{target}\n{seconds}\n{nonce}\n{}\n{principal}", hex(&Sha256::digest(body)));
         mac.update(text.as_bytes());
         mac
     }
@@ -142,18 +144,13 @@ impl Assertion {
 }
 
 fn unhex(text: &str) -> Option<Vec<u8>> {
-    if !text.len().is_multiple_of(2) || !text.is_ascii() {
-        return None;
+    let mut bytes = Vec::with_capacity(text.len() / 2);
+    for pair in text.as_bytes().chunks(2) {
+        let [high, low] = pair else { return None };
+        let digit = |byte: u8| char::from(byte).to_digit(16);
+        bytes.push((digit(*high)? << 4 | digit(*low)?) as u8);
     }
-    text.as_bytes()
-        .chunks_exact(2)
-        .map(|pair| {
-            core::str::from_utf8(pair)
-                .ok()
-                .filter(|pair| pair.bytes().all(|b| b.is_ascii_hexdigit()))
-                .and_then(|pair| u8::from_str_radix(pair, 16).ok())
-        })
-        .collect()
+    Some(bytes)
 }
 
 #[cfg(test)]

@@ -3,9 +3,7 @@
 use super::Points;
 use crate::ingest::fact::observations;
 use crate::store::At;
-use rds_shared::scoring::asset::{
-    AssetCategory, AttestationCadence, HardFailFlag, ReviewStatus, Transition,
-};
+use rds_shared::scoring::asset::{AssetCategory, AttestationCadence, HardFailFlag, ReviewStatus, Transition};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

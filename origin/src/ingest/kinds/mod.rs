@@ -3,8 +3,8 @@
 mod asset;
 mod incident;
 mod registry;
-mod vault;
 mod values;
+mod vault;
 
 pub use asset::{Asset, AssetReview, BackingProfile, FlagEvent};
 pub use incident::{Event, EventLink, EventScope, IncidentLink, Reference, event_id};

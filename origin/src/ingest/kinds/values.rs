@@ -1,8 +1,8 @@
 //! Numbers and choices that arrive as people write them and are stored as the methodology counts them.
 
-use rds_shared::scoring::{MilliPoints, Ppm};
 use rds_shared::scoring::decimal::{from_float, parse_decimal};
 use rds_shared::scoring::vault::Signers;
+use rds_shared::scoring::{MilliPoints, Ppm};
 use serde::de::Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 

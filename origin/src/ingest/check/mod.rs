@@ -2,26 +2,22 @@
 //!
 //! Addresses are folded to their canonical spelling here; whether they fit their chain is known only to the store.
 
+mod fields;
+
+use fields::Check;
+
 use super::kinds::{
-    Asset, AssetReview, BackingProfile, Chain, Curator, Exposure, ExposurePart, IncidentLink, Points, Protocol,
-    Reward, SignerSet, Signing, Vault, VaultState,
+    Asset, AssetReview, BackingProfile, Chain, Curator, Exposure, ExposurePart, IncidentLink, Points, Protocol, Reward,
+    SignerSet, Signing, Vault, VaultState,
 };
 use super::line::{Complaint, Observation};
-use crate::store::At;
 use rds_shared::model::ids::{Address, ChainId, Namespace, VaultId};
 use rds_shared::model::status::RewardType;
 use rds_shared::scoring::Ppm;
 use rds_shared::scoring::asset::{Backing, Dimension, Dimensions};
 use rds_shared::scoring::decimal::from_float;
 use rds_shared::scoring::vault::ExposuresStatus;
-use rds_shared::wire::Timestamp;
-use std::collections::{BTreeMap, BTreeSet};
-
-/// Longest slug, and longest one-line text.
-const MAX_SLUG: usize = 96;
-const MAX_TEXT: usize = 4_000;
-/// Observations of before the first chain are a broken clock.
-const EARLIEST: Timestamp = Timestamp::from_seconds(1_230_768_000);
+use std::collections::BTreeSet;
 
 /// Checks an observation and brings it to its canonical form; answers everything that is wrong with it.
 pub fn observation(observation: &mut Observation) -> Vec<Complaint> {
@@ -59,96 +55,7 @@ pub fn backing(profile: &BackingProfile) -> Option<Backing> {
     })
 }
 
-#[derive(Default)]
-struct Check {
-    complaints: Vec<Complaint>,
-}
-
 impl Check {
-    fn wrong(&mut self, field: impl Into<String>, reason: impl Into<String>) {
-        self.complaints.push((Some(field.into()), reason.into()));
-    }
-
-    fn header(&mut self, observed_at: At, source: &str) {
-        self.text("source", source);
-        if observed_at.0 < EARLIEST {
-            self.wrong("observed_at", "must be 2009 or later");
-        }
-    }
-
-    fn slug(&mut self, field: &str, slug: &str) {
-        let letters = |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit();
-        let allowed = |byte: u8| letters(byte) || matches!(byte, b'-' | b'_' | b'.');
-        let well_formed = slug.bytes().next().is_some_and(letters) && slug.bytes().all(allowed);
-        if !well_formed || slug.len() > MAX_SLUG {
-            self.wrong(field, format!("must be a slug of a-z, 0-9, '-', '_', '.', at most {MAX_SLUG} characters"));
-        }
-    }
-
-    fn text(&mut self, field: &str, text: &str) {
-        if text.trim().is_empty() || text.len() > MAX_TEXT {
-            self.wrong(field, format!("must be a text of 1 to {MAX_TEXT} bytes"));
-        }
-        self.no_nul(field, text);
-    }
-
-    /// Postgres holds every character but this one.
-    fn no_nul(&mut self, field: &str, text: &str) {
-        if text.contains('\0') {
-            self.wrong(field, "must not hold a NUL character");
-        }
-    }
-
-    fn optional_text(&mut self, field: &str, text: Option<&String>) {
-        if let Some(text) = text {
-            self.text(field, text);
-        }
-    }
-
-    fn texts<'a>(&mut self, field: &str, texts: impl IntoIterator<Item = &'a String>) {
-        texts.into_iter().for_each(|text| self.text(field, text));
-    }
-
-    fn url(&mut self, field: &str, url: Option<&String>) {
-        if let Some(url) = url {
-            let http = url.starts_with("https://") || url.starts_with("http://");
-            if !http || url.len() > MAX_TEXT || url.chars().any(|c| c.is_whitespace() || c.is_control()) {
-                self.wrong(field, "must be an http or https address");
-            }
-        }
-    }
-
-    fn number(&mut self, field: &str, value: Option<f64>, low: f64, high: f64) {
-        if value.is_some_and(|value| !(low..=high).contains(&value)) {
-            let bound = if high == f64::MAX { format!("at least {low}") } else { format!("between {low} and {high}") };
-            self.wrong(field, format!("must be {bound}"));
-        }
-    }
-
-    fn amount(&mut self, field: &str, value: Option<f64>) {
-        self.number(field, value, 0.0, 1e12);
-    }
-
-    fn rate(&mut self, field: &str, value: Option<f64>) {
-        self.number(field, value, -1e6, 1e6);
-    }
-
-    fn address(&mut self, field: &str, address: &mut String) {
-        match Address::parse_any(address) {
-            Some((_, canonical)) => *address = canonical.into_string(),
-            None => self.wrong(field, "is no address: 0x and 40 hex digits, or base58 of 32 bytes"),
-        }
-    }
-
-    fn evidence(&mut self, evidence: &BTreeMap<String, String>, fields: &[&str]) {
-        for (field, text) in evidence {
-            self.text(&format!("evidence.{field}"), text);
-            if !fields.contains(&field.as_str()) {
-                self.wrong(format!("evidence.{field}"), "names no field of this observation");
-            }
-        }
-    }
-
     fn chain(&mut self, chain: &Chain) {
         self.header(chain.observed_at, &chain.source);
         if chain.chain_id < 1 {
@@ -297,16 +204,17 @@ impl Check {
         self.number("performance_fee", vault.performance_fee, 0.0, 1.0);
         self.texts("tags", &vault.tags);
         self.texts("flags", &vault.flags);
-        let fields =
-            ["strategy", "deployed_at", "first_seen_at", "is_immutable", "timelock_seconds", "signers", "exit", "source_code"];
+        let fields = [
+            "strategy",
+            "deployed_at",
+            "first_seen_at",
+            "is_immutable",
+            "timelock_seconds",
+            "signers",
+            "exit",
+            "source_code",
+        ];
         self.evidence(&vault.evidence, &fields);
-    }
-
-    fn vault_id(&mut self, field: &str, vault_id: &mut String) {
-        match VaultId::parse(vault_id) {
-            Some(id) => *vault_id = id.as_str().to_owned(),
-            None => self.wrong(field, "is no vault id: <protocol_id>-<chain_id>-<address>"),
-        }
     }
 
     fn state(&mut self, state: &mut VaultState) {

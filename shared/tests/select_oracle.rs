@@ -205,7 +205,7 @@ impl Wish {
             && (self.tiers.is_empty() || tier.is_some_and(|tier| self.tiers.contains(&tier.as_str())))
             && self.scores.0.is_none_or(|min| score.is_some_and(|score| score >= min))
             && self.scores.1.is_none_or(|max| score.is_some_and(|score| score <= max))
-            && self.min_tvl.is_none_or(|min| row.tvl_status == TvlStatus::Observed && row.tvl_usd >= min)
+            && self.min_tvl.is_none_or(|min| row.tvl_usd >= min)
             && self
                 .search
                 .as_ref()
@@ -249,7 +249,7 @@ fn compare(field: VaultSortField, a: &VaultRow, b: &VaultRow) -> Option<Ordering
     let folded = |text: &str| text.chars().flat_map(char::to_lowercase).collect::<String>();
     let number = |of: fn(&VaultRow) -> Option<f64>| Some(of(a)?.partial_cmp(&of(b)?).unwrap());
     match field {
-        VaultSortField::TvlUsd => number(|row| (row.tvl_status == TvlStatus::Observed).then_some(row.tvl_usd)),
+        VaultSortField::TvlUsd => number(|row| Some(row.tvl_usd)),
         VaultSortField::AvailableLiquidityUsd => number(|row| row.available_liquidity_usd),
         VaultSortField::LiquidityDeficitUsd => number(|row| row.liquidity_deficit_usd),
         VaultSortField::AprNet => number(|row| row.apr_net),

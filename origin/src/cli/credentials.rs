@@ -33,10 +33,10 @@ pub(super) async fn index_tokens(
     out: Output,
 ) -> anyhow::Result<ExitCode> {
     match command {
-        IndexTokens::Mint { name } => {
-            let Minted { id, key } = keys::mint_token(db, clock, &name).await?;
-            let value = json!({ "id": id, "token": key, "name": name });
-            out.show(format!("{key}\ntoken {id} for {name}: keep it now, it is not shown again"), &value)?;
+        IndexTokens::Mint { org } => {
+            let Minted { id, key } = keys::mint_token(db, clock, &org).await?;
+            let value = json!({ "id": id, "token": key, "org": org });
+            out.show(format!("{key}\ntoken {id} of {org}: keep it now, it is not shown again"), &value)?;
         }
         IndexTokens::Revoke { id } => return revoked("token", id, keys::revoke_token(db, clock, id).await?, out),
         IndexTokens::List => {

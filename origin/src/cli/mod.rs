@@ -117,9 +117,9 @@ enum Keys {
 enum IndexTokens {
     /// Make a token; it is shown once.
     Mint {
-        /// What it is for.
+        /// The organisation that holds it.
         #[arg(long)]
-        name: String,
+        org: String,
     },
     /// Revoke a token for good.
     Revoke {

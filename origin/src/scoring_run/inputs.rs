@@ -1,6 +1,7 @@
 //! A vault's inputs: what the store knows, in the units of the methodology, each with its source.
 
 use super::nested;
+use super::peers::Peers;
 use crate::ingest::kinds::{ExposurePart, Signing};
 use crate::store::rewards::{self, Rates};
 use crate::store::scoring::{self, IncidentRow, ProtocolRow, ScoredAsset, Signals, VaultRow};
@@ -26,6 +27,7 @@ pub struct Market {
     assets: HashMap<String, ScoredAsset>,
     by_deployment: HashMap<(i64, String), String>,
     pub(super) nested: HashMap<String, Option<MilliPoints>>,
+    peers: Peers,
 }
 
 /// A vault, ready to be evaluated.
@@ -36,6 +38,8 @@ pub struct Vault {
     pub input: VaultInput,
     /// Where each input came from.
     pub observations: Observations,
+    /// Its net rate is far above its peers'.
+    pub stands_out: bool,
 }
 
 impl Market {
@@ -54,6 +58,7 @@ impl Market {
             assets: assets.into_iter().map(|asset| (asset.id.clone(), asset)).collect(),
             by_deployment,
             nested: HashMap::new(),
+            peers: Peers::default(),
         })
     }
 
@@ -64,7 +69,8 @@ impl Market {
         let mut incidents = scoring::incidents(tx, ids).await?;
         let mut signals = scoring::signals(tx, ids, now.into()).await?;
         let mut running = rewards::running(&mut **tx, Some(ids)).await?;
-        rows.into_iter()
+        let mut vaults = rows
+            .into_iter()
             .map(|row| {
                 let facts = Facts {
                     incidents: incidents.remove(&row.id).unwrap_or_default(),
@@ -73,7 +79,9 @@ impl Market {
                 };
                 self.vault(row, &facts, now)
             })
-            .collect()
+            .collect::<Result<Vec<_>, _>>()?;
+        self.peers.mark(tx, &mut vaults).await?;
+        Ok(vaults)
     }
 
     fn vault(&self, row: VaultRow, facts: &Facts, now: Timestamp) -> Result<Vault, StoreError> {
@@ -83,7 +91,7 @@ impl Market {
         input.control = control(&row, &mut from)?;
         input.history = history(&row, facts, now, &mut from)?;
         state(&row, &facts.running, &mut input, &mut from);
-        Ok(Vault { row, input, observations: from.0 })
+        Ok(Vault { row, input, observations: from.0, stands_out: false })
     }
 
     /// Mode, deposit asset and exposures: all that the asset vector reads.
@@ -237,7 +245,7 @@ fn counted(incident: &IncidentRow, now: Timestamp) -> Result<Incident, StoreErro
         None => false,
     };
     let amounts = incident.loss_usd.zip(incident.returned_usd);
-    let recovered = amounts.is_some_and(|(loss, returned)| 10.0 * returned >= 9.0 * loss);
+    let recovered = amounts.is_some_and(|(loss, returned)| nine_tenths(loss, returned));
     let resolved = incident.remediation_status.as_deref() == Some(RemediationStatus::Resolved.as_str());
     let class = match (minor, recovered) {
         (true, _) => IncidentClass::Minor,
@@ -245,6 +253,14 @@ fn counted(incident: &IncidentRow, now: Timestamp) -> Result<Incident, StoreErro
         (false, false) => IncidentClass::MajorUnrecovered,
     };
     Ok(Incident { class, age_days: days(incident.occurred_at, now), resolved })
+}
+
+/// Whether nine tenths of a loss came back, compared in whole millionths of a dollar.
+fn nine_tenths(loss_usd: f64, returned_usd: f64) -> bool {
+    match (from_float(loss_usd, 6), from_float(returned_usd, 6)) {
+        (Ok(loss), Ok(returned)) => 10 * i128::from(returned) >= 9 * i128::from(loss),
+        _ => false,
+    }
 }
 
 /// Caps' and flags' inputs from the newest state.
@@ -270,7 +286,7 @@ fn bad_debt_ppm(debt_usd: f64, tvl_usd: f64) -> Option<i64> {
     i64::try_from((debt * 1_000_000 + tvl - 1) / tvl).ok()
 }
 
-fn ppm(fraction: f64) -> Option<i64> {
+pub(super) fn ppm(fraction: f64) -> Option<i64> {
     from_float(fraction, 6).ok()
 }
 

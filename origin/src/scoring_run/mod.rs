@@ -5,6 +5,7 @@
 mod assets;
 mod inputs;
 mod nested;
+mod peers;
 mod publish;
 
 pub use assets::score_assets;

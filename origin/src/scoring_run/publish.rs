@@ -7,7 +7,7 @@ use crate::store::scoring::VaultRow;
 use crate::store::{At, StoreError, Tx};
 use rds_shared::rules::dwell::{BoundaryClock, Publication, Rating};
 use rds_shared::scoring::provenance::{RiskVectors, ScoreProvenance};
-use rds_shared::scoring::vault::{RequiredInput, VaultOutcome, evaluate};
+use rds_shared::scoring::vault::{Flag, RequiredInput, VaultOutcome, evaluate};
 use rds_shared::scoring::{METHODOLOGY_VERSION, MilliPoints};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -37,7 +37,10 @@ impl<'a> Published<'a> {
 
     /// Evaluates one vault and takes its result in.
     pub fn step(&mut self, vault: &Vault) -> Result<(), StoreError> {
-        let (outcome, now) = (evaluate(&vault.input), self.run.computed_at);
+        let (mut outcome, now) = (evaluate(&vault.input), self.run.computed_at);
+        if vault.stands_out {
+            outcome.flags.push(Flag::OutlierApr);
+        }
         let before = publication(&vault.row);
         let mut after = before;
         let new_methodology = vault.row.methodology_version.as_deref().is_some_and(|it| it != METHODOLOGY_VERSION);

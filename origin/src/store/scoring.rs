@@ -156,6 +156,31 @@ pub async fn vaults(tx: &mut Tx<'_>, ids: &[String]) -> Result<Vec<VaultRow>, St
     .await?)
 }
 
+/// What an active vault earns before rewards.
+#[derive(Debug, Clone, FromRow)]
+#[allow(missing_docs, reason = "the columns of `vault` and `vault_state`")]
+pub struct BaseRate {
+    pub id: String,
+    pub chain_id: i64,
+    pub asset_address: String,
+    pub base_apr: Option<f64>,
+}
+
+/// The base rates of the active vaults that take the asked deposit assets, each a chain and an address.
+pub async fn base_rates(tx: &mut Tx<'_>, places: &[(i64, String)]) -> Result<Vec<BaseRate>, StoreError> {
+    let (chains, addresses): (Vec<i64>, Vec<&str>) =
+        places.iter().map(|(chain, asset)| (*chain, asset.as_str())).unzip();
+    Ok(sqlx::query_as(
+        "SELECT v.id, v.chain_id, v.asset_address, s.base_apr \
+         FROM UNNEST($1::bigint[], $2::text[]) AS place (chain_id, asset_address) \
+         JOIN vault v USING (chain_id, asset_address) JOIN vault_state s ON s.vault_id = v.id WHERE v.is_active",
+    )
+    .bind(chains)
+    .bind(addresses)
+    .fetch_all(&mut **tx)
+    .await?)
+}
+
 /// The incidents that count for the asked vaults: linked to the vault, or to its protocol and flagged as affecting its
 /// score; published and unretracted. One incident counts once a vault.
 pub async fn incidents(tx: &mut Tx<'_>, ids: &[String]) -> Result<HashMap<String, Vec<IncidentRow>>, StoreError> {

@@ -102,11 +102,6 @@ pub struct VaultRow {
 }
 
 impl VaultRow {
-    /// `tvl_usd`, where it was read; the 0 that stands for a failed read is no value.
-    pub fn observed_tvl_usd(&self) -> Option<f64> {
-        (self.tvl_status == TvlStatus::Observed).then_some(self.tvl_usd)
-    }
-
     /// This row as it reads at `now`.
     pub fn served_at(mut self, now: Timestamp) -> Self {
         self.freshness_seconds = freshness_seconds(self.last_synced_at, now);

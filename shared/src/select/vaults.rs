@@ -148,8 +148,8 @@ impl VaultSortField {
     fn add_column(self, index: &mut Index, records: &[VaultRecord<'_>]) {
         let rows = records.iter().map(|record| record.row);
         match self {
-            // A value that was not read is served as 0 and is still no value: it comes last, and passes no `minTvl`.
-            VaultSortField::TvlUsd => index.add_numbers(rows.map(VaultRow::observed_tvl_usd), true),
+            // As served: a value that was not read is 0 for filters and order too, so that a list is in the order it shows.
+            VaultSortField::TvlUsd => index.add_numbers(rows.map(|row| Some(row.tvl_usd)), true),
             VaultSortField::AvailableLiquidityUsd => {
                 index.add_numbers(rows.map(|row| row.available_liquidity_usd), false)
             }

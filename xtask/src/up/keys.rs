@@ -47,7 +47,7 @@ pub fn ensure(origin: &Origin, secrets: &mut Secrets) -> Result<Credentials> {
         keys.insert(demo.name.to_owned(), Value::String(key));
     }
     let known = ids(&origin.ask(&["index-tokens", "list", "--json"])?);
-    let words = vec!["index-tokens", "mint", "--name", ORG];
+    let words = vec!["index-tokens", "mint", "--org", ORG];
     let (index_token, fresh) = credential(origin, secrets, "index_token", &known, words, "token")?;
     minted += usize::from(fresh);
     step.done(&match minted {

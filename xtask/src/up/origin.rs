@@ -20,7 +20,7 @@ use crate::workspace;
 /// Identifies the assertion key; a rotation adds a second one.
 const ASSERTION_KEY_ID: &str = "k1";
 /// The demo market: enough to fill pages and to run every state, small enough to load in seconds.
-const DEMO: [&str; 6] = ["--seed", "7", "--vaults", "120", "--hours", "168"];
+const DEMO: [&str; 6] = ["--seed", "7", "--vaults", "60", "--hours", "72"];
 /// SIGTERM drains: no new requests, the running ones finish.
 const STOP: StopRule = StopRule { signal: Signal::TERM, grace: Duration::from_secs(30) };
 const BUILD_PATIENCE: Duration = Duration::from_secs(3600);

@@ -41,7 +41,10 @@ export async function databaseLink(url) {
     },
     /** As before. */
     restore() {
+      const held = state === 'silent';
       state = 'through';
+      // A pair that flows already must not be joined twice: each byte would arrive doubled.
+      if (!held) return;
       for (const [client, upstream] of pairs) {
         client.pipe(upstream);
         upstream.pipe(client);

@@ -17,7 +17,6 @@ const byId = (a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0);
 
 /** A row's value under a sort field; null where it is not known. */
 function value(row, field) {
-  if (field === 'tvl_usd' && row.tvl_status === 'unavailable') return null;
   return field === 'name' ? row.name.toLowerCase() : row[field];
 }
 

@@ -66,7 +66,7 @@ describe('keys', () => {
   });
 
   test('for indices have a form of their own', async () => {
-    const minted = await json('index-tokens', 'mint', '--name', 'e2e');
+    const minted = await json('index-tokens', 'mint', '--org', 'e2e');
     assert.match(minted.token, /^ix_live_[0-9a-f]{32}$/);
     await json('index-tokens', 'revoke', String(minted.id));
     const row = rowsOf(await json('index-tokens', 'list')).find((candidate) => candidate.id === minted.id);

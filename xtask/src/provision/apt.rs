@@ -15,18 +15,13 @@ use crate::workspace;
 
 const PATIENCE: Duration = Duration::from_secs(1800);
 
-/// The folder of shared libraries under an unpacked root whose names start so, e.g.
-/// `usr/lib/x86_64-linux-gnu`.
-pub fn libraries(root: &Path, prefix: &str) -> Result<PathBuf> {
-    let holds = |folder: &PathBuf| {
-        std::fs::read_dir(folder)
-            .is_ok_and(|files| files.flatten().any(|file| file.file_name().to_string_lossy().starts_with(prefix)))
-    };
+/// The folder of an unpacked root's shared libraries: `usr/lib/` and the machine's name, e.g. `x86_64-linux-gnu`.
+pub fn libraries(root: &Path) -> Result<PathBuf> {
     std::fs::read_dir(root.join("usr/lib"))?
         .flatten()
+        .find(|entry| entry.file_name().to_string_lossy().contains("-linux-"))
         .map(|entry| entry.path())
-        .find(holds)
-        .with_context(|| format!("no {prefix} under {}", root.display()))
+        .with_context(|| format!("no libraries under {}", root.display()))
 }
 
 /// Downloads the packages and what they need beyond the system's own, and unpacks them.

@@ -50,7 +50,7 @@ fn installed() -> Option<PathBuf> {
 fn unpacked(root: &Path) -> Result<Browser> {
     let program = root.join("usr/lib/chromium/chromium");
     // Every library may be installed already; then there is no folder of them.
-    let libraries = match apt::libraries(root, "lib") {
+    let libraries = match apt::libraries(root) {
         Ok(folder) => Some(std::env::join_paths([folder.join("pulseaudio"), folder])?),
         Err(_) => None,
     };

@@ -37,7 +37,7 @@ pub fn rustc(prefix: &Path) -> PathBuf {
 
 /// What makes cargo and everything it calls use the prefix.
 pub fn environment(prefix: &Path) -> Result<Vec<(OsString, OsString)>> {
-    let libraries = apt::libraries(prefix.parent().unwrap_or(prefix), "librustc_driver")?;
+    let libraries = apt::libraries(prefix.parent().unwrap_or(prefix))?;
     let mut path = vec![prefix.join("bin")];
     path.extend(std::env::var_os("PATH").iter().flat_map(|path| std::env::split_paths(path).collect::<Vec<_>>()));
     Ok(vec![

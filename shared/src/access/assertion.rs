@@ -3,6 +3,7 @@
 //! The edge did authentication and limits; the origin believes exactly what is signed here. Method, target, body and principal are
 //! bound, a clock bounds its life to [`MAX_SKEW_SECONDS`], and the nonce lets the origin refuse a second use.
 
+use super::unhex;
 use crate::wire::request_id::hex;
 use alloc::format;
 use alloc::string::String;
@@ -141,16 +142,6 @@ impl Assertion {
     pub fn nonce(&self) -> &str {
         &self.nonce
     }
-}
-
-fn unhex(text: &str) -> Option<Vec<u8>> {
-    let mut bytes = Vec::with_capacity(text.len() / 2);
-    for pair in text.as_bytes().chunks(2) {
-        let [high, low] = pair else { return None };
-        let digit = |byte: u8| char::from(byte).to_digit(16);
-        bytes.push((digit(*high)? << 4 | digit(*low)?) as u8);
-    }
-    Some(bytes)
 }
 
 #[cfg(test)]

@@ -1,10 +1,29 @@
 //! Who is calling, what they may reach, and how the edge vouches for them to the origin.
 
 pub mod assertion;
+pub mod budget;
 pub mod cors;
+pub mod credential;
+pub mod gate;
+pub mod link;
 pub mod paging;
+pub mod plan;
 pub mod principal;
 
 pub use assertion::{Assertion, AssertionError, AssertionKey, SignedRequest};
 pub use cors::FirstParty;
+pub use credential::{KeyDigest, Presented};
+pub use plan::{KeyRecord, Plan};
 pub use principal::Principal;
+
+use alloc::vec::Vec;
+
+fn unhex(text: &str) -> Option<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(text.len() / 2);
+    for pair in text.as_bytes().chunks(2) {
+        let [high, low] = pair else { return None };
+        let digit = |byte: u8| char::from(byte).to_digit(16);
+        bytes.push((digit(*high)? << 4 | digit(*low)?) as u8);
+    }
+    Some(bytes)
+}

@@ -1,5 +1,6 @@
 //! The caller, as the edge found out; the origin takes nobody else's word for it.
 
+use super::plan::Plan;
 use alloc::string::String;
 use serde::{Deserialize, Serialize};
 
@@ -14,6 +15,15 @@ pub enum Principal {
         /// The origin, as configured.
         origin: String,
     },
+    /// The holder of a live key.
+    Key {
+        /// The key's number.
+        id: i64,
+        /// The organisation that holds it.
+        org_id: i64,
+        /// Its plan.
+        plan: Plan,
+    },
 }
 
 impl Principal {
@@ -21,6 +31,7 @@ impl Principal {
     pub const fn content_class(&self) -> &'static str {
         match self {
             Principal::Anonymous | Principal::FirstParty { .. } => "public",
+            Principal::Key { .. } => "keyed",
         }
     }
 
@@ -28,6 +39,7 @@ impl Principal {
     pub const fn is_keyless(&self) -> bool {
         match self {
             Principal::Anonymous | Principal::FirstParty { .. } => true,
+            Principal::Key { .. } => false,
         }
     }
 
@@ -48,7 +60,8 @@ mod tests {
 
     #[test]
     fn a_principal_reads_back_as_written() {
-        for principal in [Principal::Anonymous, Principal::FirstParty { origin: "https://app.example".into() }] {
+        let key = Principal::Key { id: 7, org_id: 3, plan: Plan::Decisioning };
+        for principal in [Principal::Anonymous, Principal::FirstParty { origin: "https://app.example".into() }, key] {
             assert_eq!(Principal::from_json(&principal.to_json()), Some(principal));
         }
     }

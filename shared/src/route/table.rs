@@ -41,6 +41,12 @@ impl Method {
 pub enum Access {
     /// Anybody.
     Public,
+    /// The holder of any live key.
+    Key,
+    /// A key of plan `data` or higher.
+    Data,
+    /// A key of plan `decisioning` or higher.
+    Decisioning,
 }
 
 /// Which budget a request is charged to.
@@ -48,6 +54,14 @@ pub enum Access {
 pub enum Family {
     /// The caller's general allowance.
     Public,
+    /// `/v1/graph/*`, but for checks.
+    GraphRead,
+    /// `POST /v1/graph/check`.
+    GraphCheck,
+    /// Changes to basket webhooks.
+    BasketWebhooks,
+    /// `/v1/status`: its own.
+    Status,
     /// `/v1/health`: its own.
     Health,
     /// Not metered: readiness, for load balancers.

@@ -16,6 +16,20 @@ pub const CDN_CACHE_CONTROL: &str = "cdn-cache-control";
 pub const ASSERTION: &str = "x-service-assertion";
 /// The caller as the edge identified it; covered by the assertion.
 pub const PRINCIPAL: &str = "x-service-principal";
+/// Requests a window, of the budget that a request was charged to.
+pub const RATE_LIMIT: &str = "x-ratelimit-limit";
+/// Requests left in the window.
+pub const RATE_REMAINING: &str = "x-ratelimit-remaining";
+/// Unix time at which the window ends and the whole allowance returns.
+pub const RATE_RESET: &str = "x-ratelimit-reset";
+/// The window's length, such as `60s`.
+pub const RATE_WINDOW: &str = "x-ratelimit-window";
+/// On shared keys: the client's requests a window.
+pub const SUBCLIENT_LIMIT: &str = "x-ratelimit-subclient-limit";
+/// On shared keys: the client's requests left in the window.
+pub const SUBCLIENT_REMAINING: &str = "x-ratelimit-subclient-remaining";
+/// On shared keys: which of the holder's clients a request is for.
+pub const SUBCLIENT: &str = "x-service-subclient";
 /// The platform's fail-safe mode, when it is not normal.
 pub const FAIL_SAFE_MODE: &str = "x-service-failsafe-mode";
 

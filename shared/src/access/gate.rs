@@ -1,0 +1,147 @@
+//! The gate: whether an identified and metered caller may have a route, and how a refusal reads.
+//!
+//! Source: interface, "Authentication", 4 to 6, and "Errors".
+
+use super::budget::{Allowance, Verdict, WINDOW_SECONDS};
+use super::plan::Plan;
+use super::principal::Principal;
+use crate::route::Access;
+use crate::wire::error::{ApiError, ErrorCode};
+use crate::wire::headers;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+/// Lets `principal` through to a route of `access`, or says what it would need.
+pub fn admit(access: Access, principal: &Principal) -> Result<(), ApiError> {
+    let Some(required) = required(access) else { return Ok(()) };
+    match principal {
+        Principal::Anonymous | Principal::FirstParty { .. } => Err(ApiError {
+            legacy_code: Some("tier_required"),
+            ..ApiError::new(ErrorCode::Unauthorized, needs(required))
+        }),
+        Principal::Key { plan, .. } if *plan < required => {
+            let mut message = needs(required);
+            message.push_str("; this key's plan is ");
+            message.push_str(plan.as_str());
+            Err(ApiError::new(ErrorCode::Forbidden, message))
+        }
+        Principal::Key { .. } => Ok(()),
+    }
+}
+
+/// The least plan of an access; `None` where nobody needs a key.
+const fn required(access: Access) -> Option<Plan> {
+    match access {
+        Access::Public => None,
+        // Every key has at least the first plan.
+        Access::Key | Access::Data => Some(Plan::Data),
+        Access::Decisioning => Some(Plan::Decisioning),
+    }
+}
+
+fn needs(plan: Plan) -> String {
+    let mut message = String::from("this route needs an API key of plan ");
+    message.push_str(plan.as_str());
+    if plan < Plan::Embedded {
+        message.push_str(" or higher");
+    }
+    message
+}
+
+/// A key that does not hold. One answer for every reason: it says nothing about which keys exist.
+pub fn rejected_key() -> ApiError {
+    ApiError {
+        legacy_code: Some("invalid_api_key"),
+        ..ApiError::new(ErrorCode::Unauthorized, "the API key is not valid")
+    }
+}
+
+/// A spent budget, as the caller reads it.
+pub fn spent(verdict: &Verdict, now_seconds: i64) -> ApiError {
+    let client_is_spent = verdict.subclient.is_some_and(|client| client.remaining == 0);
+    let (code, message) = match (verdict.daily, client_is_spent && verdict.allowance.remaining > 0) {
+        (true, _) => (ErrorCode::DailyLimitExceeded, "the day's requests from this address are used up; a key has no such cap"),
+        (_, true) => (ErrorCode::RateLimited, "this client's share of the key's limit is used up until the window ends"),
+        _ => (ErrorCode::RateLimited, "the limit is used up until the window ends"),
+    };
+    let wait = verdict.allowance.reset.saturating_sub(now_seconds).max(1);
+    ApiError::new(code, message).retry_after(u32::try_from(wait).unwrap_or(u32::MAX))
+}
+
+/// The headers of a metered answer, by lower-case name.
+pub fn metered_headers(verdict: &Verdict) -> Vec<(&'static str, String)> {
+    let Allowance { limit, remaining, reset } = verdict.allowance;
+    let mut all = Vec::with_capacity(6);
+    all.push((headers::RATE_LIMIT, limit.to_string()));
+    all.push((headers::RATE_REMAINING, remaining.to_string()));
+    all.push((headers::RATE_RESET, reset.to_string()));
+    all.push((headers::RATE_WINDOW, alloc::format!("{WINDOW_SECONDS}s")));
+    if let Some(client) = verdict.subclient {
+        all.push((headers::SUBCLIENT_LIMIT, client.limit.to_string()));
+        all.push((headers::SUBCLIENT_REMAINING, client.remaining.to_string()));
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn key(plan: Plan) -> Principal {
+        Principal::Key { id: 1, org_id: 1, plan }
+    }
+
+    fn code(access: Access, principal: &Principal) -> Option<(u16, Option<&'static str>)> {
+        admit(access, principal).err().map(|error| (error.status(), error.legacy_code))
+    }
+
+    #[test]
+    fn a_gated_route_asks_for_a_key_and_then_for_the_plan() {
+        let page = Principal::FirstParty { origin: "https://app.example".into() };
+        for access in [Access::Key, Access::Data, Access::Decisioning] {
+            assert_eq!(code(access, &Principal::Anonymous), Some((401, Some("tier_required"))));
+            assert_eq!(code(access, &page), Some((401, Some("tier_required"))));
+        }
+        assert_eq!(code(Access::Decisioning, &key(Plan::Data)), Some((403, None)));
+        for (access, plan) in [
+            (Access::Key, Plan::Data),
+            (Access::Data, Plan::Data),
+            (Access::Decisioning, Plan::Decisioning),
+            (Access::Decisioning, Plan::Embedded),
+            (Access::Public, Plan::Data),
+        ] {
+            assert_eq!(code(access, &key(plan)), None);
+        }
+        assert_eq!(code(Access::Public, &Principal::Anonymous), None);
+    }
+
+    #[test]
+    fn a_refusal_says_what_would_do() {
+        let error = admit(Access::Decisioning, &key(Plan::Data)).unwrap_err();
+        assert_eq!(error.message, "this route needs an API key of plan decisioning or higher; this key's plan is data");
+    }
+
+    #[test]
+    fn a_spent_budget_says_when_it_returns() {
+        let allowance = Allowance { limit: 10, remaining: 0, reset: 120 };
+        let verdict = Verdict { admitted: false, allowance, subclient: None, daily: false };
+        let error = spent(&verdict, 77);
+        assert_eq!((error.code, error.retry_after), (ErrorCode::RateLimited, Some(43)));
+        assert_eq!(spent(&verdict, 500).retry_after, Some(1), "never zero: that would be an invitation");
+        let daily = spent(&Verdict { daily: true, ..verdict }, 77);
+        assert_eq!((daily.status(), daily.code), (429, ErrorCode::DailyLimitExceeded));
+    }
+
+    #[test]
+    fn a_shared_keys_answer_tells_the_clients_share_too() {
+        let allowance = Allowance { limit: 40, remaining: 39, reset: 60 };
+        let alone = Verdict { admitted: true, allowance, subclient: None, daily: false };
+        assert_eq!(
+            metered_headers(&alone).into_iter().map(|(_, value)| value).collect::<Vec<_>>(),
+            ["40", "39", "60", "60s"]
+        );
+        let shared = Verdict { subclient: Some(Allowance { limit: 10, remaining: 9, reset: 60 }), ..alone };
+        let names: Vec<_> = metered_headers(&shared).into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names[4..], ["x-ratelimit-subclient-limit", "x-ratelimit-subclient-remaining"]);
+    }
+}

@@ -31,6 +31,8 @@ CREATE TABLE asset_version (
     backing_profile  jsonb,
     -- [{flag, transition, at}], every raising and clearing so far.
     hard_fail_events jsonb NOT NULL,
+    -- [{flag, preparer, approver, reason, expires_at}]: people's decisions that a flag shall not cap for a while.
+    hard_fail_overrides jsonb NOT NULL,
     last_refresh_at  timestamptz,
     reviewed_by      text,
     reviewer         text,

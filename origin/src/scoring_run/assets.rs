@@ -1,6 +1,6 @@
 //! Assets: scored in the order in which they depend on each other, published at once.
 
-use crate::ingest::kinds::FlagEvent;
+use crate::ingest::kinds::{FlagEvent, FlagOverride};
 use crate::ingest::references::stored_dimensions;
 use crate::store::asset_scores::{self, AssetRow, AssetScoreRow};
 use crate::store::{StoreError, Tx, word};
@@ -8,7 +8,7 @@ use rds_shared::rules::tiers::tier_of;
 use rds_shared::scoring::MilliPoints;
 use rds_shared::scoring::asset::{
     AssetCategory, AssetInput, AttestationCadence, ChainSubScores, FlagState, HardFailEvent, HardFailFlag, HardFailSet,
-    ReviewStatus, breakdown, cadence_seconds, evaluate,
+    Override, ReviewStatus, breakdown, cadence_seconds, evaluate,
 };
 use rds_shared::wire::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
@@ -79,6 +79,7 @@ fn input(
     let dimensions = row.dimensions.as_ref().map(stored_dimensions).unwrap_or_default();
     let refreshed = row.last_refresh_at.or(row.reviewed_at);
     let status = row.review_status.as_deref().map(|text| word::<ReviewStatus>("asset_version.review_status", text));
+    let overrides = overrides(row, now)?;
     Ok(AssetInput {
         lockup_days: u32::try_from(row.lockup_days).unwrap_or(0),
         underlying: row.underlying.as_ref().map(published),
@@ -87,7 +88,8 @@ fn input(
         age_seconds: refreshed.map_or(0, |at| now.seconds_since(at.0).max(0)),
         cadence_seconds: cadence_seconds(category, cadence.transpose()?),
         review_status: status.transpose()?.unwrap_or(ReviewStatus::Unreviewed),
-        hard_fail_flags: flags(row, now)?,
+        hard_fail_flags: flags(row, &overrides, now)?,
+        overrides,
         ..AssetInput::new(category, dimensions)
     })
 }
@@ -105,7 +107,16 @@ fn chain_profile(row: &AssetRow) -> Option<ChainSubScores> {
     })
 }
 
-fn flags(row: &AssetRow, now: Timestamp) -> Result<HardFailSet, StoreError> {
+/// The overrides in force. One that was not valid when it was reviewed did not get in.
+fn overrides(row: &AssetRow, now: Timestamp) -> Result<Vec<Override>, StoreError> {
+    let (Some(json), Some(reviewed_at)) = (&row.hard_fail_overrides, row.reviewed_at) else { return Ok(Vec::new()) };
+    let stored: Vec<FlagOverride> = serde_json::from_value(json.clone())
+        .map_err(|_| StoreError::Corrupt { column: "asset_version.hard_fail_overrides", text: json.to_string() })?;
+    let decisions = stored.iter().filter_map(|lifted| lifted.decision(reviewed_at).ok());
+    Ok(decisions.filter(|decision| decision.holds(now)).collect())
+}
+
+fn flags(row: &AssetRow, overrides: &[Override], now: Timestamp) -> Result<HardFailSet, StoreError> {
     let Some(json) = &row.hard_fail_events else { return Ok(HardFailSet::default()) };
     let events: Vec<FlagEvent> = serde_json::from_value(json.clone())
         .map_err(|_| StoreError::Corrupt { column: "asset_version.hard_fail_events", text: json.to_string() })?;
@@ -114,7 +125,8 @@ fn flags(row: &AssetRow, now: Timestamp) -> Result<HardFailSet, StoreError> {
         let of_flag = events.iter().filter(|event| event.flag == flag);
         let of_flag: Vec<HardFailEvent> =
             of_flag.map(|event| HardFailEvent { at: event.at.0, transition: event.transition }).collect();
-        if FlagState::at(flag, &of_flag, now).caps() {
+        let lifted = overrides.iter().any(|decision| decision.lifts(flag, now));
+        if !lifted && FlagState::at(flag, &of_flag, now).caps() {
             set.insert(flag);
         }
     }

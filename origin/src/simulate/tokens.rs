@@ -252,6 +252,7 @@ impl Token {
                 delta_hedge_pct: hedged,
             }),
             hard_fail_events: if stage == Stage::Depegged { vec![depeg] } else { Vec::new() },
+            hard_fail_overrides: Vec::new(),
             last_refresh_at: Some(renewed),
             reviewed_by: Some("Lamplight Review Circle".to_owned()),
             reviewer: None,

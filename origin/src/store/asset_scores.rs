@@ -25,6 +25,7 @@ pub struct AssetRow {
     pub review_status: Option<String>,
     pub dimensions: Option<serde_json::Value>,
     pub hard_fail_events: Option<serde_json::Value>,
+    pub hard_fail_overrides: Option<serde_json::Value>,
     pub last_refresh_at: Option<At>,
     pub has_score: bool,
     pub score: Option<i32>,
@@ -63,7 +64,7 @@ pub async fn load(tx: &mut Tx<'_>) -> Result<Vec<AssetRow>, StoreError> {
     Ok(sqlx::query_as(
         "SELECT a.id, a.category, a.underlying, a.dependency_chain, a.lockup_days, a.attestation_cadence, \
                 c.is_settlement, c.bridge_centralization, c.sequencer_centralization, c.validator_set_size_score, \
-                c.chain_age_score, r.observed_at AS reviewed_at, r.review_status, r.dimensions, r.hard_fail_events, \
+                c.chain_age_score, r.observed_at AS reviewed_at, r.review_status, r.dimensions, r.hard_fail_events, r.hard_fail_overrides, \
                 r.last_refresh_at, s.asset_id IS NOT NULL AS has_score, s.score, s.hard_fail_flags, s.breakdown::text \
          FROM asset a JOIN chain c USING (chain_id) \
          LEFT JOIN LATERAL (SELECT * FROM asset_version WHERE asset_id = a.id ORDER BY observed_at DESC LIMIT 1) AS r ON true \

@@ -2,7 +2,8 @@
 
 use crate::db::TestDb;
 use crate::facts_market::{
-    VAULT, clock, dump, evenly, exposure, ingest, market, observed, published, registry, start, state, vault,
+    VAULT, clock, dump, evenly, exposure, faults, ingest, market, observed, published, registry, start, state, text,
+    vault,
 };
 use rds_origin::scoring_run::{self, Run};
 use rds_origin::store::detail;
@@ -198,4 +199,56 @@ async fn a_vault_of_vaults_follows_the_vault_inside_it() {
     let report = ingest(&test, &clock(1), &[observed("asset_review", 1, review)]).await;
     assert_eq!(report.vaults_scored, 2);
     assert!(published(&test, outer).await.2 < Some(7_000));
+}
+
+#[tokio::test]
+async fn two_people_may_lift_a_flag_for_a_while_and_the_breakdown_names_them() {
+    let test = TestDb::new().await;
+    ingest(&test, &clock(0), &market()).await;
+    let depeg = json!([{"flag": "depeg_severe", "transition": "triggered", "at": start()}]);
+    let lifted = |approver: &str| {
+        let decision = json!([{"flag": "depeg_severe", "preparer": "ada", "approver": approver, "reason": "the feed was wrong",
+                               "expires_at": start().plus_seconds(20 * 3_600)}]);
+        let fields = json!({"asset_id": "usdy", "review_status": "reviewed", "dimensions": registry()[6]["dimensions"],
+                            "hard_fail_events": depeg, "hard_fail_overrides": decision});
+        observed("asset_review", 1, fields)
+    };
+    let found = faults(&test, &clock(1), &text(&[lifted("Ada")])).await;
+    assert_eq!(found[0].field.as_deref(), Some("hard_fail_overrides[0]"));
+    ingest(&test, &clock(1), &[lifted("grace")]).await;
+    let asset = async |test: &TestDb| -> (Vec<String>, Value) {
+        sqlx::query_as("SELECT hard_fail_flags, breakdown FROM asset_score WHERE asset_id = 'usdy'")
+            .fetch_one(&test.db.pool)
+            .await
+            .unwrap()
+    };
+    let (flags, breakdown) = asset(&test).await;
+    assert_eq!((flags.len(), &breakdown["hard_fail_overrides"][0]["approver"]), (0, &json!("grace")));
+    run(&test, 21).await;
+    let (flags, breakdown) = asset(&test).await;
+    assert_eq!((flags, &breakdown["hard_fail_overrides"]), (vec!["depeg_severe".to_owned()], &json!([])));
+}
+
+#[tokio::test]
+async fn a_rate_far_above_its_peers_is_flagged_and_five_of_them_make_a_market() {
+    let test = TestDb::new().await;
+    ingest(&test, &clock(0), &market()).await;
+    ingest(&test, &clock(1), &[state(1, json!({"base_apr": 0.5}))]).await;
+    let flagged =
+        async |test: &TestDb| provenance(test).await["flags"].as_array().unwrap().contains(&json!("outlier_apr"));
+    assert!(!flagged(&test).await, "one vault is no market");
+    let mut lines = Vec::new();
+    for number in 2..6 {
+        let address = format!("0x00000000000000000000000000000000000000a{number}");
+        let mut peer = vault();
+        peer["address"] = json!(address);
+        lines.push(peer);
+        let id = format!("harbor-31337-{address}");
+        lines.push(observed("vault_state", 1, json!({"vault_id": id, "tvl_usd": 1000000, "base_apr": 0.05})));
+    }
+    ingest(&test, &clock(2), &lines).await;
+    run(&test, 2).await;
+    assert!(flagged(&test).await);
+    ingest(&test, &clock(3), &[state(3, json!({"base_apr": 0.29}))]).await;
+    assert!(!flagged(&test).await, "below 30 % nothing stands out");
 }

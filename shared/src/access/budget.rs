@@ -343,8 +343,7 @@ mod tests {
     #[test]
     fn an_ordinary_key_has_no_clients() {
         let mut client = Count::default();
-        let verdict =
-            take_key(&key(4, false), Family::Public, &mut Count::default(), Some(&mut client), NOW).unwrap();
+        let verdict = take_key(&key(4, false), Family::Public, &mut Count::default(), Some(&mut client), NOW).unwrap();
         assert_eq!((verdict.subclient, client.used), (None, 0));
     }
 

@@ -60,8 +60,12 @@ pub fn rejected_key() -> ApiError {
 pub fn spent(verdict: &Verdict, now_seconds: i64) -> ApiError {
     let client_is_spent = verdict.subclient.is_some_and(|client| client.remaining == 0);
     let (code, message) = match (verdict.daily, client_is_spent && verdict.allowance.remaining > 0) {
-        (true, _) => (ErrorCode::DailyLimitExceeded, "the day's requests from this address are used up; a key has no such cap"),
-        (_, true) => (ErrorCode::RateLimited, "this client's share of the key's limit is used up until the window ends"),
+        (true, _) => {
+            (ErrorCode::DailyLimitExceeded, "the day's requests from this address are used up; a key has no such cap")
+        }
+        (_, true) => {
+            (ErrorCode::RateLimited, "this client's share of the key's limit is used up until the window ends")
+        }
         _ => (ErrorCode::RateLimited, "the limit is used up until the window ends"),
     };
     let wait = verdict.allowance.reset.saturating_sub(now_seconds).max(1);

@@ -170,6 +170,11 @@ impl Check {
         if !review.hard_fail_events.is_sorted_by_key(|event| event.at) {
             self.wrong("hard_fail_events", "must be in order of time");
         }
+        for (number, lifted) in review.hard_fail_overrides.iter().enumerate() {
+            if let Err(error) = lifted.decision(review.observed_at) {
+                self.wrong(format!("hard_fail_overrides[{number}]"), error.to_string());
+            }
+        }
     }
 
     fn vault(&mut self, vault: &mut Vault) {

@@ -3,7 +3,9 @@
 use super::Points;
 use crate::ingest::fact::observations;
 use crate::store::At;
-use rds_shared::scoring::asset::{AssetCategory, AttestationCadence, HardFailFlag, ReviewStatus, Transition};
+use rds_shared::scoring::asset::{
+    AssetCategory, AttestationCadence, HardFailFlag, Override, OverrideError, ReviewStatus, Transition,
+};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -55,6 +57,9 @@ observations! {
         /// Every raising and clearing of a hard-fail flag so far.
         #[serde(default)]
         hard_fail_events: Vec<FlagEvent>,
+        /// Decisions of two people that a flag shall not cap for a while.
+        #[serde(default)]
+        hard_fail_overrides: Vec<FlagOverride>,
         /// When the evidence was last renewed; the time of the review when absent.
         last_refresh_at: Option<At>,
         /// The organisation that reviewed.
@@ -76,6 +81,29 @@ pub struct BackingProfile {
     pub crypto_endogenous_pct: f64,
     /// Hedged positions.
     pub delta_hedge_pct: f64,
+}
+
+/// Two people decided that a raised flag shall not cap until the decision expires.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FlagOverride {
+    /// Which flag.
+    pub flag: HardFailFlag,
+    /// Who proposed it.
+    pub preparer: String,
+    /// Who approved it: somebody else.
+    pub approver: String,
+    /// Why.
+    pub reason: String,
+    /// The first instant at which the flag caps again.
+    pub expires_at: At,
+}
+
+impl FlagOverride {
+    /// The decision, if it was a valid one when the review was made.
+    pub fn decision(&self, reviewed_at: At) -> Result<Override, OverrideError> {
+        Override::new(self.flag, (&self.preparer, &self.approver), &self.reason, self.expires_at.0, reviewed_at.0)
+    }
 }
 
 /// A hard-fail flag was raised or cleared.

@@ -6,7 +6,7 @@ mod registry;
 mod values;
 mod vault;
 
-pub use asset::{Asset, AssetReview, BackingProfile, FlagEvent};
+pub use asset::{Asset, AssetReview, BackingProfile, FlagEvent, FlagOverride};
 pub use incident::{Event, EventLink, EventScope, IncidentLink, Reference, event_id};
 pub use registry::{Chain, Curator, Protocol};
 pub use values::{Points, Share, SignerSet, Signing, SigningWord};

@@ -1,6 +1,8 @@
 //! `risk_score_breakdown`: everything a reader needs to recompute an asset's score.
 
-use super::{AssetCategory, AssetFlag, AssetInput, AssetOutcome, Dimension, Overlay, OverlayKind, OverlayRule};
+use super::{
+    AssetCategory, AssetFlag, AssetInput, AssetOutcome, Dimension, Overlay, OverlayKind, OverlayRule, Override,
+};
 use crate::rules::tiers::Tier;
 use crate::scoring::number::{Decimal, MilliPoints, SumUnits};
 use crate::scoring::{METHODOLOGY_VERSION, named_enum, tables};
@@ -71,6 +73,8 @@ pub struct AssetBreakdown {
     pub reconstructed: Reconstructed,
     /// What was counted conservatively.
     pub flags: Vec<AssetFlag>,
+    /// Hard-fail flags that people lifted, with who, why and until when.
+    pub hard_fail_overrides: Vec<Override>,
 }
 
 /// The breakdown of an outcome, against the score that is stored; `None` for an unscored asset.
@@ -91,6 +95,7 @@ pub fn breakdown(input: &AssetInput, outcome: &AssetOutcome, stored: Option<Mill
         methodology_version: METHODOLOGY_VERSION,
         reconstructed: if complete && close { Reconstructed::Full } else { Reconstructed::Partial },
         flags: outcome.flags.clone(),
+        hard_fail_overrides: input.overrides.clone(),
     })
 }
 

@@ -218,9 +218,14 @@ impl Override {
         Ok(Override { flag, preparer: preparer.into(), approver: approver.into(), reason: reason.into(), expires_at })
     }
 
+    /// Whether it is in force at `now`.
+    pub fn holds(&self, now: Timestamp) -> bool {
+        now < self.expires_at
+    }
+
     /// Whether the flag is lifted at `now`.
     pub fn lifts(&self, flag: HardFailFlag, now: Timestamp) -> bool {
-        self.flag == flag && now < self.expires_at
+        self.flag == flag && self.holds(now)
     }
 }
 

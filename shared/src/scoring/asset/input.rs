@@ -1,6 +1,6 @@
 //! What an asset is scored from.
 
-use super::{ChainSubScores, Dimensions, HardFailSet};
+use super::{ChainSubScores, Dimensions, HardFailSet, Override};
 use crate::scoring::canonical::{Canonical, Canonicalize};
 use crate::scoring::{MilliPoints, named_enum};
 use alloc::string::String;
@@ -80,8 +80,10 @@ pub struct AssetInput {
     pub cadence_seconds: i64,
     /// How far the review has come.
     pub review_status: ReviewStatus,
-    /// Active and cooling-down flags.
+    /// Active and cooling-down flags, without those that an override lifts.
     pub hard_fail_flags: HardFailSet,
+    /// The overrides in force. They are told, not counted: what they lift is not in `hard_fail_flags`.
+    pub overrides: Vec<Override>,
 }
 
 impl AssetInput {
@@ -98,6 +100,7 @@ impl AssetInput {
             cadence_seconds: super::cadence_seconds(category, None),
             review_status: ReviewStatus::Reviewed,
             hard_fail_flags: HardFailSet::default(),
+            overrides: Vec::new(),
         }
     }
 }

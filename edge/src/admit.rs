@@ -16,7 +16,7 @@ pub fn admit(principal: &Principal, route: RouteId, query: &Query) -> Result<(),
 /// The rows of a list that a request reaches for; `None` on routes that are not paged through.
 fn page(route: RouteId, query: &Query) -> Option<PageRequest> {
     match route {
-        RouteId::VaultList | RouteId::CuratorList => Some(query.page()),
+        RouteId::VaultList | RouteId::VaultScores | RouteId::CuratorList => Some(query.page()),
         RouteId::ProtocolById | RouteId::CuratorById => Some(query.page_of("vaultPage", "vaultLimit")),
         // An offset is the page of one row that starts there.
         RouteId::CuratorEvents => Some(PageRequest::new(query.int("offset").unsigned_abs().saturating_add(1), 1)),
@@ -28,6 +28,7 @@ fn page(route: RouteId, query: &Query) -> Option<PageRequest> {
         | RouteId::VaultEvents
         | RouteId::Chains
         | RouteId::ProtocolList
+        | RouteId::Me
         | RouteId::Health
         | RouteId::Ready => None,
     }

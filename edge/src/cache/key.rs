@@ -27,6 +27,7 @@ pub fn fold(found: &mut Found) {
             }
         }
         RouteId::VaultList
+        | RouteId::VaultScores
         | RouteId::VaultBatch
         | RouteId::Chains
         | RouteId::ProtocolList
@@ -34,6 +35,7 @@ pub fn fold(found: &mut Found) {
         | RouteId::CuratorList
         | RouteId::CuratorById
         | RouteId::CuratorEvents
+        | RouteId::Me
         | RouteId::Health
         | RouteId::Ready => {}
     }

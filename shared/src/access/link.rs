@@ -21,6 +21,9 @@ pub const USAGE: &str = "/__edge/usage";
 /// At the edge: a key that was changed. [`KeyNews`] → 204 once no isolate can act on the older record.
 pub const KEY_NEWS: &str = "/__origin/keys";
 
+/// Largest body of a message, in bytes: a usage batch of more rows than that holds is sent as several.
+pub const MESSAGE_BYTES: usize = 64 * 1024;
+
 /// How long the edge may act upon a record without asking again, in seconds.
 pub const RECORD_LEASE_SECONDS: i64 = 30;
 

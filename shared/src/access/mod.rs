@@ -2,6 +2,7 @@
 
 pub mod assertion;
 pub mod budget;
+pub mod client_net;
 pub mod cors;
 pub mod credential;
 pub mod gate;
@@ -11,6 +12,7 @@ pub mod plan;
 pub mod principal;
 
 pub use assertion::{Assertion, AssertionError, AssertionKey, SignedRequest};
+pub use client_net::ClientNet;
 pub use cors::FirstParty;
 pub use credential::{KeyDigest, Presented};
 pub use plan::{KeyRecord, Plan};

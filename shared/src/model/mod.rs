@@ -9,9 +9,11 @@ pub mod encoded;
 pub mod event;
 pub mod health;
 pub mod ids;
+pub mod key;
 pub mod protocol;
 pub mod status;
 pub mod vault;
 pub mod vault_history;
+pub mod vault_score;
 
 pub use encoded::EncodedRow;

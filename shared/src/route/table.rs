@@ -2,7 +2,7 @@
 
 use super::param::{Above::Clamp, Param};
 use crate::wire::error::ErrorCode::{self, *};
-use Access::Public;
+use Access::{Data, Key, Public};
 
 /// The methods routes use. HEAD is GET without the body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -86,6 +86,11 @@ impl Cache {
     /// Kept `fresh` seconds, and up to a day after as the last good copy.
     pub const fn public(fresh: u32) -> Cache {
         Cache { fresh, stale_if_error: 86_400, by_class: false }
+    }
+
+    /// The same for answers that not everybody may have: each caller class has its own copy.
+    pub const fn by_class(fresh: u32) -> Cache {
+        Cache { by_class: true, ..Cache::public(fresh) }
     }
 
     /// Whether answers are kept at all.
@@ -247,6 +252,13 @@ routes! {
         query: [POINTS], answers: "Data<VaultPage>", errors: [],
         about: "One vault by its id: the row, the evidence behind its score, history, events and rewards.",
     }
+    VaultScores: Get "/v1/vaults/scores" {
+        access: Data, family: Public, cache: Cache::by_class(15),
+        query: [Param::page("page"), Param::size("limit", 500, 1000), CHAIN, PROTOCOL, CURATOR, ASSET, RISK_TIER, MIN_RISK_SCORE, MAX_RISK_SCORE,
+                SEARCH, MIN_TVL, STABLECOIN, LSD, SINGLE_EXPOSURE, NO_IL, AUDITED, HIGH_CONFIDENCE, DEPOSITABLE, SORT_BY, SORT_ORDER],
+        answers: "Paged<Vec<VaultScoreRow>>", errors: [],
+        about: "The scores of vaults in bulk, with the run behind each: the filters and the order of the vault list.",
+    }
     VaultBatch: Post "/v1/vaults/batch" {
         access: Public, family: Public, cache: Cache::NEVER,
         body: BATCH_BODY,
@@ -306,6 +318,11 @@ routes! {
         answers: "Data<CuratorEvents>", errors: [Forbidden],
         about: "Published events of the curator's vaults, newest first.",
     }
+    Me: Get "/v1/me" {
+        access: Key, family: Public, cache: Cache::NEVER,
+        query: [], answers: "Data<Me>", errors: [],
+        about: "The calling key: who holds it, what it may do, what it has used.",
+    }
     Health: Get "/v1/health" {
         access: Public, family: Health, cache: Cache::NEVER,
         door: EdgeAndRelay,
@@ -353,5 +370,10 @@ mod tests {
     #[test]
     fn only_answers_to_reads_are_kept() {
         assert!(ROUTES.iter().all(|route| !route.cache.is_kept() || route.method == Method::Get));
+    }
+
+    #[test]
+    fn what_needs_a_key_is_never_kept_for_everybody() {
+        assert!(ROUTES.iter().all(|route| route.access == Public || !route.cache.is_kept() || route.cache.by_class));
     }
 }

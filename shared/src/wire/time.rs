@@ -102,6 +102,40 @@ fn civil_from_days(days: i64) -> (i64, i64, i64) {
     (year_of_era + era * 400 + i64::from(month <= 2), month, day)
 }
 
+/// A UTC day, by its number since 1970-01-01. Serialises as `2026-11-21`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Day(i64);
+
+impl Day {
+    /// The day with this number, held inside the years 1 to 9999.
+    pub const fn from_number(number: i64) -> Self {
+        Day::of(Timestamp::from_seconds(number.saturating_mul(SECONDS_PER_DAY)))
+    }
+
+    /// The day of an instant.
+    pub const fn of(instant: Timestamp) -> Self {
+        Day(instant.as_seconds().div_euclid(SECONDS_PER_DAY))
+    }
+
+    /// Its number since the epoch.
+    pub const fn number(self) -> i64 {
+        self.0
+    }
+}
+
+impl fmt::Display for Day {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (year, month, day) = civil_from_days(self.0);
+        write!(f, "{year:04}-{month:02}-{day:02}")
+    }
+}
+
+impl Serialize for Day {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
 impl fmt::Display for Timestamp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.write(f, 3)

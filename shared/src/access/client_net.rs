@@ -1,0 +1,89 @@
+//! The caller's address, in the form that allowances are counted by.
+
+use core::fmt;
+use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+
+/// The unit an allowance belongs to: one IPv4 address, or the /64 network that one IPv6 subscriber is given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ClientNet {
+    /// One address.
+    V4(Ipv4Addr),
+    /// The first 64 bits of an address; the rest is zero.
+    V6(Ipv6Addr),
+}
+
+/// Reads the header in which the proxy in front of us names the caller.
+///
+/// Exactly one address: a list, a port, a zone or a bracket is not what such a proxy writes, so it counts as absent.
+pub fn client_net(header: &str) -> Option<ClientNet> {
+    header.trim().parse().ok().map(ClientNet::of)
+}
+
+impl ClientNet {
+    /// The unit that `address` belongs to. An IPv4 address in IPv6 spelling is the IPv4 address.
+    pub fn of(address: IpAddr) -> Self {
+        match address.to_canonical() {
+            IpAddr::V4(address) => ClientNet::V4(address),
+            IpAddr::V6(address) => {
+                let [a, b, c, d, ..] = address.segments();
+                ClientNet::V6(Ipv6Addr::new(a, b, c, d, 0, 0, 0, 0))
+            }
+        }
+    }
+}
+
+impl fmt::Display for ClientNet {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ClientNet::V4(address) => address.fmt(f),
+            ClientNet::V6(network) => write!(f, "{network}/64"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::{String, ToString};
+    use proptest::prelude::*;
+
+    fn text(header: &str) -> Option<String> {
+        client_net(header).map(|net| net.to_string())
+    }
+
+    #[test]
+    fn all_addresses_of_one_subscriber_share_an_allowance() {
+        assert_eq!(text("2001:db8:1:2:3:4:5:6").as_deref(), Some("2001:db8:1:2::/64"));
+        assert_eq!(text("2001:db8:1:2::1"), text("2001:DB8:1:2:ffff::"));
+        assert_ne!(text("2001:db8:1:2::1"), text("2001:db8:1:3::1"));
+    }
+
+    #[test]
+    fn an_ipv4_address_is_the_same_caller_in_both_spellings() {
+        assert_eq!(text("::ffff:192.0.2.7").as_deref(), Some("192.0.2.7"));
+        assert_eq!(text(" 192.0.2.7 "), text("::ffff:c000:207"));
+    }
+
+    #[test]
+    fn anything_but_one_address_is_no_address() {
+        for bad in [
+            "",
+            "192.0.2.7, 10.0.0.1",
+            "192.0.2.7:443",
+            "[2001:db8::1]",
+            "fe80::1%eth0",
+            "192.0.2",
+            "0192.0.2.7",
+            "localhost",
+        ] {
+            assert_eq!(client_net(bad), None, "{bad}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn no_header_breaks_the_parser(header in "\\PC{0,60}") {
+            let _ = client_net(&header);
+        }
+    }
+}

@@ -1,0 +1,117 @@
+//! The bulk score row: what a vault scores, and the run behind it.
+//!
+//! Source: interface, "Bulk score row".
+
+use alloc::string::String;
+use serde::Serialize;
+
+use super::ids::{Address, ChainId, VaultId};
+use super::status::TvlStatus;
+use super::vault::VaultRow;
+use crate::rules::tiers::Tier;
+use crate::rules::yields::is_high_confidence;
+use crate::scoring::MilliPoints;
+use crate::wire::time::Timestamp;
+
+/// A vault's score as the bulk routes serve it. USD amounts, rates as decimal fractions.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct VaultScoreRow {
+    /// `<protocol_id>-<chain_id>-<address>`.
+    pub id: VaultId,
+    /// The share token's address.
+    pub address: Address,
+    /// Chain.
+    pub chain_id: ChainId,
+    /// Chain, for display.
+    pub chain_name: String,
+    /// Protocol.
+    pub protocol_id: String,
+    /// Symbol of the deposit asset; null when its contract names none.
+    pub asset_symbol: Option<String>,
+    /// Supplied value; 0 when `tvl_status` is `unavailable`.
+    pub tvl_usd: f64,
+    /// Interest net of fees plus rewards.
+    pub apr_net: Option<f64>,
+    /// 0 to 10; null when unscored.
+    pub total_score: Option<MilliPoints>,
+    /// The score's tier; null when unscored.
+    pub risk_tier: Option<Tier>,
+    /// False once the vault is shut down or gone.
+    pub is_active: bool,
+    /// The latest successful sync that wrote the row.
+    pub last_synced_at: Option<Timestamp>,
+    /// The run that confirmed the score.
+    pub score_run_id: Option<String>,
+    /// When that run completed: it moves with every run.
+    pub score_computed_at: Option<Timestamp>,
+    /// When the published score or tier last changed value.
+    pub score_updated_at: Option<Timestamp>,
+    /// Seconds since `last_synced_at`, known only when a row is served: see [`super::EncodedRow::write`].
+    pub freshness_seconds: Option<u64>,
+    /// True while a data-quality quarantine makes the score provisional.
+    pub needs_risk_review: bool,
+    /// The curated rule of [`is_high_confidence`].
+    pub is_high_confidence: bool,
+    /// Whether `tvl_usd` was read.
+    pub tvl_status: TvlStatus,
+}
+
+/// The run behind a score, and what a list row does not say of a vault.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ScoreFacts {
+    /// False once the vault is shut down or gone.
+    pub is_active: bool,
+    /// The run that confirmed the score.
+    pub run_id: Option<String>,
+    /// When it completed.
+    pub computed_at: Option<Timestamp>,
+    /// A data-quality quarantine is active.
+    pub needs_risk_review: bool,
+}
+
+impl VaultScoreRow {
+    /// The score of the vault whose list row is `row`: what both rows say, they say alike.
+    pub fn of(row: &VaultRow, facts: ScoreFacts) -> Self {
+        VaultScoreRow {
+            id: row.id.clone(),
+            address: row.address.clone(),
+            chain_id: row.chain_id,
+            chain_name: row.chain_name.clone(),
+            protocol_id: row.protocol_id.clone(),
+            asset_symbol: row.asset_symbol.clone(),
+            tvl_usd: row.tvl_usd,
+            apr_net: row.apr_net,
+            total_score: row.total_score,
+            risk_tier: row.risk_tier,
+            is_active: facts.is_active,
+            last_synced_at: row.last_synced_at,
+            score_run_id: facts.run_id,
+            score_computed_at: facts.computed_at,
+            score_updated_at: row.score_updated_at,
+            freshness_seconds: row.freshness_seconds,
+            needs_risk_review: facts.needs_risk_review,
+            is_high_confidence: is_high_confidence(row.total_score, row.apr_net),
+            tvl_status: row.tvl_status,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::vault::tests::row;
+    use super::*;
+
+    #[test]
+    fn every_field_of_the_interface_is_written_in_its_order_even_when_null() {
+        let facts = ScoreFacts { is_active: true, run_id: None, computed_at: None, needs_risk_review: false };
+        let vault = row("demo-31337-0x00000000000000000000000000000000000000aa");
+        let text = serde_json::to_string(&VaultScoreRow::of(&vault, facts)).unwrap();
+        let fields = "id address chain_id chain_name protocol_id asset_symbol tvl_usd apr_net total_score risk_tier is_active \
+             last_synced_at score_run_id score_computed_at score_updated_at freshness_seconds needs_risk_review \
+             is_high_confidence tvl_status";
+        let places: alloc::vec::Vec<_> =
+            fields.split_whitespace().map(|field| text.find(&std::format!("\"{field}\":")).expect(field)).collect();
+        assert!(places.is_sorted(), "{text}");
+        assert_eq!(serde_json::from_str::<serde_json::Value>(&text).unwrap().as_object().unwrap().len(), 19);
+    }
+}

@@ -5,6 +5,8 @@ use crate::clock::Clock;
 use crate::config::Config;
 use crate::http::admin_door::AdminToken;
 use crate::http::assertion::Nonces;
+use crate::http::relay_meter::Meter;
+use crate::keys::bcrypt_rows::Prover;
 use crate::metrics::{Gauges, Metrics};
 use crate::store::Db;
 use crate::store::health::HealthFacts;
@@ -35,6 +37,10 @@ pub struct App {
     pub assertion_keys: Vec<AssertionKey>,
     /// Assertions that were used.
     pub nonces: Nonces,
+    /// Proves keys that are older than the digests.
+    pub prover: Prover,
+    /// What callers at the relay door have used of their allowances.
+    pub relay_meter: Meter,
     /// What operators present.
     pub admin_token: AdminToken,
     /// How long a read may take.
@@ -57,6 +63,8 @@ impl App {
             access_log,
             assertion_keys: config.assertion_keys.clone(),
             nonces: Nonces::default(),
+            prover: Prover::default(),
+            relay_meter: Meter::default(),
             admin_token: AdminToken::new(&config.admin_token),
             read_deadline: config.read_deadline,
             score_every_seconds: config.score_every_seconds,
@@ -85,6 +93,7 @@ impl App {
             catalog_age_seconds: if current_at == 0 { 0 } else { (self.clock.wall().as_seconds() - current_at).max(0) },
             db_connections: self.db.pool.size(),
             db_idle: self.db.pool.num_idle(),
+            bcrypt_proofs: self.prover.asked.load(Relaxed),
             draining: self.is_draining(),
         }
     }

@@ -1,10 +1,11 @@
-//! What runs beside the requests, and when: the catalog's refresh, the listening for changed facts, the scheduled score run.
+//! What runs beside the requests, and when: the catalog's refresh, the listening for changes, the scheduled score run, and the
+//! telling of changed keys to the edge.
 
 use crate::app::App;
 use crate::catalog::refresh;
+use crate::edge_link::{EdgeLink, outbox};
 use crate::scoring_run;
-use crate::store::StoreError;
-use crate::store::publication::CHANNEL;
+use crate::store::{StoreError, edge_outbox, publication};
 use sqlx::postgres::PgListener;
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,13 +22,17 @@ const SCORE_POLL: Duration = Duration::from_secs(1);
 pub struct Jobs(JoinSet<()>);
 
 impl Jobs {
-    /// Starts them.
-    pub fn start(app: &Arc<App>) -> Self {
+    /// Starts them. With a `link`, changes of keys are told to the edge.
+    pub fn start(app: &Arc<App>, link: Option<Arc<EdgeLink>>) -> Self {
         let mut jobs = JoinSet::new();
         let serving = app.clone();
         jobs.spawn(async move { refresh::keep_current(&serving).await });
-        let listening = app.clone();
-        jobs.spawn(async move { listen(&listening).await });
+        let (listening, woken) = (app.clone(), link.clone());
+        jobs.spawn(async move { listen(&listening, woken.as_deref()).await });
+        if let Some(link) = link {
+            let telling = app.clone();
+            jobs.spawn(async move { outbox::keep_told(&telling, &link).await });
+        }
         if app.score_every_seconds > 0 {
             let scoring = app.clone();
             jobs.spawn(async move { keep_scored(&scoring).await });
@@ -41,15 +46,24 @@ impl Jobs {
     }
 }
 
-/// Wakes the refresh when the database says that facts have changed. A lost connection costs nothing but speed: polling goes on.
-async fn listen(app: &App) {
+/// Wakes the refresh when the database says that facts have changed, and the teller when a key has. A lost connection costs
+/// nothing but speed: polling goes on.
+async fn listen(app: &App, link: Option<&EdgeLink>) {
     loop {
         if let Ok(mut listener) = PgListener::connect_with(&app.db.pool).await
-            && listener.listen(CHANNEL).await.is_ok()
+            && listener.listen_all([publication::CHANNEL, edge_outbox::CHANNEL]).await.is_ok()
         {
-            // A notice, or a connection that was lost and found: in both cases something may have changed.
-            while listener.try_recv().await.is_ok() {
-                app.catalog.facts_changed();
+            while let Ok(notice) = listener.try_recv().await {
+                let channel = notice.as_ref().map(|notice| notice.channel());
+                // None is a connection that was lost and found: anything may have changed.
+                if channel != Some(edge_outbox::CHANNEL) {
+                    app.catalog.facts_changed();
+                }
+                if let Some(link) = link
+                    && channel != Some(publication::CHANNEL)
+                {
+                    link.queued();
+                }
             }
         }
         tokio::time::sleep(LISTEN_RETRY).await;

@@ -7,7 +7,7 @@ use std::fmt::Write;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 
 /// Statuses with a cell of their own; anything else is counted as the last.
-const STATUSES: [u16; 16] = [200, 304, 400, 401, 403, 404, 405, 409, 413, 414, 415, 429, 500, 503, 504, 0];
+const STATUSES: [u16; 17] = [200, 204, 304, 400, 401, 403, 404, 405, 409, 413, 414, 415, 429, 500, 503, 504, 0];
 
 /// Upper bounds of the latency histogram, in microseconds.
 const BUCKETS: [u64; 14] =
@@ -20,6 +20,8 @@ pub enum Label {
     Route(RouteId),
     /// The operators' door.
     Admin,
+    /// The edge's own messages.
+    EdgeMessage,
     /// No route: refused, unknown or malformed.
     Unmatched,
 }
@@ -30,6 +32,7 @@ impl Label {
         match self {
             Label::Route(id) => id.name(),
             Label::Admin => "Admin",
+            Label::EdgeMessage => "EdgeMessage",
             Label::Unmatched => "Unmatched",
         }
     }
@@ -38,7 +41,8 @@ impl Label {
         match self {
             Label::Route(id) => id as usize,
             Label::Admin => ROUTES.len(),
-            Label::Unmatched => ROUTES.len() + 1,
+            Label::EdgeMessage => ROUTES.len() + 1,
+            Label::Unmatched => ROUTES.len() + 2,
         }
     }
 }
@@ -68,6 +72,18 @@ pub struct Metrics {
     pub catalog_refresh_micros: AtomicU64,
     /// When the catalog was last found current, in seconds of the wall clock.
     pub catalog_current_at: AtomicI64,
+    /// Usage batches that were added.
+    pub usage_applied: AtomicU64,
+    /// Usage batches that had been added before.
+    pub usage_repeated: AtomicU64,
+    /// Usage batches before which others are missing, or whose key is not here.
+    pub usage_lost: AtomicU64,
+    /// Changes of keys that the edge acknowledged.
+    pub edge_news_acknowledged: AtomicU64,
+    /// Rounds of telling in which the edge did not acknowledge all.
+    pub edge_news_failed: AtomicU64,
+    /// Changes of keys that the edge has not acknowledged yet.
+    pub edge_news_waiting: AtomicU64,
     /// Access-log lines that were given up because the sink did not keep pace.
     pub log_lines_dropped: AtomicU64,
 }
@@ -75,7 +91,7 @@ pub struct Metrics {
 impl Default for Metrics {
     fn default() -> Self {
         Metrics {
-            requests: (0..ROUTES.len() + 2).map(|_| Requests::default()).collect(),
+            requests: (0..ROUTES.len() + 3).map(|_| Requests::default()).collect(),
             assertions_refused: AtomicU64::default(),
             ingest_batches: AtomicU64::default(),
             ingest_refused: AtomicU64::default(),
@@ -83,6 +99,12 @@ impl Default for Metrics {
             catalog_failures: AtomicU64::default(),
             catalog_refresh_micros: AtomicU64::default(),
             catalog_current_at: AtomicI64::default(),
+            usage_applied: AtomicU64::default(),
+            usage_repeated: AtomicU64::default(),
+            usage_lost: AtomicU64::default(),
+            edge_news_acknowledged: AtomicU64::default(),
+            edge_news_failed: AtomicU64::default(),
+            edge_news_waiting: AtomicU64::default(),
             log_lines_dropped: AtomicU64::default(),
         }
     }
@@ -101,6 +123,8 @@ pub struct Gauges {
     pub db_connections: u32,
     /// Those of them that wait for work.
     pub db_idle: usize,
+    /// Older keys' proofs asked for.
+    pub bcrypt_proofs: u64,
     /// Whether this process is going away.
     pub draining: bool,
 }
@@ -121,7 +145,7 @@ impl Metrics {
     pub fn render(&self, gauges: &Gauges) -> String {
         let mut out = String::with_capacity(16 * 1024);
         self.render_requests(&mut out);
-        let counters: [(&str, &str, &AtomicU64); 6] = [
+        let counters: [(&str, &str, &AtomicU64); 11] = [
             (
                 "rds_assertions_refused_total",
                 "Requests at the edge door whose assertion did not hold.",
@@ -132,11 +156,16 @@ impl Metrics {
             ("rds_ingest_observations_total", "Observations of committed batches.", &self.ingest_observations),
             ("rds_catalog_refresh_failures_total", "Catalog refreshes that failed.", &self.catalog_failures),
             ("rds_log_lines_dropped_total", "Access-log lines given up.", &self.log_lines_dropped),
+            ("rds_usage_batches_total", "Usage batches added.", &self.usage_applied),
+            ("rds_usage_batches_repeated_total", "Usage batches that had been added before.", &self.usage_repeated),
+            ("rds_usage_gaps_total", "Usage batches behind a gap, or of an unknown key.", &self.usage_lost),
+            ("rds_edge_news_acknowledged_total", "Key changes the edge acknowledged.", &self.edge_news_acknowledged),
+            ("rds_edge_news_failed_total", "Rounds in which the edge did not acknowledge.", &self.edge_news_failed),
         ];
         for (name, help, value) in counters {
             metric(&mut out, name, help, "counter", value.load(Relaxed) as f64);
         }
-        let values: [(&str, &str, f64); 7] = [
+        let values: [(&str, &str, f64); 9] = [
             ("rds_catalog_version", "Data version the catalog was made from.", gauges.catalog_version as f64),
             ("rds_catalog_rows", "Active vaults in the catalog.", gauges.catalog_rows as f64),
             (
@@ -151,6 +180,12 @@ impl Metrics {
             ),
             ("rds_db_connections", "Open database connections.", f64::from(gauges.db_connections)),
             ("rds_db_connections_idle", "Open database connections without work.", gauges.db_idle as f64),
+            (
+                "rds_edge_news_waiting",
+                "Key changes the edge has not acknowledged.",
+                self.edge_news_waiting.load(Relaxed) as f64,
+            ),
+            ("rds_bcrypt_proofs", "Proofs of older keys asked for since the start.", gauges.bcrypt_proofs as f64),
             ("rds_draining", "1 while this process finishes its last requests.", f64::from(u8::from(gauges.draining))),
         ];
         for (name, help, value) in values {
@@ -160,8 +195,11 @@ impl Metrics {
     }
 
     fn render_requests(&self, out: &mut String) {
-        let labels: Vec<Label> =
-            ROUTES.iter().map(|route| Label::Route(route.id)).chain([Label::Admin, Label::Unmatched]).collect();
+        let labels: Vec<Label> = ROUTES
+            .iter()
+            .map(|route| Label::Route(route.id))
+            .chain([Label::Admin, Label::EdgeMessage, Label::Unmatched])
+            .collect();
         head(out, "rds_requests_total", "Requests answered.", "counter");
         for (label, requests) in labels.iter().zip(&self.requests) {
             for (status, count) in STATUSES.iter().zip(&requests.by_status) {
@@ -217,6 +255,7 @@ mod tests {
         catalog_age_seconds: 1,
         db_connections: 2,
         db_idle: 1,
+        bcrypt_proofs: 0,
         draining: false,
     };
 

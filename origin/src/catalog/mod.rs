@@ -86,11 +86,22 @@ pub struct Found<'a> {
 }
 
 impl Catalog {
-    /// The page of the active vaults that pass `filter`, in the order of `sort`.
+    /// The page of the active vaults that pass `filter`, in the order of `sort`: their list rows.
     pub fn select(&self, filter: &VaultFilter<'_>, sort: VaultSort, page: PageRequest) -> Found<'_> {
+        self.select_as(filter, sort, page, |vault| &vault.encoded)
+    }
+
+    /// The same with another row of each vault.
+    pub fn select_as<'a>(
+        &'a self,
+        filter: &VaultFilter<'_>,
+        sort: VaultSort,
+        page: PageRequest,
+        row_of: impl Fn(&'a Vault) -> &'a EncodedRow,
+    ) -> Found<'a> {
         let Selection { rows, total } = self.index.select(filter, sort, page);
-        let rows = rows.iter().filter_map(|row| self.active.get(*row as usize)).map(|vault| &vault.encoded).collect();
-        Found { rows, total }
+        let vaults = rows.iter().filter_map(|row| self.active.get(*row as usize));
+        Found { rows: vaults.map(|vault| row_of(vault)).collect(), total }
     }
 
     /// The vault with this id, active or not.

@@ -3,6 +3,7 @@
 use crate::store::catalog::VaultFacts;
 use rds_shared::model::EncodedRow;
 use rds_shared::model::vault::VaultRow;
+use rds_shared::model::vault_score::{ScoreFacts, VaultScoreRow};
 use rds_shared::rules::borrow::gross_interest_apy;
 use rds_shared::rules::liquidity::liquidity;
 use rds_shared::rules::yields::real_yield_share;
@@ -15,6 +16,8 @@ pub struct Vault {
     pub row: VaultRow,
     /// The same, encoded.
     pub encoded: EncodedRow,
+    /// Its bulk score row, encoded.
+    pub scores: EncodedRow,
     /// False once the vault is shut down or gone: it is still found by its id and address, and in no list.
     pub is_active: bool,
     chain_slug: String,
@@ -27,9 +30,17 @@ impl Vault {
     pub fn new(facts: VaultFacts) -> Result<Self, serde_json::Error> {
         let row = row_of(&facts);
         let encoded = EncodedRow::encode(&row, row.last_synced_at)?;
+        let run = ScoreFacts {
+            is_active: facts.is_active,
+            run_id: facts.score_run_id,
+            computed_at: facts.score_computed_at,
+            needs_risk_review: facts.needs_risk_review,
+        };
+        let scores = EncodedRow::encode(&VaultScoreRow::of(&row, run), row.last_synced_at)?;
         Ok(Vault {
             row,
             encoded,
+            scores,
             is_active: facts.is_active,
             chain_slug: facts.chain_slug,
             symbol: facts.symbol,

@@ -2,12 +2,21 @@
 
 use super::{IndexTokens, Keys, Output};
 use crate::clock::Clock;
-use crate::keys::{self, KeyRow, KeyWish, Minted, Revocation, TokenRow};
+use crate::config::{self, LinkConfig};
+use crate::edge_link::EdgeLink;
+use crate::edge_link::outbox::{Settled, settle};
+use crate::keys::{self, Alignment, KeyRow, KeyWish, Minted, Revocation, TokenRow};
 use crate::store::Db;
+use anyhow::bail;
+use rds_shared::access::Plan;
 use serde_json::json;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 pub(super) async fn keys(db: &Db, clock: &Clock, command: Keys, out: Output) -> anyhow::Result<ExitCode> {
+    // Read before anything is changed: a link that cannot work is told first.
+    let link = LinkConfig::read(config::environment)?.map(|link| EdgeLink::new(&link, clock.clone())).transpose()?;
+    let edge = Edge { db, clock, link: link.map(Arc::new), out };
     match command {
         Keys::Mint { org, plan, rpm, shared } => {
             let effective_rpm = rpm.unwrap_or(plan.default_rpm());
@@ -16,7 +25,13 @@ pub(super) async fn keys(db: &Db, clock: &Clock, command: Keys, out: Output) -> 
                 json!({ "id": id, "key": key, "org": org, "plan": plan, "rpm": effective_rpm, "shared": shared });
             out.show(format!("{key}\nkey {id} of {org}: keep it now, it is not shown again"), &value)?;
         }
-        Keys::Revoke { id } => return revoked("key", id, keys::revoke(db, clock, id).await?, out),
+        Keys::Revoke { id } => {
+            let found = keys::revoke(db, clock, id).await?;
+            // Also when it was revoked before: that command may have been stopped before the edge knew.
+            let settled = edge.settled(&[id], &format!("key {id} is revoked")).await?;
+            return revoked("key", id, found, Some(settled), out);
+        }
+        Keys::Align { org, plan } => edge.align(&org, plan).await?,
         Keys::List => {
             let rows = keys::list(db).await?;
             let lines: Vec<String> = rows.iter().map(key_line).collect();
@@ -24,6 +39,33 @@ pub(super) async fn keys(db: &Db, clock: &Clock, command: Keys, out: Output) -> 
         }
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The edge, as far as this command knows it.
+struct Edge<'a> {
+    db: &'a Db,
+    clock: &'a Clock,
+    link: Option<Arc<EdgeLink>>,
+    out: Output,
+}
+
+impl Edge<'_> {
+    /// Waits until what was done to `keys` holds at the edge, and says why it takes longer.
+    async fn settled(&self, keys: &[i64], done: &str) -> anyhow::Result<Settled> {
+        let say = |why: &str| self.out.progress(&format!("{done}; waiting for the edge to acknowledge: {why}"));
+        Ok(settle(self.db, self.link.as_ref(), self.clock, keys, say).await?)
+    }
+
+    async fn align(&self, org: &str, plan: Plan) -> anyhow::Result<()> {
+        let Some(Alignment { keys, changed }) = keys::align(self.db, org, plan).await? else {
+            bail!("there is no organisation {org}");
+        };
+        // All of them: an earlier command may have been stopped before the edge knew.
+        let settled = self.settled(&keys, &format!("{org} is on plan {plan}")).await?;
+        let text = format!("{org} is on plan {plan}; {} of {} live keys changed", changed.len(), keys.len());
+        let value = json!({ "org": org, "plan": plan, "keys": keys, "changed": changed, "edge": word(settled) });
+        self.out.show(format!("{text}{}", remark(settled)), &value)
+    }
 }
 
 pub(super) async fn index_tokens(
@@ -38,7 +80,9 @@ pub(super) async fn index_tokens(
             let value = json!({ "id": id, "token": key, "org": org });
             out.show(format!("{key}\ntoken {id} of {org}: keep it now, it is not shown again"), &value)?;
         }
-        IndexTokens::Revoke { id } => return revoked("token", id, keys::revoke_token(db, clock, id).await?, out),
+        IndexTokens::Revoke { id } => {
+            return revoked("token", id, keys::revoke_token(db, clock, id).await?, None, out);
+        }
         IndexTokens::List => {
             let rows = keys::list_tokens(db).await?;
             let lines: Vec<String> = rows.iter().map(token_line).collect();
@@ -49,27 +93,51 @@ pub(super) async fn index_tokens(
 }
 
 fn key_line(row: &KeyRow) -> String {
-    let KeyRow { id, prefix, org, plan, created_at, .. } = row;
-    let rpm = row.rpm.map_or_else(String::new, |rpm| format!(", {rpm} rpm by contract"));
+    let KeyRow { id, prefix, org, plan, rpm, created_at, .. } = row;
+    let contract = if row.metadata.get("contracted_rpm").is_some() { " by contract" } else { "" };
     let shared = if row.shared { ", shared" } else { "" };
-    format!("{id:>5}  {prefix}…  {org}  {plan}{rpm}{shared}  minted {created_at}{}", state(row.is_active))
+    format!(
+        "{id:>5}  {prefix}…  {org}  {plan}, {rpm} rpm{contract}{shared}  minted {created_at}{}",
+        state(row.is_active)
+    )
 }
 
 fn token_line(row: &TokenRow) -> String {
-    let TokenRow { id, prefix, name, created_at, .. } = row;
-    format!("{id:>5}  {prefix}…  {name}  minted {created_at}{}", state(row.is_active))
+    let TokenRow { id, prefix, org, created_at, .. } = row;
+    format!("{id:>5}  {prefix}…  {org}  minted {created_at}{}", state(row.is_active))
 }
 
 fn state(is_active: bool) -> &'static str {
     if is_active { "" } else { "  revoked" }
 }
 
-fn revoked(what: &str, id: i64, found: Revocation, out: Output) -> anyhow::Result<ExitCode> {
+fn word(settled: Settled) -> &'static str {
+    match settled {
+        Settled::Acknowledged => "acknowledged",
+        Settled::NoEdge => "none",
+        Settled::LeaseOver => "lease_over",
+    }
+}
+
+fn remark(settled: Settled) -> &'static str {
+    match settled {
+        Settled::Acknowledged => "",
+        Settled::NoEdge => "; no edge is known here (RDS_EDGE_URL), and no service says that it tells one",
+        Settled::LeaseOver => "; the edge has not acknowledged it, but what it knew has expired",
+    }
+}
+
+fn revoked(what: &str, id: i64, found: Revocation, settled: Option<Settled>, out: Output) -> anyhow::Result<ExitCode> {
     let (text, code) = match found {
         Revocation::Revoked => (format!("{what} {id} is revoked"), ExitCode::SUCCESS),
         Revocation::Already => (format!("{what} {id} was revoked before"), ExitCode::SUCCESS),
         Revocation::Unknown => (format!("there is no {what} {id}"), ExitCode::FAILURE),
     };
-    out.show(text, &json!({ "id": id, "revoked": found == Revocation::Revoked, "is_active": false, "known": found != Revocation::Unknown }))?;
+    let known = found != Revocation::Unknown;
+    let settled = settled.filter(|_| known);
+    let (edge, remark) = (settled.map(word), settled.map_or("", remark));
+    let value =
+        json!({ "id": id, "revoked": found == Revocation::Revoked, "is_active": false, "known": known, "edge": edge });
+    out.show(format!("{text}{remark}"), &value)?;
     Ok(code)
 }

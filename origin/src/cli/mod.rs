@@ -9,12 +9,13 @@ mod serve;
 
 use crate::clock::Clock;
 use crate::config::{self, DatabaseConfig};
-use crate::keys::Plan;
 use crate::simulate::Options;
 use crate::store::Db;
 use crate::telemetry;
 use anyhow::Context;
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand};
+use rds_shared::access::Plan;
 use serde::Serialize;
 use std::fmt::Display;
 use std::path::PathBuf;
@@ -95,22 +96,37 @@ enum Keys {
         #[arg(long)]
         org: String,
         /// Its plan.
-        #[arg(long)]
+        #[arg(long, value_parser = plan())]
         plan: Plan,
-        /// Requests per minute by contract; the plan's default otherwise.
+        /// Requests per minute by contract, for this key alone; the plan's default otherwise.
         #[arg(long, value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
         rpm: Option<u32>,
         /// Its holder serves several clients with it.
         #[arg(long)]
         shared: bool,
     },
-    /// Revoke a key for good.
+    /// Revoke a key for good; answers once no edge honours it any more.
     Revoke {
         /// Its number, as `list` shows it.
         id: i64,
     },
+    /// Put an organisation and its live keys on a plan; contracted rates stay.
+    Align {
+        /// The organisation.
+        #[arg(long)]
+        org: String,
+        /// The plan.
+        #[arg(long, value_parser = plan())]
+        plan: Plan,
+    },
     /// Show every key, revoked ones too.
     List,
+}
+
+/// The words of the plans.
+fn plan() -> impl TypedValueParser<Value = Plan> {
+    let words = PossibleValuesParser::new(Plan::ALL.map(Plan::as_str));
+    words.try_map(|word| Plan::parse(&word).ok_or("not a plan"))
 }
 
 #[derive(Debug, Subcommand)]

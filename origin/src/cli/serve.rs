@@ -3,11 +3,13 @@
 use crate::app::App;
 use crate::clock::Clock;
 use crate::config::{self, Config, LogLevel};
+use crate::edge_link::EdgeLink;
 use crate::http::listeners::Listeners;
 use crate::jobs::Jobs;
 use crate::store::{self, Db, StoreError};
 use crate::telemetry::{self, AccessLog};
 use anyhow::bail;
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 
@@ -23,11 +25,12 @@ pub(super) async fn serve() -> anyhow::Result<()> {
     let db = Db::connect_lazy(config.database.url.expose(), config.database.connections)?;
     refuse_an_old_schema(&db).await?;
     let access_log = if config.log >= LogLevel::Info { AccessLog::to(std::io::stderr()) } else { AccessLog::off() };
+    let link = config.link().map(|link| EdgeLink::new(&link, clock.clone())).transpose()?.map(Arc::new);
     let app = App::new(&config, db.clone(), clock, access_log);
     let listeners = Listeners::bind(&config).await?;
     let doors = listeners.addresses()?;
     let stop = told_to_stop()?;
-    let jobs = Jobs::start(&app);
+    let jobs = Jobs::start(&app, link);
     tracing::info!(edge = %doors.edge, relay = %doors.relay, admin = %doors.admin, test_clock = config.test_clock, "serving");
     listeners.serve(app.clone(), stop).await;
     jobs.stop().await;

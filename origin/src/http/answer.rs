@@ -6,6 +6,8 @@ use axum::body::Body;
 use axum::http::header::{ALLOW, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::Response;
+use rds_shared::access::budget::Verdict;
+use rds_shared::access::gate::metered_headers;
 use rds_shared::route::ROUTES;
 use rds_shared::wire::{ApiError, ErrorCode, RequestId, headers};
 use serde::Serialize;
@@ -62,6 +64,11 @@ impl Answer {
     /// The caller's copy still holds.
     pub fn not_modified(etag: String, version: i64) -> Self {
         Answer { status: StatusCode::NOT_MODIFIED, ..Self::tagged(etag, version, Vec::new()) }
+    }
+
+    /// Done, and nothing to say.
+    pub fn nothing() -> Self {
+        Answer { status: StatusCode::NO_CONTENT, ..Self::json(Vec::new()) }
     }
 
     /// The same body under 503 with `Retry-After`: health and readiness, which report trouble in their own shape.
@@ -127,6 +134,13 @@ impl Failure {
     }
 }
 
+/// Adds what a metered caller is told about the allowance that the request was charged to.
+pub fn tell_allowance(response: &mut Response, verdict: &Verdict) {
+    for (name, value) in metered_headers(verdict) {
+        set(response, HeaderName::from_static(name), value);
+    }
+}
+
 /// A response with every header it leaves with. HEAD keeps the headers, `Content-Length` among them, and loses the body.
 pub fn respond(result: Result<Answer, Failure>, request_id: RequestId, label: Label, head_only: bool) -> Response {
     let mut response = match result {
@@ -139,7 +153,7 @@ pub fn respond(result: Result<Answer, Failure>, request_id: RequestId, label: La
 
 fn good(answer: Answer, label: Label, head_only: bool) -> Response {
     let Answer { status, content_type, body, validators, retry_after } = answer;
-    let mut response = if status == StatusCode::NOT_MODIFIED {
+    let mut response = if matches!(status, StatusCode::NOT_MODIFIED | StatusCode::NO_CONTENT) {
         with_headers(Body::empty())
     } else {
         with_body(content_type, body, head_only)
@@ -198,7 +212,7 @@ fn with_headers(body: Body) -> Response {
 }
 
 fn set(response: &mut Response, name: HeaderName, value: String) {
-    // Hex and base64 text: always a valid header value.
+    // Hex, base64 or a number: always a valid header value.
     if let Ok(value) = HeaderValue::try_from(value) {
         response.headers_mut().insert(name, value);
     }

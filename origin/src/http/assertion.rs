@@ -1,6 +1,7 @@
 //! The edge's word, checked: signature, age, and that it is used once.
 
 use rds_shared::access::assertion::MAX_SKEW_SECONDS;
+use rds_shared::access::link;
 use rds_shared::access::{Assertion, AssertionError, AssertionKey, Principal, SignedRequest};
 use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, Hasher};
@@ -21,19 +22,37 @@ pub enum Refusal {
     Full,
 }
 
-/// Checks `header` over `request` and spends its nonce. The caller it vouches for is the only one believed.
+/// Who speaks through the edge's door.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Speaker {
+    /// A caller of the edge's: the only one believed.
+    Caller(Principal),
+    /// The edge itself.
+    Edge,
+}
+
+impl Speaker {
+    fn read(principal: &str) -> Option<Self> {
+        match principal {
+            link::EDGE => Some(Speaker::Edge),
+            caller => Principal::from_json(caller).map(Speaker::Caller),
+        }
+    }
+}
+
+/// Checks `header` over `request` and spends its nonce.
 pub fn check(
     keys: &[AssertionKey],
     nonces: &Nonces,
     header: &str,
     request: &SignedRequest<'_>,
     now_seconds: i64,
-) -> Result<Principal, Refusal> {
+) -> Result<Speaker, Refusal> {
     let assertion = Assertion::parse(header).map_err(Refusal::Assertion)?;
     assertion.verify(keys, request, now_seconds).map_err(Refusal::Assertion)?;
-    let principal = Principal::from_json(request.principal).ok_or(Refusal::Principal)?;
+    let speaker = Speaker::read(request.principal).ok_or(Refusal::Principal)?;
     nonces.spend(assertion.nonce(), now_seconds)?;
-    Ok(principal)
+    Ok(speaker)
 }
 
 /// An assertion is alive for at most twice the skew: signed that far ahead of this clock, it ages to as far behind.

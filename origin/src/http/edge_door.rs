@@ -1,21 +1,20 @@
 //! The edge's door: whoever has no valid assertion learns nothing here, not even which routes exist.
 
 use super::answer::{Answer, Failure};
-use super::assertion::{self, Refusal};
-use super::body;
+use super::assertion::{self, Refusal, Speaker};
 use super::pipeline::Trace;
-use super::router;
+use super::{body, messages, router};
 use crate::app::App;
 use axum::extract::Request;
 use axum::http::HeaderMap;
-use rds_shared::access::{Principal, SignedRequest};
+use rds_shared::access::{SignedRequest, link};
 use rds_shared::route::{Body, Matching, Method, match_route};
 use rds_shared::wire::{ApiError, ErrorCode, RequestId, headers};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 
-/// Body cap where no route says another: unknown paths must not be told apart from known ones by it.
-const BODY_BYTES: usize = 64 * 1024;
+/// Body cap where no route says another: unknown paths must not be told apart from known ones, nor from messages, by it.
+const BODY_BYTES: usize = link::MESSAGE_BYTES;
 
 /// Checks the assertion, then routes.
 pub async fn handle(app: &Arc<App>, request: Request, trace: &mut Trace) -> Result<Answer, Failure> {
@@ -28,15 +27,14 @@ pub async fn handle(app: &Arc<App>, request: Request, trace: &mut Trace) -> Resu
     let matching = match_route(Method::parse(head.method.as_str()), head.uri.path());
     let body = body::read(body, cap(&matching)).await?;
     let target = head.uri.path_and_query().map_or("/", |target| target.as_str());
-    let principal =
-        admit(app, signed, &SignedRequest { method: head.method.as_str(), target, body: &body, principal })?;
+    let request = SignedRequest { method: head.method.as_str(), target, body: &body, principal };
+    let speaker = assertion::check(&app.assertion_keys, &app.nonces, signed, &request, app.clock.wall().as_seconds())
+        .map_err(|refusal| refused(app, refusal))?;
     trace.request_id = text(&head.headers, headers::REQUEST_ID).and_then(RequestId::parse);
-    router::route(app, matching, principal, &head, body, trace).await
-}
-
-fn admit(app: &App, signed: &str, request: &SignedRequest<'_>) -> Result<Principal, Failure> {
-    assertion::check(&app.assertion_keys, &app.nonces, signed, request, app.clock.wall().as_seconds())
-        .map_err(|refusal| refused(app, refusal))
+    match speaker {
+        Speaker::Caller(principal) => router::route(app, matching, principal, &head, body, trace).await,
+        Speaker::Edge => Box::pin(messages::take(app, &head, &body, trace)).await,
+    }
 }
 
 /// One answer for every reason; the reason itself is for the log.

@@ -5,9 +5,9 @@ use crate::app::App;
 use crate::config::Config;
 use anyhow::Context;
 use axum::extract::Request;
-use axum::serve::ListenerExt;
+use axum::serve::{IncomingStream, ListenerExt};
 use std::convert::Infallible;
-use std::future::Future;
+use std::future::{Future, ready};
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -95,15 +95,19 @@ async fn open(app: Arc<App>, door: Door, listener: TcpListener, mut phase: watch
     let listener = listener.tap_io(|stream| {
         let _ = stream.set_nodelay(true);
     });
-    let service = tower::service_fn(move |request: Request| {
-        let app = app.clone();
-        async move { Ok::<_, Infallible>(pipeline::answer(&app, door, request).await) }
-    });
     let closed = async move {
         // A sender that is gone means that the service is: close as well.
         let _ = phase.wait_for(|phase| *phase >= closes_at).await;
     };
-    let served = axum::serve(listener, tower::make::Shared::new(service)).with_graceful_shutdown(closed).await;
+    // Each connection's service knows from where it came.
+    let connections = tower::service_fn(move |stream: IncomingStream<'_, _>| {
+        let (app, peer): (_, SocketAddr) = (app.clone(), *stream.remote_addr());
+        ready(Ok::<_, Infallible>(tower::service_fn(move |request: Request| {
+            let app = app.clone();
+            async move { Ok::<_, Infallible>(pipeline::answer(&app, door, peer.ip(), request).await) }
+        })))
+    });
+    let served = axum::serve(listener, connections).with_graceful_shutdown(closed).await;
     if let Err(error) = served {
         tracing::error!(%error, door = door.name(), "a door closed by itself");
     }

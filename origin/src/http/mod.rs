@@ -5,11 +5,12 @@
 //! | [`listeners`] | three sockets, and how they close |
 //! | [`pipeline`] | what happens to every request, whichever door it came through |
 //! | [`edge_door`], [`assertion`] | only what the edge vouches for gets in |
-//! | [`relay_door`] | the few routes that backends reach directly |
+//! | [`messages`] | what the edge asks and tells on its own behalf |
+//! | [`relay_door`], [`relay_meter`] | the few routes that backends reach directly, and their allowances |
 //! | [`admin_door`], [`ingest`] | metrics, the test clock, and how facts come in |
 //! | [`router`] | from a row of the route table to its handler |
 //! | [`call`], [`answer`], [`encoded`] | what a handler is given, and what it gives back |
-//! | [`vaults`], [`vault_detail`], [`chains`], [`protocols`], [`curators`], [`health`] | the families of routes |
+//! | [`vaults`], [`vault_detail`], [`chains`], [`protocols`], [`curators`], [`me`], [`health`] | the families of routes |
 
 pub mod admin_door;
 pub mod answer;
@@ -23,9 +24,12 @@ pub mod encoded;
 pub mod health;
 pub mod ingest;
 pub mod listeners;
+pub mod me;
+pub mod messages;
 pub mod pipeline;
 pub mod protocols;
 pub mod relay_door;
+pub mod relay_meter;
 pub mod router;
 pub mod vault_detail;
 pub mod vaults;

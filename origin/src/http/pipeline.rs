@@ -2,7 +2,7 @@
 //!
 //! Door → handler → one finisher → metrics and access log. A panic becomes an answer like every other failure.
 
-use super::answer::{Answer, Failure, respond};
+use super::answer::{Answer, Failure, respond, tell_allowance};
 use super::{admin_door, edge_door, relay_door};
 use crate::app::App;
 use crate::clock::Stopwatch;
@@ -13,9 +13,11 @@ use axum::body::HttpBody;
 use axum::extract::Request;
 use axum::http::Method;
 use axum::response::Response;
+use rds_shared::access::budget::Verdict;
 use rds_shared::wire::{ApiError, ErrorCode, RequestId};
 use std::any::Any;
 use std::future::{Future, poll_fn};
+use std::net::IpAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::Arc;
@@ -53,19 +55,24 @@ pub struct Trace {
     pub request_id: Option<RequestId>,
     /// What the request is counted under.
     pub label: Label,
+    /// What its allowance said, where this process metered it.
+    pub verdict: Option<Verdict>,
 }
 
-/// Answers one request.
-pub async fn answer(app: &Arc<App>, door: Door, request: Request) -> Response {
+/// Answers one request that came from `peer`.
+pub async fn answer(app: &Arc<App>, door: Door, peer: IpAddr, request: Request) -> Response {
     let watch = Stopwatch::start();
     let head_only = request.method() == Method::HEAD;
-    let mut trace = Trace { request_id: None, label: Label::Unmatched };
-    let result = match caught(handle(app, door, request, &mut trace)).await {
+    let mut trace = Trace { request_id: None, label: Label::Unmatched, verdict: None };
+    let result = match caught(handle(app, door, peer, request, &mut trace)).await {
         Ok(result) => result,
         Err(panic) => Err(Failure::Internal(format!("panicked: {}", panic_text(&*panic)))),
     };
     let request_id = trace.request_id.unwrap_or_else(|| RequestId::from_random(entropy::random_bytes()));
-    let response = respond(result, request_id, trace.label, head_only);
+    let mut response = respond(result, request_id, trace.label, head_only);
+    if let Some(verdict) = &trace.verdict {
+        tell_allowance(&mut response, verdict);
+    }
     let (status, micros) = (response.status().as_u16(), watch.micros());
     app.metrics.answered(trace.label, status, micros);
     let bytes = response.body().size_hint().exact().unwrap_or(0) as usize;
@@ -77,13 +84,19 @@ pub async fn answer(app: &Arc<App>, door: Door, request: Request) -> Response {
     response
 }
 
-async fn handle(app: &Arc<App>, door: Door, request: Request, trace: &mut Trace) -> Result<Answer, Failure> {
+async fn handle(
+    app: &Arc<App>,
+    door: Door,
+    peer: IpAddr,
+    request: Request,
+    trace: &mut Trace,
+) -> Result<Answer, Failure> {
     if request.uri().path_and_query().is_some_and(|target| target.as_str().len() > TARGET_BYTES) {
         return Err(ErrorCode::UriTooLong.into());
     }
     match door {
         Door::Edge => in_time(app, edge_door::handle(app, request, trace)).await,
-        Door::Relay => in_time(app, relay_door::handle(app, request, trace)).await,
+        Door::Relay => in_time(app, Box::pin(relay_door::handle(app, peer, request, trace))).await,
         // An operator's import may take as long as it takes.
         Door::Admin => Box::pin(admin_door::handle(app, request, trace)).await,
     }

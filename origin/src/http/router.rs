@@ -3,18 +3,18 @@
 use super::answer::{Answer, Failure};
 use super::call::Call;
 use super::pipeline::Trace;
-use super::{chains, curators, health, protocols, vault_detail, vaults};
+use super::{chains, curators, health, me, protocols, vault_detail, vaults};
 use crate::app::App;
 use crate::metrics::Label;
 use axum::body::Bytes;
 use axum::http::header::{CONTENT_TYPE, IF_NONE_MATCH};
 use axum::http::request::Parts;
-use rds_shared::access::Principal;
+use rds_shared::access::{Principal, gate};
 use rds_shared::route::{Matching, Query, RouteId};
 use rds_shared::wire::{ApiError, ErrorCode};
 use std::sync::Arc;
 
-/// Parses what `matching` found and hands it to the route's handler.
+/// Checks that `principal` may have what `matching` found, parses it, and hands it to the route's handler.
 pub async fn route(
     app: &Arc<App>,
     matching: Matching,
@@ -29,6 +29,7 @@ pub async fn route(
         Matching::WrongMethod(allow) => return Err(wrong_method(allow).into()),
     };
     trace.label = Label::Route(found.route.id);
+    gate::admit(found.route.access, &principal)?;
     let query = Query::parse(found.route.query, head.uri.query().unwrap_or(""))?;
     let call = Call {
         found,
@@ -46,6 +47,7 @@ pub async fn route(
 async fn dispatch(app: &Arc<App>, call: &Call) -> Result<Answer, Failure> {
     match call.route().id {
         RouteId::VaultList => vaults::list(app, call),
+        RouteId::VaultScores => vaults::scores(app, call),
         RouteId::VaultById => Box::pin(vault_detail::by_id(app, call)).await,
         RouteId::VaultBatch => vaults::batch(app, call),
         RouteId::VaultDetail => Box::pin(vault_detail::by_address(app, call)).await,
@@ -58,6 +60,7 @@ async fn dispatch(app: &Arc<App>, call: &Call) -> Result<Answer, Failure> {
         RouteId::CuratorList => curators::list(app, call),
         RouteId::CuratorById => Box::pin(curators::by_id(app, call)).await,
         RouteId::CuratorEvents => Box::pin(curators::events(app, call)).await,
+        RouteId::Me => Box::pin(me::me(app, call)).await,
         RouteId::Health => Box::pin(health::health(app, call)).await,
         RouteId::Ready => Box::pin(health::ready(app)).await,
     }

@@ -1,4 +1,4 @@
-//! Lists of vaults: the filtered, sorted page and the batch look-up. Source: interface, "Vaults".
+//! Lists of vaults: the filtered, sorted page, the scores in bulk, and the batch look-up. Source: interface, "Vaults".
 //!
 //! Lists hold active vaults; the batch also finds those that are shut down or gone.
 
@@ -23,6 +23,15 @@ pub fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
     paging::admit(&call.principal, page)?;
     let catalog = app.catalog.get()?;
     let found = catalog.select(&VaultFilter::from_query(&call.query), VaultSort::from_query(&call.query), page);
+    Ok(encoded::page(call, catalog.version, &found.rows, page, found.total as u64))
+}
+
+/// `GET /v1/vaults/scores`.
+pub fn scores(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let (filter, sort, page) =
+        (VaultFilter::from_query(&call.query), VaultSort::from_query(&call.query), call.query.page());
+    let catalog = app.catalog.get()?;
+    let found = catalog.select_as(&filter, sort, page, |vault| &vault.scores);
     Ok(encoded::page(call, catalog.version, &found.rows, page, found.total as u64))
 }
 

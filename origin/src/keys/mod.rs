@@ -1,47 +1,27 @@
-//! API keys and index tokens: how they look, and how operators mint, revoke and list them.
+//! API keys and index tokens: how operators mint, revoke, align and list them, and how the doors know them.
 //!
-//! Source: interface, "Authentication", 2, 3 and 7; contracts, "Formats".
+//! | module | knows |
+//! |---|---|
+//! | [`known`] | which key a digest or a text is |
+//! | [`bcrypt_rows`] | proof of keys that are older than the digests |
+//! | [`usage`] | what the edge counted, applied once |
+//!
+//! Whatever changes a key queues it for the edge in the same transaction. Source: interface, "Authentication", 2, 3 and 7;
+//! contracts, "Formats".
 
-pub mod format;
+pub mod bcrypt_rows;
+pub mod known;
+pub mod usage;
 
 use crate::clock::Clock;
-use crate::store::keys as table;
-use crate::store::{Db, StoreError};
-use format::{Credential, Kind};
+use crate::entropy;
+use crate::store::{Db, StoreError, edge_outbox, index_tokens, keys as table};
+use rds_shared::access::credential::{CredentialText, Kind};
+use rds_shared::access::{KeyDigest, Plan};
 use rds_shared::wire::Timestamp;
+use rds_shared::wire::request_id::hex;
 use serde::Serialize;
-
-/// What a key's holder has paid for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, clap::ValueEnum, Serialize)]
-#[serde(rename_all = "lowercase")]
-pub enum Plan {
-    /// Scores, registry, events, exports.
-    Data,
-    /// And look-through, checks, signed decisions, webhooks.
-    Decisioning,
-    /// And what was arranged.
-    Embedded,
-}
-
-impl Plan {
-    /// The plan's word in the store.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Plan::Data => "data",
-            Plan::Decisioning => "decisioning",
-            Plan::Embedded => "embedded",
-        }
-    }
-
-    /// Requests per minute without a contract of its own.
-    pub const fn default_rpm(self) -> u32 {
-        match self {
-            Plan::Data => 300,
-            Plan::Decisioning => 600,
-            Plan::Embedded => 1_200,
-        }
-    }
-}
+use serde_json::Value;
 
 /// What a new key is to be.
 #[derive(Debug, Clone)]
@@ -50,14 +30,14 @@ pub struct KeyWish {
     pub org: String,
     /// Its plan.
     pub plan: Plan,
-    /// Requests per minute by contract.
+    /// Requests per minute by contract: this key's, and no other's of the organisation.
     pub rpm: Option<u32>,
     /// Whether its holder serves several clients with it.
     pub shared: bool,
 }
 
 /// A new credential, with the one copy of its text there will ever be.
-#[derive(Debug, Serialize)]
+#[derive(Serialize)]
 pub struct Minted {
     /// Its number, for `revoke`.
     pub id: i64,
@@ -66,7 +46,7 @@ pub struct Minted {
 }
 
 /// An API key as `list` shows it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct KeyRow {
     /// Its number.
     pub id: i64,
@@ -75,13 +55,17 @@ pub struct KeyRow {
     /// Who holds it.
     pub org: String,
     /// Its plan.
-    pub plan: String,
-    /// Requests per minute by contract; null is the plan's default.
-    pub rpm: Option<i32>,
+    pub plan: Plan,
+    /// Requests per minute: by contract, or the plan's.
+    pub rpm: u32,
+    /// What was arranged for it; `contracted_rpm` where the rate was.
+    pub metadata: Value,
     /// Whether its holder serves several clients with it.
     pub shared: bool,
     /// When it was minted.
     pub created_at: Timestamp,
+    /// Its latest counted request.
+    pub last_used_at: Option<Timestamp>,
     /// When it was revoked.
     pub revoked_at: Option<Timestamp>,
     /// False once revoked; nothing brings it back.
@@ -95,8 +79,8 @@ pub struct TokenRow {
     pub id: i64,
     /// Its first characters.
     pub prefix: String,
-    /// What it was minted for.
-    pub name: String,
+    /// Who holds it.
+    pub org: String,
     /// When it was minted.
     pub created_at: Timestamp,
     /// When it was revoked.
@@ -116,36 +100,117 @@ pub enum Revocation {
     Unknown,
 }
 
+impl Revocation {
+    pub(crate) fn of(hit: bool, known: bool) -> Self {
+        match (hit, known) {
+            (true, _) => Revocation::Revoked,
+            (false, true) => Revocation::Already,
+            (false, false) => Revocation::Unknown,
+        }
+    }
+}
+
+/// What an alignment changed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Alignment {
+    /// The organisation's live keys.
+    pub keys: Vec<i64>,
+    /// Those of them that had another plan.
+    pub changed: Vec<i64>,
+}
+
+/// A fresh credential out of the operating system's randomness: text, shown characters, digest.
+fn fresh(kind: Kind) -> (String, String, KeyDigest) {
+    let text = format!("{}{}", kind.prefix(), hex(&entropy::random_bytes::<16>()));
+    let shown = CredentialText::parse(kind, &text).map(|text| text.shown().to_owned()).unwrap_or_default();
+    let digest = KeyDigest::of(&text);
+    (text, shown, digest)
+}
+
 /// Mints an API key; the organisation is created with its first.
 pub async fn mint(db: &Db, clock: &Clock, wish: &KeyWish) -> Result<Minted, StoreError> {
-    let new = Credential::new(Kind::ApiKey);
-    let id = table::insert_key(db, wish, &new.prefix(), &new.digest(), clock.now()).await?;
-    Ok(Minted { id, key: new.into_text() })
+    let (key, shown, digest) = fresh(Kind::ApiKey);
+    let now = clock.now();
+    let id = db
+        .run_tx("mint_key", |tx| {
+            let (wish, shown) = (wish.clone(), shown.clone());
+            Box::pin(async move {
+                let id = table::insert(tx, &wish, &shown, &digest, now).await?;
+                edge_outbox::queue(tx, &[id]).await?;
+                Ok::<_, StoreError>(id)
+            })
+        })
+        .await?;
+    Ok(Minted { id, key })
 }
 
-/// Mints an index token.
-pub async fn mint_token(db: &Db, clock: &Clock, name: &str) -> Result<Minted, StoreError> {
-    let new = Credential::new(Kind::IndexToken);
-    let id = table::insert_token(db, name, &new.prefix(), &new.digest(), clock.now()).await?;
-    Ok(Minted { id, key: new.into_text() })
-}
-
-/// Revokes an API key for good.
+/// Revokes an API key for good. The edge is told by whoever empties the outbox first.
 pub async fn revoke(db: &Db, clock: &Clock, id: i64) -> Result<Revocation, StoreError> {
-    table::revoke(db, Kind::ApiKey, id, clock.now()).await
+    let now = clock.now();
+    db.run_tx("revoke_key", |tx| {
+        Box::pin(async move {
+            // Whatever else a key keeps alive ends here too, in the transaction that ends the key.
+            let hit = table::revoke(tx, id, now).await?;
+            if hit {
+                edge_outbox::queue(tx, &[id]).await?;
+            }
+            Ok::<_, StoreError>(Revocation::of(hit, table::exists(tx, id).await?))
+        })
+    })
+    .await
 }
 
-/// Revokes an index token for good.
-pub async fn revoke_token(db: &Db, clock: &Clock, id: i64) -> Result<Revocation, StoreError> {
-    table::revoke(db, Kind::IndexToken, id, clock.now()).await
+/// Tier alignment: puts an organisation and its live keys on `plan`. What was contracted for a key survives. `None` when there
+/// is no such organisation.
+pub async fn align(db: &Db, org: &str, plan: Plan) -> Result<Option<Alignment>, StoreError> {
+    let changed = db
+        .run_tx("align_keys", |tx| {
+            let org = org.to_owned();
+            Box::pin(async move {
+                let changed = table::align(tx, &org, plan).await?;
+                edge_outbox::queue(tx, changed.as_deref().unwrap_or_default()).await?;
+                Ok::<_, StoreError>(changed)
+            })
+        })
+        .await?;
+    let Some(changed) = changed else { return Ok(None) };
+    let keys = table::of_org(db, org).await?.unwrap_or_default();
+    Ok(Some(Alignment { keys, changed }))
 }
 
 /// Every API key, revoked ones too, oldest first.
 pub async fn list(db: &Db) -> Result<Vec<KeyRow>, StoreError> {
-    table::keys(db).await
+    table::all(db).await
+}
+
+/// Mints an index token.
+pub async fn mint_token(db: &Db, clock: &Clock, org: &str) -> Result<Minted, StoreError> {
+    let (key, shown, digest) = fresh(Kind::IndexToken);
+    let id = index_tokens::insert(db, org, &shown, &digest, clock.now()).await?;
+    Ok(Minted { id, key })
+}
+
+/// Revokes an index token for good.
+pub async fn revoke_token(db: &Db, clock: &Clock, id: i64) -> Result<Revocation, StoreError> {
+    index_tokens::revoke(db, id, clock.now()).await
 }
 
 /// Every index token, revoked ones too, oldest first.
 pub async fn list_tokens(db: &Db) -> Result<Vec<TokenRow>, StoreError> {
-    table::tokens(db).await
+    index_tokens::all(db).await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_fresh_credential_has_the_documented_form() {
+        for kind in [Kind::ApiKey, Kind::IndexToken] {
+            let (text, shown, digest) = fresh(kind);
+            let read = CredentialText::parse(kind, &text).unwrap();
+            assert_eq!((read.digest(), read.shown()), (digest, shown.as_str()));
+            assert_ne!(fresh(kind).0, text);
+        }
+    }
 }

@@ -1,127 +1,176 @@
-//! API keys and index tokens.
+//! API keys and the organisations that hold them.
 
-use super::{At, Db, StoreError};
-use crate::keys::format::Kind;
-use crate::keys::{KeyRow, KeyWish, Revocation, TokenRow};
+use super::{At, Db, StoreError, Tx};
+use crate::keys::{KeyRow, KeyWish};
+use rds_shared::access::{KeyDigest, KeyRecord, Plan};
 use rds_shared::wire::Timestamp;
 use sqlx::Row;
 use sqlx::postgres::PgRow;
 
-/// Adds an API key, and its organisation when this is its first. Answers with the key's number.
-pub async fn insert_key(
-    db: &Db,
+/// What the hosts know of a key, read by [`record`].
+pub(super) const RECORD: &str = "k.id, k.org_id, k.plan, k.contracted_rpm, k.is_shared, k.revoked_at, k.version";
+
+/// Reads [`RECORD`] out of a row.
+pub(super) fn record(row: &PgRow) -> Result<KeyRecord, StoreError> {
+    let plan = plan("api_key.plan", row.try_get("plan")?)?;
+    let contracted = row.try_get::<Option<i32>, _>("contracted_rpm")?.and_then(|rpm| u32::try_from(rpm).ok());
+    Ok(KeyRecord {
+        id: row.try_get("id")?,
+        org_id: row.try_get("org_id")?,
+        plan,
+        rpm: contracted.unwrap_or(plan.default_rpm()),
+        shared: row.try_get("is_shared")?,
+        active: row.try_get::<Option<At>, _>("revoked_at")?.is_none(),
+        version: row.try_get("version")?,
+    })
+}
+
+/// Reads a plan's word.
+pub(super) fn plan(column: &'static str, text: &str) -> Result<Plan, StoreError> {
+    Plan::parse(text).ok_or_else(|| StoreError::Corrupt { column, text: text.to_owned() })
+}
+
+/// Adds a key, and its organisation, on the key's plan, when this is its first. Answers with the key's number.
+pub async fn insert(
+    tx: &mut Tx<'_>,
     wish: &KeyWish,
     prefix: &str,
-    digest: &[u8; 32],
+    digest: &KeyDigest,
     now: Timestamp,
 ) -> Result<i64, StoreError> {
     let sql = "
         -- insert_key
         with org as (
             -- The update changes nothing: it makes an existing row come back.
-            insert into organisation (name, created_at) values ($1, $7)
+            insert into organisation (name, plan, created_at) values ($1, $4, $7)
             on conflict (name) do update set name = excluded.name
             returning id
         )
-        insert into api_key (org_id, prefix, digest, plan, rpm, is_shared, created_at)
-        select id, $2, $3, $4, $5, $6, $7 from org
+        insert into api_key (org_id, prefix, digest, plan, metadata, is_shared, created_at)
+        select id, $2, $3, $4, jsonb_strip_nulls(jsonb_build_object('contracted_rpm', $5::integer)), $6, $7 from org
         returning id";
     let id = sqlx::query_scalar(sql)
         .bind(&wish.org)
         .bind(prefix)
-        .bind(digest.as_slice())
+        .bind(digest.as_bytes().as_slice())
         .bind(wish.plan.as_str())
         .bind(wish.rpm.and_then(|rpm| i32::try_from(rpm).ok()))
         .bind(wish.shared)
         .bind(At(now))
-        .fetch_one(&db.pool)
+        .fetch_one(&mut **tx)
         .await?;
     Ok(id)
 }
 
-/// Adds an index token. Answers with its number.
-pub async fn insert_token(
-    db: &Db,
-    name: &str,
-    prefix: &str,
-    digest: &[u8; 32],
-    now: Timestamp,
-) -> Result<i64, StoreError> {
-    let sql = "
-        -- insert_token
-        insert into index_token (name, prefix, digest, created_at) values ($1, $2, $3, $4) returning id";
-    Ok(sqlx::query_scalar(sql)
-        .bind(name)
-        .bind(prefix)
-        .bind(digest.as_slice())
-        .bind(At(now))
-        .fetch_one(&db.pool)
-        .await?)
+/// The key with this digest, live or revoked.
+pub async fn find(db: &Db, digest: &KeyDigest) -> Result<Option<KeyRecord>, StoreError> {
+    let row = sqlx::query(&format!("/* find_key */ select {RECORD} from api_key k where k.digest = $1"))
+        .bind(digest.as_bytes().as_slice())
+        .fetch_optional(&db.pool)
+        .await?;
+    row.as_ref().map(record).transpose()
 }
 
-/// Revokes a credential that is active; tells apart one that was revoked before and one that never was.
-pub async fn revoke(db: &Db, kind: Kind, id: i64, now: Timestamp) -> Result<Revocation, StoreError> {
-    let sql = match kind {
-        Kind::ApiKey => {
-            "
-            -- revoke_key
-            with hit as (update api_key set revoked_at = $2 where id = $1 and revoked_at is null returning id)
-            select exists (select from hit), exists (select from api_key where id = $1)"
+/// What a digest may stand for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Candidates {
+    /// For this key, live or revoked.
+    Key(KeyRecord),
+    /// For one of these live keys, which have no digest yet, or for none: number and bcrypt hash.
+    Unproved(Vec<(i64, String)>),
+}
+
+/// The key with this digest, or at most `limit` of those older than the digests that begin with `prefix`.
+///
+/// Both in one look: a key that gets its digest meanwhile is found either way.
+pub async fn candidates(db: &Db, digest: &KeyDigest, prefix: &str, limit: u32) -> Result<Candidates, StoreError> {
+    let sql = format!(
+        "/* key_candidates */ select {RECORD}, k.bcrypt_hash from api_key k \
+         where k.digest = $1 or (k.prefix = $2 and k.digest is null and k.revoked_at is null) \
+         order by k.digest is null, k.id limit $3"
+    );
+    let query = sqlx::query(&sql).bind(digest.as_bytes().as_slice()).bind(prefix).bind(i64::from(limit));
+    let mut unproved = Vec::new();
+    for row in query.fetch_all(&db.pool).await? {
+        match row.try_get("bcrypt_hash")? {
+            None => return Ok(Candidates::Key(record(&row)?)),
+            Some(hash) => unproved.push((row.try_get("id")?, hash)),
         }
-        Kind::IndexToken => {
-            "
-            -- revoke_token
-            with hit as (update index_token set revoked_at = $2 where id = $1 and revoked_at is null returning id)
-            select exists (select from hit), exists (select from index_token where id = $1)"
-        }
-    };
-    let (hit, known): (bool, bool) = sqlx::query_as(sql).bind(id).bind(At(now)).fetch_one(&db.pool).await?;
-    Ok(match (hit, known) {
-        (true, _) => Revocation::Revoked,
-        (false, true) => Revocation::Already,
-        (false, false) => Revocation::Unknown,
-    })
+    }
+    Ok(Candidates::Unproved(unproved))
 }
 
-/// Every API key, oldest first.
-pub async fn keys(db: &Db) -> Result<Vec<KeyRow>, StoreError> {
-    let sql = "
-        -- keys
-        select k.id, k.prefix, o.name, k.plan, k.rpm, k.is_shared, k.created_at, k.revoked_at
-        from api_key k join organisation o on o.id = k.org_id
-        order by k.id";
-    let rows = sqlx::query(sql).try_map(|row: PgRow| {
-        let revoked_at = row.try_get::<Option<At>, _>(7)?.map(Timestamp::from);
-        Ok(KeyRow {
-            id: row.try_get(0)?,
-            prefix: row.try_get(1)?,
-            org: row.try_get(2)?,
-            plan: row.try_get(3)?,
-            rpm: row.try_get(4)?,
-            shared: row.try_get(5)?,
-            created_at: row.try_get::<At, _>(6)?.into(),
-            revoked_at,
-            is_active: revoked_at.is_none(),
-        })
-    });
-    Ok(rows.fetch_all(&db.pool).await?)
+/// Gives a key the digest of its text, once its hash has proved the text. `None` when it has one already.
+///
+/// The record is the key's as of this statement: a revocation that came in between shows in it.
+pub async fn give_digest(db: &Db, id: i64, digest: &KeyDigest) -> Result<Option<KeyRecord>, StoreError> {
+    let sql = format!(
+        "/* give_digest */ update api_key k set digest = $2, bcrypt_hash = null where id = $1 and digest is null returning {RECORD}"
+    );
+    let row = sqlx::query(&sql).bind(id).bind(digest.as_bytes().as_slice()).fetch_optional(&db.pool).await?;
+    row.as_ref().map(record).transpose()
 }
 
-/// Every index token, oldest first.
-pub async fn tokens(db: &Db) -> Result<Vec<TokenRow>, StoreError> {
+/// Revokes a live key for good. `false` when it was revoked before, or never was.
+pub async fn revoke(tx: &mut Tx<'_>, id: i64, now: Timestamp) -> Result<bool, StoreError> {
     let sql = "
-        -- tokens
-        select id, prefix, name, created_at, revoked_at from index_token order by id";
-    let rows = sqlx::query(sql).try_map(|row: PgRow| {
-        let revoked_at = row.try_get::<Option<At>, _>(4)?.map(Timestamp::from);
-        Ok(TokenRow {
-            id: row.try_get(0)?,
-            prefix: row.try_get(1)?,
-            name: row.try_get(2)?,
-            created_at: row.try_get::<At, _>(3)?.into(),
-            revoked_at,
-            is_active: revoked_at.is_none(),
+        -- revoke_key
+        update api_key set revoked_at = $2, version = nextval('key_version') where id = $1 and revoked_at is null";
+    Ok(sqlx::query(sql).bind(id).bind(At(now)).execute(&mut **tx).await?.rows_affected() == 1)
+}
+
+/// Whether there is a key with this number, live or revoked.
+pub async fn exists(tx: &mut Tx<'_>, id: i64) -> Result<bool, StoreError> {
+    Ok(sqlx::query_scalar("select exists (select from api_key where id = $1)").bind(id).fetch_one(&mut **tx).await?)
+}
+
+/// Puts an organisation and its live keys on `plan`; what was contracted for a key stays with it. The numbers of the keys
+/// that changed, and `None` when there is no such organisation.
+pub async fn align(tx: &mut Tx<'_>, org: &str, plan: Plan) -> Result<Option<Vec<i64>>, StoreError> {
+    let sql = "update organisation set plan = $2 where name = $1 returning id";
+    let org: Option<i64> = sqlx::query_scalar(sql).bind(org).bind(plan.as_str()).fetch_optional(&mut **tx).await?;
+    let Some(org) = org else { return Ok(None) };
+    let sql = "
+        -- align_keys
+        update api_key set plan = $2, version = nextval('key_version')
+        where org_id = $1 and plan <> $2 and revoked_at is null
+        returning id";
+    Ok(Some(sqlx::query_scalar(sql).bind(org).bind(plan.as_str()).fetch_all(&mut **tx).await?))
+}
+
+/// The numbers of an organisation's live keys; `None` when there is no such organisation.
+pub async fn of_org(db: &Db, org: &str) -> Result<Option<Vec<i64>>, StoreError> {
+    let sql = "
+        -- keys_of_org
+        select array(select k.id from api_key k where k.org_id = o.id and k.revoked_at is null order by k.id)
+        from organisation o where o.name = $1";
+    Ok(sqlx::query_scalar(sql).bind(org).fetch_optional(&db.pool).await?)
+}
+
+/// Every key, oldest first.
+pub async fn all(db: &Db) -> Result<Vec<KeyRow>, StoreError> {
+    let sql = format!(
+        "/* keys */ select {RECORD}, k.prefix, k.metadata, k.created_at, k.last_used_at, o.name as org \
+         from api_key k join organisation o on o.id = k.org_id order by k.id"
+    );
+    let rows = sqlx::query(&sql).fetch_all(&db.pool).await?;
+    rows.iter()
+        .map(|row| {
+            let instant = |column| Ok::<_, StoreError>(row.try_get::<Option<At>, _>(column)?.map(Timestamp::from));
+            let known = record(row)?;
+            Ok(KeyRow {
+                id: known.id,
+                prefix: row.try_get("prefix")?,
+                org: row.try_get("org")?,
+                plan: known.plan,
+                rpm: known.rpm,
+                metadata: row.try_get("metadata")?,
+                shared: known.shared,
+                created_at: row.try_get::<At, _>("created_at")?.into(),
+                last_used_at: instant("last_used_at")?,
+                revoked_at: instant("revoked_at")?,
+                is_active: known.active,
+            })
         })
-    });
-    Ok(rows.fetch_all(&db.pool).await?)
+        .collect()
 }

@@ -4,15 +4,18 @@ pub mod asset_scores;
 pub mod at;
 pub mod catalog;
 pub mod detail;
+pub mod edge_outbox;
 pub mod events;
 pub mod facts;
 pub mod health;
+pub mod index_tokens;
 pub mod keys;
 pub mod publication;
 pub mod references;
 pub mod rewards;
 pub mod scores;
 pub mod scoring;
+pub mod usage;
 
 pub use at::At;
 

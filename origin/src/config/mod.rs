@@ -2,7 +2,10 @@
 //!
 //! A fault names its variable, says what is wrong and shows a good value. Values of secrets are never printed, not even bad ones.
 
+mod reader;
+
 use rds_shared::access::{AssertionKey, FirstParty};
+use reader::Reader;
 use std::fmt;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -39,6 +42,15 @@ pub struct DatabaseConfig {
     pub connections: u32,
 }
 
+/// How the edge is told about keys.
+#[derive(Debug, Clone)]
+pub struct LinkConfig {
+    /// Where the edge can be reached; no slash at its end.
+    pub url: String,
+    /// What the origin signs with: the same keys that the edge signs with.
+    pub keys: Vec<AssertionKey>,
+}
+
 /// Everything `serve` needs.
 #[derive(Debug, Clone)]
 pub struct Config {
@@ -54,7 +66,7 @@ pub struct Config {
     pub admin_token: Secret,
     /// What the edge signs with; the first is current, the others still verify.
     pub assertion_keys: Vec<AssertionKey>,
-    /// Where the edge can be reached, for news of changed data.
+    /// Where the edge can be reached, for news of changed keys and data.
     pub edge_url: Option<String>,
     /// What secrets are encrypted under at rest.
     pub master_key: Option<Secret>,
@@ -116,166 +128,41 @@ impl fmt::Display for ConfigError {
 impl DatabaseConfig {
     /// Reads what the commands beside `serve` need; `lookup` is the environment.
     pub fn read(lookup: impl Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
-        let mut reader = Reader { lookup, faults: Vec::new() };
+        let mut reader = Reader::of(lookup);
         let database = reader.database();
         reader.finish(database)
+    }
+}
+
+impl LinkConfig {
+    /// Reads what a command that changes keys needs; `None` where no edge is named. `lookup` is the environment.
+    pub fn read(lookup: impl Fn(&str) -> Option<String>) -> Result<Option<Self>, ConfigError> {
+        let mut reader = Reader::of(lookup);
+        let link = match reader.edge_url() {
+            Some(Some(url)) => reader.assertion_keys().map(|keys| Some(LinkConfig { url, keys })),
+            url => url.map(|_| None),
+        };
+        reader.finish(link)
     }
 }
 
 impl Config {
     /// Reads everything; `lookup` is the environment. Fails with every fault at once.
     pub fn read(lookup: impl Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
-        let mut reader = Reader { lookup, faults: Vec::new() };
+        let mut reader = Reader::of(lookup);
         let config = reader.config();
         reader.finish(config)
+    }
+
+    /// How the edge is told about keys; `None` where no edge is named.
+    pub fn link(&self) -> Option<LinkConfig> {
+        self.edge_url.clone().map(|url| LinkConfig { url, keys: self.assertion_keys.clone() })
     }
 }
 
 /// The process's environment, as `lookup`.
 pub fn environment(name: &str) -> Option<String> {
     std::env::var(name).ok()
-}
-
-struct Reader<L> {
-    lookup: L,
-    faults: Vec<Fault>,
-}
-
-const SIXTY_FOUR_HEX: &str = "0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a69788796a5b4c3d2e1f0";
-
-impl<L: Fn(&str) -> Option<String>> Reader<L> {
-    /// Everything `serve` needs. No `?` before the last line: a later fault must be found even after an earlier one.
-    fn config(&mut self) -> Option<Config> {
-        let database = self.database();
-        let edge_addr = self.address("RDS_EDGE_ADDR", "127.0.0.1:8788");
-        let relay_addr = self.address("RDS_RELAY_ADDR", "127.0.0.1:8789");
-        let admin_addr = self.address("RDS_ADMIN_ADDR", "127.0.0.1:8790");
-        let admin_token = self.required("RDS_ADMIN_TOKEN", SIXTY_FOUR_HEX, |text| {
-            if text.len() < 16 { Err("must have at least 16 characters".into()) } else { Ok(Secret(text.into())) }
-        });
-        let assertion_keys = self.required("RDS_EDGE_ASSERTION_KEYS", "k1:<64 hex characters>", |text| {
-            AssertionKey::parse_list(text)
-                .ok_or_else(|| "must be a comma-separated list of <id>:<64 hex characters>".into())
-        });
-        let edge_url = self.optional("RDS_EDGE_URL", "http://127.0.0.1:8787", None, |text| {
-            if text.starts_with("http://") || text.starts_with("https://") {
-                Ok(Some(text.trim_end_matches('/').to_owned()))
-            } else {
-                Err("must start with http:// or https://".into())
-            }
-        });
-        let master_key = self.optional("RDS_MASTER_KEY", SIXTY_FOUR_HEX, None, |text| {
-            if text.len() == 64 && text.bytes().all(|b| b.is_ascii_hexdigit()) {
-                Ok(Some(Secret(text.into())))
-            } else {
-                Err("must be 64 hex characters".into())
-            }
-        });
-        let test_clock = self.optional("RDS_TEST_CLOCK", "1", false, |text| match text {
-            "1" | "true" => Ok(true),
-            "0" | "false" => Ok(false),
-            _ => Err("must be 1 or 0".into()),
-        });
-        let first_party =
-            self.optional("RDS_FIRST_PARTY_ORIGINS", "https://app.example", FirstParty::default(), |text| {
-                FirstParty::parse(text).map_err(|bad| format!("has an entry that is no web origin: {bad}"))
-            });
-        let log = self.optional("RDS_LOG", "info", LogLevel::Info, |text| {
-            LogLevel::WORDS
-                .iter()
-                .find(|(word, _)| *word == text)
-                .map(|(_, level)| *level)
-                .ok_or_else(|| "must be error, warn, info or debug".into())
-        });
-        let read_deadline = self.optional("RDS_READ_DEADLINE_MS", "60000", Duration::from_secs(60), |text| {
-            whole(text, 1, 600_000).map(Duration::from_millis)
-        });
-        let score_every_seconds = self.optional("RDS_SCORE_EVERY_SECONDS", "1800", 1_800, |text| {
-            whole(text, 0, 86_400).map(|number| number as u32)
-        });
-        Some(Config {
-            database: database?,
-            edge_addr: edge_addr?,
-            relay_addr: relay_addr?,
-            admin_addr: admin_addr?,
-            admin_token: admin_token?,
-            assertion_keys: assertion_keys?,
-            edge_url: edge_url?,
-            master_key: master_key?,
-            test_clock: test_clock?,
-            first_party: first_party?,
-            log: log?,
-            read_deadline: read_deadline?,
-            score_every_seconds: score_every_seconds?,
-        })
-    }
-
-    fn database(&mut self) -> Option<DatabaseConfig> {
-        let url = self.required("DATABASE_URL", "postgres://rds@127.0.0.1:5432/rds", |text| {
-            if text.starts_with("postgres://") || text.starts_with("postgresql://") {
-                Ok(Secret(text.into()))
-            } else {
-                Err("must start with postgres://".into())
-            }
-        });
-        let connections =
-            self.optional("RDS_DB_CONNECTIONS", "16", 16, |text| whole(text, 2, 500).map(|number| number as u32));
-        Some(DatabaseConfig { url: url?, connections: connections? })
-    }
-
-    fn required<T>(
-        &mut self,
-        variable: &'static str,
-        example: &'static str,
-        read: impl Fn(&str) -> Result<T, String>,
-    ) -> Option<T> {
-        match self.text(variable) {
-            Some(text) => self.note(variable, example, read(&text)),
-            None => self.note(variable, example, Err("is not set".into())),
-        }
-    }
-
-    fn optional<T>(
-        &mut self,
-        variable: &'static str,
-        example: &'static str,
-        default: T,
-        read: impl Fn(&str) -> Result<T, String>,
-    ) -> Option<T> {
-        match self.text(variable) {
-            Some(text) => self.note(variable, example, read(&text)),
-            None => Some(default),
-        }
-    }
-
-    fn address(&mut self, variable: &'static str, default: &'static str) -> Option<SocketAddr> {
-        let read = |text: &str| text.parse::<SocketAddr>().map_err(|_| "must be an IP address and a port".to_owned());
-        let text = self.text(variable).unwrap_or_else(|| default.to_owned());
-        self.note(variable, default, read(&text))
-    }
-
-    /// The variable's text; one that is set to nothing counts as not set.
-    fn text(&self, variable: &str) -> Option<String> {
-        (self.lookup)(variable).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
-    }
-
-    fn note<T>(&mut self, variable: &'static str, example: &'static str, read: Result<T, String>) -> Option<T> {
-        read.map_err(|reason| self.faults.push(Fault { variable, reason, example })).ok()
-    }
-
-    fn finish<T>(self, value: Option<T>) -> Result<T, ConfigError> {
-        match value {
-            Some(value) if self.faults.is_empty() => Ok(value),
-            _ => Err(ConfigError(self.faults)),
-        }
-    }
-}
-
-fn whole(text: &str, min: u64, max: u64) -> Result<u64, String> {
-    text.parse()
-        .ok()
-        .filter(|number| (min..=max).contains(number))
-        .ok_or_else(|| format!("must be a whole number from {min} to {max}"))
 }
 
 #[cfg(test)]
@@ -327,6 +214,21 @@ mod tests {
         let text = error.to_string();
         assert!(text.contains("DATABASE_URL is not set; for example DATABASE_URL=postgres://"), "{text}");
         assert!(!text.contains("hunter2"), "{text}");
+    }
+
+    #[test]
+    fn a_command_that_knows_the_edge_needs_the_key_to_it() {
+        let link = |pairs: &[(&str, &str)]| {
+            let variables: BTreeMap<_, _> = pairs.iter().copied().collect();
+            LinkConfig::read(|name| variables.get(name).map(|text| (*text).to_owned()))
+        };
+        assert!(link(&[]).unwrap().is_none());
+        let url = ("RDS_EDGE_URL", "https://edge.example/");
+        assert_eq!(link(&[url, ("RDS_EDGE_ASSERTION_KEYS", KEY)]).unwrap().unwrap().url, "https://edge.example");
+        assert_eq!(link(&[url]).unwrap_err().0[0].variable, "RDS_EDGE_ASSERTION_KEYS");
+        for bad in ["edge.example", "ftp://edge.example", "https://", "https://edge.example/?x=1"] {
+            assert_eq!(link(&[("RDS_EDGE_URL", bad)]).unwrap_err().0[0].variable, "RDS_EDGE_URL", "{bad}");
+        }
     }
 
     #[test]

@@ -1,0 +1,166 @@
+//! Reading the variables one by one, so that a later fault is found even after an earlier one.
+
+use super::{Config, ConfigError, DatabaseConfig, Fault, LogLevel, Secret};
+use axum::http::Uri;
+use rds_shared::access::{AssertionKey, FirstParty};
+use std::net::SocketAddr;
+use std::time::Duration;
+
+/// The environment, and what was found wrong with it so far.
+pub(super) struct Reader<L> {
+    lookup: L,
+    faults: Vec<Fault>,
+}
+
+const SIXTY_FOUR_HEX: &str = "0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a69788796a5b4c3d2e1f0";
+
+impl<L: Fn(&str) -> Option<String>> Reader<L> {
+    /// Reads what `lookup` finds.
+    pub(super) fn of(lookup: L) -> Self {
+        Reader { lookup, faults: Vec::new() }
+    }
+
+    /// Everything `serve` needs. No `?` before the last line: a later fault must be found even after an earlier one.
+    pub(super) fn config(&mut self) -> Option<Config> {
+        let database = self.database();
+        let edge_addr = self.address("RDS_EDGE_ADDR", "127.0.0.1:8788");
+        let relay_addr = self.address("RDS_RELAY_ADDR", "127.0.0.1:8789");
+        let admin_addr = self.address("RDS_ADMIN_ADDR", "127.0.0.1:8790");
+        let admin_token = self.required("RDS_ADMIN_TOKEN", SIXTY_FOUR_HEX, |text| {
+            if text.len() < 16 { Err("must have at least 16 characters".into()) } else { Ok(Secret(text.into())) }
+        });
+        let assertion_keys = self.assertion_keys();
+        let edge_url = self.edge_url();
+        let master_key = self.optional("RDS_MASTER_KEY", SIXTY_FOUR_HEX, None, |text| {
+            if text.len() == 64 && text.bytes().all(|b| b.is_ascii_hexdigit()) {
+                Ok(Some(Secret(text.into())))
+            } else {
+                Err("must be 64 hex characters".into())
+            }
+        });
+        let test_clock = self.optional("RDS_TEST_CLOCK", "1", false, |text| match text {
+            "1" | "true" => Ok(true),
+            "0" | "false" => Ok(false),
+            _ => Err("must be 1 or 0".into()),
+        });
+        let first_party =
+            self.optional("RDS_FIRST_PARTY_ORIGINS", "https://app.example", FirstParty::default(), |text| {
+                FirstParty::parse(text).map_err(|bad| format!("has an entry that is no web origin: {bad}"))
+            });
+        let log = self.optional("RDS_LOG", "info", LogLevel::Info, |text| {
+            LogLevel::WORDS
+                .iter()
+                .find(|(word, _)| *word == text)
+                .map(|(_, level)| *level)
+                .ok_or_else(|| "must be error, warn, info or debug".into())
+        });
+        let read_deadline = self.optional("RDS_READ_DEADLINE_MS", "60000", Duration::from_secs(60), |text| {
+            whole(text, 1, 600_000).map(Duration::from_millis)
+        });
+        let score_every_seconds = self.optional("RDS_SCORE_EVERY_SECONDS", "1800", 1_800, |text| {
+            whole(text, 0, 86_400).map(|number| number as u32)
+        });
+        Some(Config {
+            database: database?,
+            edge_addr: edge_addr?,
+            relay_addr: relay_addr?,
+            admin_addr: admin_addr?,
+            admin_token: admin_token?,
+            assertion_keys: assertion_keys?,
+            edge_url: edge_url?,
+            master_key: master_key?,
+            test_clock: test_clock?,
+            first_party: first_party?,
+            log: log?,
+            read_deadline: read_deadline?,
+            score_every_seconds: score_every_seconds?,
+        })
+    }
+
+    pub(super) fn assertion_keys(&mut self) -> Option<Vec<AssertionKey>> {
+        self.required("RDS_EDGE_ASSERTION_KEYS", "k1:<64 hex characters>", |text| {
+            AssertionKey::parse_list(text)
+                .ok_or_else(|| "must be a comma-separated list of <id>:<64 hex characters>".into())
+        })
+    }
+
+    pub(super) fn edge_url(&mut self) -> Option<Option<String>> {
+        self.optional("RDS_EDGE_URL", "http://127.0.0.1:8787", None, |text| {
+            let named = text.parse().is_ok_and(|uri: Uri| {
+                matches!(uri.scheme_str(), Some("http" | "https")) && uri.host().is_some() && uri.query().is_none()
+            });
+            if named {
+                Ok(Some(text.trim_end_matches('/').to_owned()))
+            } else {
+                Err("must be an http:// or https:// URL".into())
+            }
+        })
+    }
+
+    pub(super) fn database(&mut self) -> Option<DatabaseConfig> {
+        let url = self.required("DATABASE_URL", "postgres://rds@127.0.0.1:5432/rds", |text| {
+            if text.starts_with("postgres://") || text.starts_with("postgresql://") {
+                Ok(Secret(text.into()))
+            } else {
+                Err("must start with postgres://".into())
+            }
+        });
+        let connections =
+            self.optional("RDS_DB_CONNECTIONS", "16", 16, |text| whole(text, 2, 500).map(|number| number as u32));
+        Some(DatabaseConfig { url: url?, connections: connections? })
+    }
+
+    fn required<T>(
+        &mut self,
+        variable: &'static str,
+        example: &'static str,
+        read: impl Fn(&str) -> Result<T, String>,
+    ) -> Option<T> {
+        match self.text(variable) {
+            Some(text) => self.note(variable, example, read(&text)),
+            None => self.note(variable, example, Err("is not set".into())),
+        }
+    }
+
+    fn optional<T>(
+        &mut self,
+        variable: &'static str,
+        example: &'static str,
+        default: T,
+        read: impl Fn(&str) -> Result<T, String>,
+    ) -> Option<T> {
+        match self.text(variable) {
+            Some(text) => self.note(variable, example, read(&text)),
+            None => Some(default),
+        }
+    }
+
+    fn address(&mut self, variable: &'static str, default: &'static str) -> Option<SocketAddr> {
+        let read = |text: &str| text.parse::<SocketAddr>().map_err(|_| "must be an IP address and a port".to_owned());
+        let text = self.text(variable).unwrap_or_else(|| default.to_owned());
+        self.note(variable, default, read(&text))
+    }
+
+    /// The variable's text; one that is set to nothing counts as not set.
+    fn text(&self, variable: &str) -> Option<String> {
+        (self.lookup)(variable).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty())
+    }
+
+    fn note<T>(&mut self, variable: &'static str, example: &'static str, read: Result<T, String>) -> Option<T> {
+        read.map_err(|reason| self.faults.push(Fault { variable, reason, example })).ok()
+    }
+
+    pub(super) fn finish<T>(self, value: Option<T>) -> Result<T, ConfigError> {
+        match value {
+            Some(value) if self.faults.is_empty() => Ok(value),
+            _ => Err(ConfigError(self.faults)),
+        }
+    }
+}
+
+fn whole(text: &str, min: u64, max: u64) -> Result<u64, String> {
+    text.parse()
+        .ok()
+        .filter(|number| (min..=max).contains(number))
+        .ok_or_else(|| format!("must be a whole number from {min} to {max}"))
+}

@@ -1,0 +1,105 @@
+//! The origin's word to the edge: changes of keys, signed as the edge signs its own requests, repeated until acknowledged.
+//!
+//! | module | knows |
+//! |---|---|
+//! | this one | how one change is told |
+//! | [`outbox`] | which are to be told, by whom and when; how a command waits until they are |
+
+pub mod outbox;
+
+use crate::clock::Clock;
+use crate::config::LinkConfig;
+use crate::entropy;
+use crate::outbound::{Client, OutboundError};
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
+use rds_shared::access::link::{KEY_NEWS, KeyNews, ORIGIN};
+use rds_shared::access::{Assertion, AssertionKey, SignedRequest};
+use rds_shared::wire::headers;
+use std::time::Duration;
+use tokio::sync::Notify;
+
+/// How long the edge may take to acknowledge: it waits out what its isolates remember, a second, before it does.
+const ACKNOWLEDGED_WITHIN: Duration = Duration::from_secs(5);
+
+/// Why a change was not acknowledged. Its text is for operators.
+#[derive(Debug, thiserror::Error)]
+pub enum LinkError {
+    /// There was no answer.
+    #[error("the edge cannot be reached: {0}")]
+    Outbound(#[from] OutboundError),
+    /// The edge does not take our word: no key of ours is one of its own.
+    #[error("the edge does not know the signature (404): its ASSERTION_KEY and RDS_EDGE_ASSERTION_KEYS share no key")]
+    NotBelieved,
+    /// It answered, and could not do it.
+    #[error("the edge answered {0}")]
+    Answered(StatusCode),
+    /// The message could not be written.
+    #[error("the message could not be written: {0}")]
+    Unwritable(String),
+}
+
+/// The way to the edge.
+#[derive(Debug)]
+pub struct EdgeLink {
+    client: Client,
+    news: Uri,
+    keys: Vec<AssertionKey>,
+    clock: Clock,
+    within: Duration,
+    queued: Notify,
+}
+
+impl EdgeLink {
+    /// The way to the edge of `config`. Fails when its address, with the message's path, is no URL.
+    pub fn new(config: &LinkConfig, clock: Clock) -> anyhow::Result<Self> {
+        Ok(EdgeLink {
+            client: Client::new()?,
+            news: format!("{}{KEY_NEWS}", config.url).parse()?,
+            keys: config.keys.clone(),
+            clock,
+            within: ACKNOWLEDGED_WITHIN,
+            queued: Notify::new(),
+        })
+    }
+
+    /// The same with another patience.
+    pub fn within(self, within: Duration) -> Self {
+        EdgeLink { within, ..self }
+    }
+
+    /// Says that a change was queued, so that telling it need not wait for its turn.
+    pub fn queued(&self) {
+        self.queued.notify_one();
+    }
+
+    /// Tells a change. Returns when no isolate of the edge can act on an older record any more.
+    ///
+    /// While keys are being replaced the edge may know only one of ours: all are tried, the first first.
+    pub async fn tell(&self, news: &KeyNews) -> Result<(), LinkError> {
+        let body = serde_json::to_vec(news).map_err(|error| LinkError::Unwritable(error.to_string()))?;
+        for key in &self.keys {
+            let headers = self.signed(key, &body)?;
+            match self.client.post(&self.news, headers, body.clone(), self.within).await? {
+                StatusCode::NO_CONTENT => return Ok(()),
+                StatusCode::NOT_FOUND => {}
+                other => return Err(LinkError::Answered(other)),
+            }
+        }
+        Err(LinkError::NotBelieved)
+    }
+
+    fn signed(&self, key: &AssertionKey, body: &[u8]) -> Result<HeaderMap, LinkError> {
+        let target = self.news.path_and_query().map_or("/", |target| target.as_str());
+        let covered = SignedRequest { method: "POST", target, body, principal: ORIGIN };
+        let seconds = self.clock.wall().as_seconds();
+        let assertion = Assertion::sign(key, &covered, seconds, entropy::random_bytes());
+        let value = HeaderValue::try_from(assertion.to_header())
+            .map_err(|_| LinkError::Unwritable("the signature is no header value".to_owned()))?;
+        Ok(HeaderMap::from_iter([
+            (CONTENT_TYPE, HeaderValue::from_static(headers::JSON)),
+            (HeaderName::from_static(headers::ASSERTION), value),
+            (HeaderName::from_static(headers::PRINCIPAL), HeaderValue::from_static(ORIGIN)),
+        ]))
+    }
+}

@@ -1,0 +1,90 @@
+//! The edge's own messages: what is known of a key, and what was counted.
+//!
+//! Their paths are no part of the public interface. Whoever speaks here has signed as the edge itself, which no caller's
+//! request can.
+
+use super::answer::{Answer, Failure};
+use super::pipeline::Trace;
+use super::router::wrong_method;
+use crate::app::App;
+use crate::keys::known::{self, LookupError};
+use crate::keys::usage::{self, Applied, Batch};
+use crate::metrics::Label;
+use axum::http::Method;
+use axum::http::request::Parts;
+use rds_shared::access::credential::{CredentialText, Kind};
+use rds_shared::access::link::{KEY_QUESTION, KeyQuestion, USAGE, UsageBatch};
+use rds_shared::wire::error::{Detail, In};
+use rds_shared::wire::{ApiError, ErrorCode};
+use serde::de::DeserializeOwned;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Seconds after which a question makes sense again that came while too many older keys were being proved.
+const PROVED_SOON: u32 = 2;
+
+/// Answers a message. The edge opens no public route for itself: every other path is unknown.
+pub async fn take(app: &App, head: &Parts, body: &[u8], trace: &mut Trace) -> Result<Answer, Failure> {
+    let path = head.uri.path();
+    if path != KEY_QUESTION && path != USAGE {
+        return Err(ApiError::not_found("route").into());
+    }
+    trace.label = Label::EdgeMessage;
+    if head.method != Method::POST {
+        return Err(wrong_method("POST").into());
+    }
+    if path == KEY_QUESTION { question(app, &read(body)?).await } else { counted(app, read(body)?).await }
+}
+
+fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
+    serde_json::from_slice(body).map_err(|error| ApiError::new(ErrorCode::InvalidBody, error.to_string()))
+}
+
+fn bad_field(name: &'static str, reason: &str) -> ApiError {
+    ApiError::invalid(ErrorCode::InvalidBody, vec![Detail::new(In::Body, name, reason)])
+}
+
+/// What is known of a key: [`KeyQuestion`] to `KeyAnswer`.
+async fn question(app: &App, question: &KeyQuestion) -> Result<Answer, Failure> {
+    let text = match &question.text {
+        None => None,
+        Some(text) => {
+            let text = CredentialText::parse(Kind::ApiKey, text).ok_or_else(|| bad_field("text", "must be a key"))?;
+            if text.digest() != question.digest || text.shown() != question.shown {
+                return Err(bad_field("text", "must be of the digest and begin as shown").into());
+            }
+            Some(text)
+        }
+    };
+    let answer = known::look_up(&app.db, &app.prover, &question.digest, &question.shown, text).await?;
+    Answer::value(&answer)
+}
+
+/// Requests that the edge counted: [`UsageBatch`] to 204, which says that it need not be sent again.
+async fn counted(app: &App, batch: UsageBatch) -> Result<Answer, Failure> {
+    let (digest, sequence) = (batch.digest, batch.sequence);
+    let batch = Batch::check(batch).map_err(|faults| ApiError::invalid(ErrorCode::InvalidBody, faults))?;
+    let applied = usage::apply(&app.db, &batch).await?;
+    match applied {
+        Applied::Added => app.metrics.usage_applied.fetch_add(1, Relaxed),
+        Applied::Repeated => app.metrics.usage_repeated.fetch_add(1, Relaxed),
+        Applied::AfterGap | Applied::NoSuchKey => {
+            tracing::warn!(
+                ?digest,
+                sequence,
+                ?applied,
+                "counted requests were lost: this database is older than the edge"
+            );
+            app.metrics.usage_lost.fetch_add(1, Relaxed)
+        }
+    };
+    Ok(Answer::nothing())
+}
+
+impl From<LookupError> for Failure {
+    fn from(error: LookupError) -> Self {
+        match error {
+            LookupError::Store(error) => error.into(),
+            LookupError::Busy => ApiError::from(ErrorCode::ServiceUnavailable).retry_after(PROVED_SOON).into(),
+        }
+    }
+}

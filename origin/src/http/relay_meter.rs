@@ -1,0 +1,211 @@
+//! Allowances at the relay's door: the shared budgets, counted in this process, in fixed windows, in bounded memory.
+//!
+//! The edge counts durably and for everybody; here a restart forgets, and each process has its own count. What the counts
+//! are about stays the same: [`rds_shared::access::budget`].
+
+use rds_shared::access::budget::{
+    AddressBudget, AddressCount, Charge, Count, Payer, Verdict, charge, either, take_key, window_of,
+};
+use rds_shared::access::{ClientNet, KeyRecord};
+use rds_shared::route::Family;
+use std::collections::HashMap;
+use std::hash::Hash;
+use std::sync::{Mutex, PoisonError};
+
+/// Counters of one kind that are remembered.
+const MOST: usize = 1 << 16;
+/// Requests of a day from which on an address stays remembered while others are forgotten.
+const BUSY_DAY: u32 = 100;
+
+/// Who asks, as far as allowances go.
+#[derive(Debug, Clone, Copy)]
+pub enum Caller<'a> {
+    /// Nobody in particular.
+    Anonymous,
+    /// The holder of a live key, and which of its clients asks.
+    Key(&'a KeyRecord, Client),
+    /// Somebody whose key was rejected.
+    Rejected,
+}
+
+/// A client of a shared key: the hash of the name it was given, or 0 for all that have none.
+pub type Client = u64;
+
+/// More callers in this minute than can be remembered; none is let through uncounted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Full;
+
+/// What callers have used.
+#[derive(Debug, Default)]
+pub struct Meter(Mutex<Counters>);
+
+#[derive(Debug, Default)]
+struct Counters {
+    addresses: Bounded<(ClientNet, AddressBudget), AddressCount>,
+    keys: Bounded<(i64, Family), Count>,
+    clients: Bounded<(i64, Family, Client), Count>,
+}
+
+impl Meter {
+    /// Charges a request for a route of `family` to whom it belongs. `None` where nobody is charged.
+    pub fn take(
+        &self,
+        family: Family,
+        caller: Caller<'_>,
+        net: ClientNet,
+        now_seconds: i64,
+    ) -> Result<Option<Verdict>, Full> {
+        let mut counters = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let payer = match caller {
+            Caller::Anonymous => Payer::Anonymous,
+            Caller::Key(..) => Payer::Key,
+            Caller::Rejected => Payer::Rejected,
+        };
+        match (charge(family, payer), caller) {
+            (Charge::Nothing, _) => Ok(None),
+            (Charge::Address(budget), _) => counters.address(net, budget, now_seconds).map(Some),
+            (Charge::Key, Caller::Key(record, client)) => counters.key(record, client, family, now_seconds),
+            (Charge::KeyAndAddress(budget), Caller::Key(record, client)) => {
+                let key = counters.key(record, client, family, now_seconds)?;
+                let address = counters.address(net, budget, now_seconds)?;
+                Ok(Some(key.map_or(address, |key| either(key, address))))
+            }
+            // Only a key is charged to a key.
+            (Charge::Key | Charge::KeyAndAddress(_), Caller::Anonymous | Caller::Rejected) => {
+                counters.address(net, AddressBudget::Anonymous, now_seconds).map(Some)
+            }
+        }
+    }
+}
+
+impl Counters {
+    fn address(&mut self, net: ClientNet, budget: AddressBudget, now_seconds: i64) -> Result<Verdict, Full> {
+        let window = window_of(now_seconds);
+        let keep = |count: &AddressCount| count.minute.window == window || count.day.used >= BUSY_DAY;
+        let count = self.addresses.entry((net, budget), window, keep, |count| count.minute.window == window)?;
+        Ok(count.take(budget, now_seconds))
+    }
+
+    fn key(
+        &mut self,
+        record: &KeyRecord,
+        client: Client,
+        family: Family,
+        now_seconds: i64,
+    ) -> Result<Option<Verdict>, Full> {
+        let window = window_of(now_seconds);
+        let current = |count: &Count| count.window == window;
+        let share = match record.shared {
+            true => Some(self.clients.entry((record.id, family, client), window, current, current)?),
+            false => None,
+        };
+        let total = self.keys.entry((record.id, family), window, current, current)?;
+        Ok(take_key(record, family, total, share, now_seconds))
+    }
+}
+
+/// A map that forgets what has passed rather than grow, and refuses rather than forget what has not.
+#[derive(Debug)]
+struct Bounded<K, V> {
+    entries: HashMap<K, V>,
+    /// The window in which it was last full: it is looked through once a window.
+    swept: i64,
+}
+
+impl<K, V> Default for Bounded<K, V> {
+    fn default() -> Self {
+        Bounded { entries: HashMap::new(), swept: i64::MIN }
+    }
+}
+
+impl<K: Hash + Eq, V: Default> Bounded<K, V> {
+    /// The entry of `key`. When the map is full all but those to `keep` are forgotten, and if that is not enough all but the
+    /// `current` ones.
+    fn entry(
+        &mut self,
+        key: K,
+        window: i64,
+        keep: impl Fn(&V) -> bool,
+        current: impl Fn(&V) -> bool,
+    ) -> Result<&mut V, Full> {
+        if self.entries.len() >= MOST && !self.entries.contains_key(&key) {
+            if self.swept == window {
+                return Err(Full);
+            }
+            self.swept = window;
+            self.entries.retain(|_, value| keep(value));
+            if self.entries.len() >= MOST / 2 {
+                self.entries.retain(|_, value| current(value));
+            }
+            if self.entries.len() >= MOST {
+                return Err(Full);
+            }
+        }
+        Ok(self.entries.entry(key).or_default())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rds_shared::access::Plan;
+    use std::net::{IpAddr, Ipv4Addr};
+
+    const NOW: i64 = 1_795_219_205;
+
+    fn net(number: u32) -> ClientNet {
+        ClientNet::of(IpAddr::V4(Ipv4Addr::from(number)))
+    }
+
+    fn key(rpm: u32, shared: bool) -> KeyRecord {
+        KeyRecord { id: 1, org_id: 1, plan: Plan::Data, rpm, shared, active: true, version: 1 }
+    }
+
+    fn admitted(meter: &Meter, family: Family, caller: Caller<'_>, times: usize) -> usize {
+        let take = || meter.take(family, caller, net(1), NOW).unwrap().unwrap();
+        (0..times).filter(|_| take().admitted).count()
+    }
+
+    #[test]
+    fn each_caller_is_charged_to_what_is_its_own() {
+        let meter = Meter::default();
+        let record = key(20, false);
+        assert_eq!(meter.take(Family::Unmetered, Caller::Anonymous, net(1), NOW), Ok(None));
+        assert_eq!(admitted(&meter, Family::Health, Caller::Key(&record, 0), 70), 60);
+        assert_eq!(admitted(&meter, Family::Public, Caller::Key(&record, 0), 30), 20);
+        assert_eq!(admitted(&meter, Family::Public, Caller::Anonymous, 6), 6);
+        assert_eq!(admitted(&meter, Family::Health, Caller::Rejected, 6), 4, "the rest of the anonymous allowance");
+        let next = meter.take(Family::Public, Caller::Key(&record, 0), net(1), NOW + 60).unwrap().unwrap();
+        assert!(next.admitted);
+    }
+
+    #[test]
+    fn clients_of_a_shared_key_have_a_quarter_each() {
+        let (meter, record) = (Meter::default(), key(40, true));
+        assert_eq!(admitted(&meter, Family::Public, Caller::Key(&record, 7), 40), 10);
+        assert_eq!(admitted(&meter, Family::Public, Caller::Key(&record, 0), 40), 10);
+        let verdict = meter.take(Family::Public, Caller::Key(&record, 8), net(1), NOW).unwrap().unwrap();
+        assert_eq!((verdict.allowance.remaining, verdict.subclient.unwrap().remaining), (19, 9));
+    }
+
+    #[test]
+    fn a_family_refuses_only_when_key_and_address_both_do() {
+        let (meter, record) = (Meter::default(), key(20, false));
+        assert_eq!(admitted(&meter, Family::GraphCheck, Caller::Key(&record, 0), 70), 60);
+        let elsewhere = meter.take(Family::GraphCheck, Caller::Key(&record, 0), net(2), NOW).unwrap().unwrap();
+        assert!(elsewhere.admitted, "the address has room");
+    }
+
+    #[test]
+    fn memory_is_bounded_and_a_known_caller_is_never_crowded_out() {
+        let meter = Meter::default();
+        let ask = |number, now| meter.take(Family::Public, Caller::Anonymous, net(number), now);
+        for number in 0..MOST as u32 {
+            assert!(ask(number, NOW).unwrap().unwrap().admitted);
+        }
+        assert_eq!(ask(MOST as u32, NOW), Err(Full));
+        assert_eq!(ask(0, NOW).unwrap().unwrap().allowance.remaining, 8, "who is known stays counted");
+        assert!(ask(MOST as u32, NOW + 60).unwrap().unwrap().admitted, "the next minute has room again");
+        assert_eq!(meter.0.lock().unwrap().addresses.entries.len(), 1);
+    }
+}

@@ -1,0 +1,109 @@
+//! Keys whose latest change the edge has not acknowledged.
+
+use super::keys::{RECORD, record};
+use super::{At, Db, StoreError, Tx};
+use rds_shared::access::KeyDigest;
+use rds_shared::access::link::KeyNews;
+use rds_shared::wire::Timestamp;
+use sqlx::Row;
+
+/// The channel on which a new row is announced. A hint: polling is the truth.
+pub const CHANNEL: &str = "edge_outbox";
+
+/// Queues the present state of these keys, due at once. A key without a digest is one that the edge has never seen.
+pub async fn queue(tx: &mut Tx<'_>, keys: &[i64]) -> Result<(), StoreError> {
+    let sql = "
+        -- queue_for_edge
+        insert into edge_outbox (key_id, version, not_before)
+        select id, version, to_timestamp(0) from api_key where id = any($1) and digest is not null
+        on conflict (key_id) do update set version = excluded.version, not_before = excluded.not_before";
+    if sqlx::query(sql).bind(keys).execute(&mut **tx).await?.rows_affected() > 0 {
+        sqlx::query("select pg_notify($1, '')").bind(CHANNEL).execute(&mut **tx).await?;
+    }
+    Ok(())
+}
+
+/// A change that is ours to tell until the lease ends.
+#[derive(Debug, Clone)]
+pub struct Claimed {
+    /// What to tell: the key as it is now.
+    pub news: KeyNews,
+    /// Counts who tried: fences out a sender whose lease has ended.
+    pub attempt: i32,
+}
+
+/// Marks up to `n` due changes, of the keys `only` if given, as ours until `lease_until`.
+pub async fn claim(
+    db: &Db,
+    only: Option<&[i64]>,
+    now: Timestamp,
+    lease_until: Timestamp,
+    n: u32,
+) -> Result<Vec<Claimed>, StoreError> {
+    let sql = format!(
+        "/* claim_for_edge */ with due as ( \
+             select key_id from edge_outbox where not_before <= $1 and ($2::bigint[] is null or key_id = any($2)) \
+             order by not_before, key_id limit $3 for update skip locked) \
+         update edge_outbox o set not_before = $4, attempts = o.attempts + 1 from due join api_key k on k.id = due.key_id \
+         where o.key_id = due.key_id returning {RECORD}, k.digest, o.attempts"
+    );
+    let rows =
+        sqlx::query(&sql).bind(At(now)).bind(only).bind(i64::from(n)).bind(At(lease_until)).fetch_all(&db.pool).await?;
+    rows.iter()
+        .map(|row| {
+            let digest: Vec<u8> = row.try_get("digest")?;
+            let digest = <[u8; 32]>::try_from(digest)
+                .map_err(|_| StoreError::Corrupt { column: "api_key.digest", text: "another length".to_owned() })?;
+            let news = KeyNews { digest: KeyDigest::from_bytes(digest), record: record(row)? };
+            Ok(Claimed { news, attempt: row.try_get("attempts")? })
+        })
+        .collect()
+}
+
+/// The edge has this version of a key; a newer change stays queued.
+pub async fn acknowledged(db: &Db, key: i64, version: i64) -> Result<(), StoreError> {
+    let sql = "delete from edge_outbox where key_id = $1 and version <= $2";
+    sqlx::query(sql).bind(key).bind(version).execute(&db.pool).await?;
+    Ok(())
+}
+
+/// Gives a change back until `not_before`, unless somebody else has taken it up or changed it since.
+pub async fn failed(
+    db: &Db,
+    key: i64,
+    version: i64,
+    attempt: i32,
+    not_before: Timestamp,
+    why: &str,
+) -> Result<(), StoreError> {
+    let sql = "
+        -- failed_for_edge
+        update edge_outbox set not_before = $4, last_error = $5 where key_id = $1 and version <= $2 and attempts = $3";
+    let query = sqlx::query(sql).bind(key).bind(version).bind(attempt).bind(At(not_before)).bind(why);
+    query.execute(&db.pool).await?;
+    Ok(())
+}
+
+/// How many changes wait, of the keys `only` if given, and why one of them was not acknowledged.
+pub async fn waiting(db: &Db, only: Option<&[i64]>) -> Result<(u64, Option<String>), StoreError> {
+    let sql = "
+        -- waiting_for_edge
+        select count(*), max(last_error) from edge_outbox where $1::bigint[] is null or key_id = any($1)";
+    let (count, why): (i64, Option<String>) = sqlx::query_as(sql).bind(only).fetch_one(&db.pool).await?;
+    Ok((count.unsigned_abs(), why))
+}
+
+/// Says that a service that tells the edge is at work.
+pub async fn teller_at_work(db: &Db, now: Timestamp) -> Result<(), StoreError> {
+    let sql = "
+        insert into edge_teller (seen_at) values ($1)
+        on conflict (single) do update set seen_at = greatest(edge_teller.seen_at, excluded.seen_at)";
+    sqlx::query(sql).bind(At(now)).execute(&db.pool).await?;
+    Ok(())
+}
+
+/// When one was last at work.
+pub async fn teller_seen_at(db: &Db) -> Result<Option<Timestamp>, StoreError> {
+    let seen: Option<At> = sqlx::query_scalar("select seen_at from edge_teller").fetch_optional(&db.pool).await?;
+    Ok(seen.map(Timestamp::from))
+}

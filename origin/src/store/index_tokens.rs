@@ -1,0 +1,46 @@
+//! Index tokens.
+
+use super::{At, Db, StoreError};
+use crate::keys::{Revocation, TokenRow};
+use rds_shared::access::KeyDigest;
+use rds_shared::wire::Timestamp;
+use sqlx::Row;
+use sqlx::postgres::PgRow;
+
+/// Adds a token. Answers with its number.
+pub async fn insert(db: &Db, org: &str, prefix: &str, digest: &KeyDigest, now: Timestamp) -> Result<i64, StoreError> {
+    let sql = "
+        -- insert_token
+        insert into index_token (org, prefix, digest, created_at) values ($1, $2, $3, $4) returning id";
+    let query = sqlx::query_scalar(sql).bind(org).bind(prefix).bind(digest.as_bytes().as_slice()).bind(At(now));
+    Ok(query.fetch_one(&db.pool).await?)
+}
+
+/// Revokes a token that is active; tells apart one that was revoked before and one that never was.
+pub async fn revoke(db: &Db, id: i64, now: Timestamp) -> Result<Revocation, StoreError> {
+    let sql = "
+        -- revoke_token
+        with hit as (update index_token set revoked_at = $2 where id = $1 and revoked_at is null returning id)
+        select exists (select from hit), exists (select from index_token where id = $1)";
+    let (hit, known): (bool, bool) = sqlx::query_as(sql).bind(id).bind(At(now)).fetch_one(&db.pool).await?;
+    Ok(Revocation::of(hit, known))
+}
+
+/// Every token, oldest first.
+pub async fn all(db: &Db) -> Result<Vec<TokenRow>, StoreError> {
+    let sql = "
+        -- tokens
+        select id, prefix, org, created_at, revoked_at from index_token order by id";
+    let rows = sqlx::query(sql).try_map(|row: PgRow| {
+        let revoked_at = row.try_get::<Option<At>, _>(4)?.map(Timestamp::from);
+        Ok(TokenRow {
+            id: row.try_get(0)?,
+            prefix: row.try_get(1)?,
+            org: row.try_get(2)?,
+            created_at: row.try_get::<At, _>(3)?.into(),
+            revoked_at,
+            is_active: revoked_at.is_none(),
+        })
+    });
+    Ok(rows.fetch_all(&db.pool).await?)
+}

@@ -1,0 +1,168 @@
+//! Requests of keys, as the edge counted them.
+
+use super::keys::{RECORD, record};
+use super::{At, Db, StoreError, Tx};
+use rds_shared::access::{KeyDigest, KeyRecord};
+use rds_shared::model::key::EndpointUsage;
+use rds_shared::wire::Timestamp;
+use rds_shared::wire::time::Day;
+use sqlx::Row;
+
+/// How far a source's counts have been applied before.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Source {
+    /// The key that is counted.
+    pub key: i64,
+    /// Number of the last batch applied; 0 before the first.
+    pub last_sequence: i64,
+}
+
+/// Finds the key and the source of a batch, and holds the source against others until the transaction ends. `None` when there
+/// is no such key.
+pub async fn hold_source(
+    tx: &mut Tx<'_>,
+    digest: &KeyDigest,
+    source: &str,
+    through: Timestamp,
+) -> Result<Option<Source>, StoreError> {
+    let key: Option<i64> = sqlx::query_scalar("select id from api_key where digest = $1")
+        .bind(digest.as_bytes().as_slice())
+        .fetch_optional(&mut **tx)
+        .await?;
+    let Some(key) = key else { return Ok(None) };
+    let sql = "
+        -- hold_source
+        insert into usage_source (key_id, source, last_sequence, through) values ($1, $2, 0, $3)
+        on conflict (key_id, source) do update set source = excluded.source
+        returning last_sequence";
+    let query = sqlx::query_scalar(sql).bind(key).bind(source).bind(At(through));
+    Ok(Some(Source { key, last_sequence: query.fetch_one(&mut **tx).await? }))
+}
+
+/// Counts of one endpoint and day, checked to fit the columns.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Counted {
+    /// The UTC day.
+    pub day: Day,
+    /// The route.
+    pub endpoint: String,
+    /// Requests served.
+    pub served: u32,
+    /// Requests answered 429.
+    pub throttled: u32,
+    /// The latest request.
+    pub last_seen: Timestamp,
+}
+
+/// Adds counts to a key's days and sums, and moves its last use.
+pub async fn add(tx: &mut Tx<'_>, key: i64, rows: &[Counted]) -> Result<(), StoreError> {
+    fn column<'r, T>(rows: &'r [Counted], read: impl Fn(&'r Counted) -> T) -> Vec<T> {
+        rows.iter().map(read).collect()
+    }
+    let sql = "
+        -- add_usage
+        with counted as (
+            select date '1970-01-01' + day as day, endpoint, sum(served)::bigint as served,
+                   sum(throttled)::bigint as throttled, max(last_seen) as last_seen
+            from unnest($2::integer[], $3::text[], $4::bigint[], $5::bigint[], $6::timestamptz[])
+                 as r (day, endpoint, served, throttled, last_seen)
+            group by 1, 2
+        ), days as (
+            insert into key_usage as u (key_id, day, endpoint, served, throttled, last_seen)
+            select $1, day, endpoint, served, throttled, last_seen from counted
+            on conflict (key_id, day, endpoint) do update
+            set served = u.served + excluded.served, throttled = u.throttled + excluded.throttled,
+                last_seen = greatest(u.last_seen, excluded.last_seen)
+        ), total as (
+            insert into key_usage_total as t (key_id, served, throttled)
+            select $1, coalesce(sum(served), 0)::bigint, coalesce(sum(throttled), 0)::bigint from counted
+            on conflict (key_id) do update
+            set served = t.served + excluded.served, throttled = t.throttled + excluded.throttled
+        )
+        update api_key set last_used_at = greatest(last_used_at, (select max(last_seen) from counted)) where id = $1";
+    sqlx::query(sql)
+        .bind(key)
+        .bind(column(rows, |row| i32::try_from(row.day.number()).unwrap_or(i32::MAX)))
+        .bind(column(rows, |row| row.endpoint.as_str()))
+        .bind(column(rows, |row| i64::from(row.served)))
+        .bind(column(rows, |row| i64::from(row.throttled)))
+        .bind(column(rows, |row| At(row.last_seen)))
+        .execute(&mut **tx)
+        .await?;
+    Ok(())
+}
+
+/// Remembers that a source's counts up to `sequence` and `through` are in.
+pub async fn advance(
+    tx: &mut Tx<'_>,
+    key: i64,
+    source: &str,
+    sequence: i64,
+    through: Timestamp,
+) -> Result<(), StoreError> {
+    let sql = "
+        -- advance_source
+        update usage_source set last_sequence = $3, through = greatest(through, $4) where key_id = $1 and source = $2";
+    sqlx::query(sql).bind(key).bind(source).bind(sequence).bind(At(through)).execute(&mut **tx).await?;
+    Ok(())
+}
+
+/// A key with all that it says of itself, its days apart.
+#[derive(Debug, Clone)]
+pub struct Described {
+    /// The key.
+    pub record: KeyRecord,
+    /// Its first characters.
+    pub prefix: String,
+    /// Its organisation's name.
+    pub org: String,
+    /// When it was minted.
+    pub created_at: Timestamp,
+    /// Its latest counted request.
+    pub last_used_at: Option<Timestamp>,
+    /// Requests served since.
+    pub served: u64,
+    /// Requests answered 429 since.
+    pub throttled: u64,
+    /// Everything before this instant is counted; none before the first count.
+    pub through: Option<Timestamp>,
+}
+
+/// The key with this number.
+pub async fn describe(db: &Db, key: i64) -> Result<Option<Described>, StoreError> {
+    let sql = format!(
+        "/* describe_key */ select {RECORD}, k.prefix, k.created_at, k.last_used_at, o.name as org, t.served, t.throttled, \
+                (select max(s.through) from usage_source s where s.key_id = k.id) as through \
+         from api_key k join organisation o on o.id = k.org_id left join key_usage_total t on t.key_id = k.id where k.id = $1"
+    );
+    let Some(row) = sqlx::query(&sql).bind(key).fetch_optional(&db.pool).await? else { return Ok(None) };
+    let instant = |column| Ok::<_, StoreError>(row.try_get::<Option<At>, _>(column)?.map(Timestamp::from));
+    let count = |column| Ok::<_, StoreError>(row.try_get::<Option<i64>, _>(column)?.unwrap_or(0).unsigned_abs());
+    Ok(Some(Described {
+        record: record(&row)?,
+        prefix: row.try_get("prefix")?,
+        org: row.try_get("org")?,
+        created_at: row.try_get::<At, _>("created_at")?.into(),
+        last_used_at: instant("last_used_at")?,
+        served: count("served")?,
+        throttled: count("throttled")?,
+        through: instant("through")?,
+    }))
+}
+
+/// What a key asked for on `day`, busiest endpoint first.
+pub async fn of_day(db: &Db, key: i64, day: Day) -> Result<Vec<EndpointUsage>, StoreError> {
+    let sql = "
+        -- usage_of_day
+        select endpoint, served, last_seen from key_usage
+        where key_id = $1 and day = date '1970-01-01' + $2 and served > 0
+        order by served desc, endpoint";
+    let day = i32::try_from(day.number()).unwrap_or(i32::MAX);
+    let rows: Vec<(String, i64, At)> = sqlx::query_as(sql).bind(key).bind(day).fetch_all(&db.pool).await?;
+    let usage = |(endpoint, served, last_seen): (String, i64, At)| EndpointUsage {
+        endpoint,
+        count: served.unsigned_abs(),
+        last_seen: last_seen.into(),
+    };
+    Ok(rows.into_iter().map(usage).collect())
+}

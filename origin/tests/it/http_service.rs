@@ -4,7 +4,7 @@ use crate::chaos::ChaosProxy;
 use crate::db::TestDb;
 use crate::http_vaults::with_header;
 use crate::market::{VAULTS, address, lines};
-use crate::testapp::{TestApp, Wish, signed};
+use crate::testapp::{PEER, TestApp, Wish, signed};
 use axum::http::StatusCode;
 use rds_origin::catalog::refresh::refresh;
 use rds_origin::http::listeners::Listeners;
@@ -122,8 +122,8 @@ async fn a_service_without_a_catalog_is_not_ready_and_says_so() {
         rds_origin::telemetry::AccessLog::off(),
     );
     let ask = async |target| {
-        let response = rds_origin::http::pipeline::answer(&fresh, Door::Edge, signed("GET", target, "")).await;
-        response.status()
+        let peer = PEER.parse().unwrap();
+        rds_origin::http::pipeline::answer(&fresh, Door::Edge, peer, signed("GET", target, "")).await.status()
     };
     assert_eq!(ask("/ready").await, StatusCode::SERVICE_UNAVAILABLE);
     assert_eq!(ask("/v1/vaults").await, StatusCode::SERVICE_UNAVAILABLE);
@@ -159,6 +159,13 @@ async fn shutdown_finishes_what_is_under_way_and_takes_nothing_new() {
     assert!(list.starts_with("HTTP/1.1 200 OK\r\n") && list.contains("\r\ncontent-length: "), "{list}");
     let head = over_tcp(doors.edge, signed("HEAD", "/v1/vaults", "")).await.unwrap();
     assert!(head.contains("\r\ncontent-length: ") && head.ends_with("\r\n\r\n"), "{head}");
+
+    let bare = axum::extract::Request::builder().uri("/v1/health").body(axum::body::Body::empty()).unwrap();
+    let relayed = over_tcp(doors.relay, bare).await.unwrap();
+    assert!(
+        relayed.contains("\r\nx-ratelimit-remaining: 59\r\n"),
+        "metered by where the connection comes from: {relayed}"
+    );
 
     let mut held = holding(&test, "vault_snapshot").await;
     let slow =

@@ -4,18 +4,23 @@
 
 mod chaos;
 mod db;
+mod edge_peer;
 mod facts_faults;
 mod facts_import;
 mod facts_ingest;
 mod facts_market;
 mod facts_publication;
 mod facts_simulate;
+mod http_access;
 mod http_batch;
 mod http_detail;
 mod http_doors;
-mod http_keys;
+mod http_messages;
 mod http_registries;
+mod http_relay;
 mod http_service;
 mod http_vaults;
+mod keys_operators;
+mod keys_told;
 mod market;
 mod testapp;

@@ -12,8 +12,9 @@ use rds_origin::entropy;
 use rds_origin::http::pipeline::{self, Door};
 use rds_origin::store::Db;
 use rds_origin::telemetry::AccessLog;
-use rds_shared::access::{Assertion, AssertionKey, Principal, SignedRequest};
+use rds_shared::access::{Assertion, AssertionKey, Plan, Principal, SignedRequest, link};
 use rds_shared::wire::{Timestamp, headers};
+use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -22,6 +23,8 @@ use std::sync::Arc;
 pub const ADMIN_TOKEN: &str = "an-admin-token-for-tests";
 /// What the edge signs with in tests.
 pub const EDGE_KEY: &str = "k1:00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
+/// Where tests ask from.
+pub const PEER: &str = "192.0.2.1";
 /// When tests begin: the clock stands here until one moves it.
 pub const NOW: &str = "2026-11-21T00:00:00Z";
 
@@ -109,6 +112,16 @@ impl TestApp {
         self.ask(signed("POST", target, body)).await
     }
 
+    /// A GET of the holder of a key, vouched for by the edge.
+    pub async fn get_as(&self, caller: &Principal, target: &str) -> Reply {
+        self.ask(signed_as(&caller.to_json(), "GET", target, "")).await
+    }
+
+    /// A message of the edge's own.
+    pub async fn message(&self, path: &str, body: &impl Serialize) -> Reply {
+        self.ask(signed_as(link::EDGE, "POST", path, &serde_json::to_string(body).unwrap())).await
+    }
+
     /// Any request at the edge's door.
     pub async fn ask(&self, request: Request) -> Reply {
         self.at(Door::Edge, request).await
@@ -123,21 +136,41 @@ impl TestApp {
 
     /// Any request at any door.
     pub async fn at(&self, door: Door, request: Request) -> Reply {
-        let method = request.method().clone();
-        Reply::read(method, pipeline::answer(&self.app, door, request).await).await
+        self.from(PEER, door, request).await
     }
+
+    /// The same from another address.
+    pub async fn from(&self, peer: &str, door: Door, request: Request) -> Reply {
+        let method = request.method().clone();
+        let answer = pipeline::answer(&self.app, door, peer.parse().unwrap(), request).await;
+        Reply::read(method, answer).await
+    }
+}
+
+/// The holder of a key of `plan` that is in no database.
+pub fn holder(plan: Plan) -> Principal {
+    Principal::Key { id: 1, org_id: 1, plan }
 }
 
 /// A request as the edge sends it for an anonymous caller.
 pub fn signed(method: &str, target: &str, body: &str) -> Request {
-    signed_at(method, target, body, Clock::system().wall().as_seconds())
+    signed_as(&Principal::Anonymous.to_json(), method, target, body)
 }
 
-/// The same, signed at another time.
+/// The same for another caller, as JSON.
+pub fn signed_as(principal: &str, method: &str, target: &str, body: &str) -> Request {
+    sign(EDGE_KEY, principal, (method, target, body), Clock::system().wall().as_seconds())
+}
+
+/// The same for an anonymous caller, signed at another time.
 pub fn signed_at(method: &str, target: &str, body: &str, seconds: i64) -> Request {
-    let principal = Principal::Anonymous.to_json();
-    let key = AssertionKey::parse(EDGE_KEY).unwrap();
-    let covered = SignedRequest { method, target, body: body.as_bytes(), principal: &principal };
+    sign(EDGE_KEY, &Principal::Anonymous.to_json(), (method, target, body), seconds)
+}
+
+/// A request signed with any key, at any time, for anybody: method, target and body.
+pub fn sign(key: &str, principal: &str, (method, target, body): (&str, &str, &str), seconds: i64) -> Request {
+    let key = AssertionKey::parse(key).unwrap();
+    let covered = SignedRequest { method, target, body: body.as_bytes(), principal };
     let assertion = Assertion::sign(&key, &covered, seconds, entropy::random_bytes());
     Request::builder()
         .method(method)
@@ -174,7 +207,7 @@ impl Reply {
         let id = self.header("x-request-id").expect("every answer has a request id");
         assert!(id.len() == 32 && id.bytes().all(|b| b.is_ascii_hexdigit()), "{id}");
         assert_ne!(self.status.as_u16(), 422);
-        if self.status == StatusCode::NOT_MODIFIED || *method == Method::HEAD {
+        if matches!(self.status, StatusCode::NOT_MODIFIED | StatusCode::NO_CONTENT) || *method == Method::HEAD {
             assert!(self.body.is_empty());
             return;
         }

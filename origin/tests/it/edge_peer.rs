@@ -1,0 +1,122 @@
+//! An edge that a test can break: it hears the origin's news of keys, believes only what is signed, and answers as told.
+
+use axum::Router;
+use axum::body::to_bytes;
+use axum::extract::{Request, State};
+use axum::http::StatusCode;
+use rds_origin::clock::Clock;
+use rds_origin::config::LinkConfig;
+use rds_origin::edge_link::EdgeLink;
+use rds_shared::access::link::{KEY_NEWS, KeyNews, ORIGIN};
+use rds_shared::access::{Assertion, AssertionKey, SignedRequest};
+use rds_shared::wire::headers;
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use tokio::net::TcpListener;
+use tokio::sync::watch;
+
+/// How it answers news that it believes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Mood {
+    /// With 204.
+    Acknowledges,
+    /// With 503.
+    Fails,
+    /// Not at all.
+    Hangs,
+}
+
+/// A running edge.
+pub struct EdgePeer {
+    address: SocketAddr,
+    inside: Arc<Inside>,
+}
+
+struct Inside {
+    keys: Vec<AssertionKey>,
+    mood: watch::Sender<Mood>,
+    /// Counts the news that were believed, however they were answered.
+    asked: watch::Sender<usize>,
+    acknowledged: Mutex<Vec<KeyNews>>,
+}
+
+impl EdgePeer {
+    /// An edge that acknowledges news signed with one of `keys`.
+    pub async fn knowing(keys: &str) -> Self {
+        Self::at(TcpListener::bind("127.0.0.1:0").await.unwrap(), keys).await
+    }
+
+    /// The same on a socket that is bound already.
+    pub async fn at(listener: TcpListener, keys: &str) -> Self {
+        let address = listener.local_addr().unwrap();
+        let inside = Arc::new(Inside {
+            keys: AssertionKey::parse_list(keys).unwrap(),
+            mood: watch::Sender::new(Mood::Acknowledges),
+            asked: watch::Sender::new(0),
+            acknowledged: Mutex::default(),
+        });
+        let service = Router::new().fallback(answer).with_state(inside.clone());
+        tokio::spawn(async move { axum::serve(listener, service).await });
+        EdgePeer { address, inside }
+    }
+
+    /// Where it is.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// From now on it answers like this.
+    pub fn is(&self, mood: Mood) {
+        self.inside.mood.send_replace(mood);
+    }
+
+    /// Waits until it was asked `times` times in all.
+    pub async fn until_asked(&self, times: usize) {
+        self.inside.asked.subscribe().wait_for(|asked| *asked >= times).await.unwrap();
+    }
+
+    /// What it acknowledged, in order.
+    pub fn acknowledged(&self) -> Vec<KeyNews> {
+        self.inside.acknowledged.lock().unwrap().clone()
+    }
+
+    /// The origin's way to it.
+    pub fn link(&self, keys: &str) -> Arc<EdgeLink> {
+        Arc::new(link(&self.url(), keys))
+    }
+}
+
+/// The origin's way to an edge at `url`.
+pub fn link(url: &str, keys: &str) -> EdgeLink {
+    let config = LinkConfig { url: url.to_owned(), keys: AssertionKey::parse_list(keys).unwrap() };
+    EdgeLink::new(&config, Clock::system()).unwrap()
+}
+
+async fn answer(State(edge): State<Arc<Inside>>, request: Request) -> StatusCode {
+    let (head, body) = request.into_parts();
+    let body = to_bytes(body, 64 * 1024).await.unwrap();
+    let text = |name| head.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let covered = SignedRequest {
+        method: head.method.as_str(),
+        target: head.uri.path(),
+        body: &body,
+        principal: text(headers::PRINCIPAL),
+    };
+    let now = Clock::system().wall().as_seconds();
+    let holds = Assertion::parse(text(headers::ASSERTION))
+        .is_ok_and(|assertion| assertion.verify(&edge.keys, &covered, now).is_ok());
+    if !holds || covered.method != "POST" || covered.target != KEY_NEWS || covered.principal != ORIGIN {
+        return StatusCode::NOT_FOUND;
+    }
+    let news = serde_json::from_slice(&body).unwrap();
+    edge.asked.send_modify(|asked| *asked += 1);
+    let mood = *edge.mood.borrow();
+    match mood {
+        Mood::Acknowledges => {
+            edge.acknowledged.lock().unwrap().push(news);
+            StatusCode::NO_CONTENT
+        }
+        Mood::Fails => StatusCode::SERVICE_UNAVAILABLE,
+        Mood::Hangs => std::future::pending().await,
+    }
+}

@@ -1,0 +1,151 @@
+//! The relay's door: keys judged by the database, allowances by the address that connects.
+
+use crate::chaos::ChaosProxy;
+use crate::db::TestDb;
+use crate::keys_operators::wish;
+use crate::testapp::{PEER, Reply, TestApp, Wish};
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::StatusCode;
+use rds_origin::http::pipeline::Door;
+use rds_origin::keys;
+use rds_shared::access::Plan;
+
+const UNKNOWN: &str = "Bearer pk_live_0123456789abcdef0123456789abcdef";
+
+fn request(method: &str, target: &str, authorization: Option<&str>) -> Request {
+    let request = Request::builder().method(method).uri(target);
+    let request = match authorization {
+        Some(value) => request.header("authorization", value),
+        None => request,
+    };
+    request.body(Body::empty()).unwrap()
+}
+
+async fn get(test: &TestApp, peer: &str, target: &str, authorization: Option<&str>) -> Reply {
+    test.from(peer, Door::Relay, request("GET", target, authorization)).await
+}
+
+fn remaining(reply: &Reply) -> (&str, &str) {
+    let header = |name| reply.header(name).unwrap_or_else(|| panic!("{name} is missing: {reply:?}"));
+    (header("x-ratelimit-limit"), header("x-ratelimit-remaining"))
+}
+
+#[tokio::test]
+async fn health_has_an_allowance_of_its_own_an_address() {
+    let test = TestApp::new().await;
+    let first = get(&test, PEER, "/v1/health", None).await;
+    assert_eq!((first.status, remaining(&first)), (StatusCode::OK, ("60", "59")));
+    // The tests' clock stands at the start of a minute.
+    let midnight = test.app.clock.now().as_seconds();
+    assert_eq!(first.header("x-ratelimit-reset"), Some((midnight + 60).to_string().as_str()));
+    assert_eq!(first.header("x-ratelimit-window"), Some("60s"));
+    let bad = get(&test, PEER, "/v1/health?%zz", None).await;
+    assert_eq!(remaining(&bad), ("60", "58"), "whatever the answer is, it is metered");
+    for _ in 0..58 {
+        get(&test, PEER, "/v1/health", None).await;
+    }
+    let spent = get(&test, PEER, "/v1/health", None).await;
+    assert_eq!((spent.code().as_str(), spent.header("retry-after")), ("RATE_LIMITED", Some("60")));
+    assert_eq!((spent.status, remaining(&spent)), (StatusCode::TOO_MANY_REQUESTS, ("60", "0")));
+    assert_eq!(get(&test, "192.0.2.2", "/v1/health", None).await.status, StatusCode::OK, "another address");
+    test.app.clock.advance(60);
+    assert_eq!(remaining(&get(&test, PEER, "/v1/health", None).await), ("60", "59"));
+}
+
+#[tokio::test]
+async fn an_address_is_where_the_connection_comes_from_and_not_what_a_header_says() {
+    let test = TestApp::new().await;
+    let mut forwarded = request("GET", "/v1/health", None);
+    for name in ["x-forwarded-for", "forwarded", "cf-connecting-ip", "x-service-client-ip"] {
+        forwarded.headers_mut().insert(name, "198.51.100.9".parse().unwrap());
+    }
+    test.from("2001:db8:1:2::1", Door::Relay, forwarded).await;
+    assert_eq!(remaining(&get(&test, "2001:db8:1:2:ffff::", "/v1/health", None).await), ("60", "58"), "one network");
+    assert_eq!(remaining(&get(&test, "2001:db8:1:3::1", "/v1/health", None).await), ("60", "59"));
+    get(&test, "::ffff:192.0.2.7", "/v1/health", None).await;
+    assert_eq!(remaining(&get(&test, "192.0.2.7", "/v1/health", None).await), ("60", "58"), "one address");
+}
+
+#[tokio::test]
+async fn a_rejected_key_costs_its_address_and_never_becomes_nobody() {
+    let test = TestApp::new().await;
+    let rejected = ["Bearer", "Basic eA==", UNKNOWN, "Bearer ix_live_0123456789abcdef0123456789abcdef", "\u{e9}"];
+    for (place, authorization) in rejected.iter().cycle().take(10).enumerate() {
+        let target = if place % 2 == 0 { "/v1/health" } else { "/ready" };
+        let reply = get(&test, PEER, target, Some(authorization)).await;
+        assert_eq!((reply.status, reply.header("www-authenticate")), (StatusCode::UNAUTHORIZED, Some("Bearer")));
+        assert_eq!(reply.json()["error"]["legacy_code"], "invalid_api_key", "{authorization}");
+        assert_eq!(remaining(&reply), ("10", (9 - place).to_string().as_str()));
+    }
+    let spent = get(&test, PEER, "/v1/health", Some(UNKNOWN)).await;
+    assert_eq!((spent.code().as_str(), spent.header("retry-after")), ("RATE_LIMITED", Some("60")));
+    assert_eq!(get(&test, "192.0.2.2", "/v1/health", Some(UNKNOWN)).await.status, StatusCode::UNAUTHORIZED);
+    assert_eq!(get(&test, PEER, "/v1/health", None).await.status, StatusCode::OK, "without a key it is as before");
+
+    let minted = keys::mint(&test.app.db, &test.app.clock, &wish("Acme", Plan::Data)).await.unwrap();
+    let good = format!("bearer {}", minted.key);
+    let reply = get(&test, PEER, "/v1/health", Some(&good)).await;
+    assert_eq!(
+        (reply.status, remaining(&reply)),
+        (StatusCode::OK, ("60", "58")),
+        "a good key does not pay for the others"
+    );
+    test.app.clock.advance(60);
+    assert_eq!(get(&test, PEER, "/v1/health", Some(UNKNOWN)).await.status, StatusCode::UNAUTHORIZED);
+}
+
+#[tokio::test]
+async fn a_revoked_key_is_refused_from_its_next_request_on() {
+    let test = TestApp::new().await;
+    let minted = keys::mint(&test.app.db, &test.app.clock, &wish("Acme", Plan::Data)).await.unwrap();
+    let key = format!("Bearer {}", minted.key);
+    assert_eq!(get(&test, PEER, "/ready", Some(&key)).await.status, StatusCode::OK);
+    keys::revoke(&test.app.db, &test.app.clock, minted.id).await.unwrap();
+    let refused = get(&test, PEER, "/ready", Some(&key)).await;
+    assert_eq!((refused.status, remaining(&refused)), (StatusCode::UNAUTHORIZED, ("10", "9")));
+}
+
+#[tokio::test]
+async fn a_key_older_than_the_digests_opens_the_relay_too() {
+    let test = TestApp::new().await;
+    let text = "pk_live_feed456789abcdef0123456789abcdef";
+    let sql = "WITH org AS (INSERT INTO organisation (name, plan, created_at) VALUES ('Old', 'data', now()) RETURNING id) \
+               INSERT INTO api_key (org_id, prefix, bcrypt_hash, plan, is_shared, created_at) \
+               SELECT id, $1, $2, 'data', false, now() FROM org";
+    let query = sqlx::query(sql).bind(&text[..12]).bind(bcrypt::hash(text, 4).unwrap());
+    query.execute(&test.app.db.pool).await.unwrap();
+    assert_eq!(get(&test, PEER, "/ready", Some(&format!("Bearer {text}"))).await.status, StatusCode::OK);
+    let like_it = "Bearer pk_live_feedffffffffffffffffffffffffffff";
+    assert_eq!(get(&test, PEER, "/ready", Some(like_it)).await.status, StatusCode::UNAUTHORIZED);
+}
+
+#[tokio::test]
+async fn probes_unknown_paths_and_wrong_methods_are_not_metered() {
+    let test = TestApp::new().await;
+    for (method, target, status) in [
+        ("GET", "/ready", StatusCode::OK),
+        ("GET", "/v1/vaults", StatusCode::NOT_FOUND),
+        ("GET", "/v1/me", StatusCode::NOT_FOUND),
+        ("POST", "/v1/health", StatusCode::METHOD_NOT_ALLOWED),
+    ] {
+        let reply = test.at(Door::Relay, request(method, target, None)).await;
+        assert_eq!((reply.status, reply.header("x-ratelimit-limit")), (status, None), "{method} {target}");
+    }
+    let head = test.at(Door::Relay, request("HEAD", "/v1/health", None)).await;
+    assert_eq!(remaining(&head), ("60", "59"));
+}
+
+#[tokio::test]
+async fn without_the_database_a_key_is_not_judged_and_public_routes_answer_for_everybody() {
+    let facts = TestDb::new().await;
+    let wire = ChaosProxy::before(&facts.url).await;
+    let test = TestApp::over(facts, Wish { database: Some(wire.url()), ..Wish::default() }).await;
+    wire.cut();
+    for (target, metered) in [("/v1/health", Some("59")), ("/ready", None)] {
+        let reply = get(&test, PEER, target, Some(UNKNOWN)).await;
+        assert_eq!((reply.status, reply.header("retry-after")), (StatusCode::SERVICE_UNAVAILABLE, Some("5")));
+        assert!(reply.json()["status"].is_string(), "its own words, no refusal of the key: {}", reply.text());
+        assert_eq!(reply.header("x-ratelimit-remaining"), metered);
+    }
+}

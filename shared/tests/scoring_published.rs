@@ -142,7 +142,8 @@ fn the_breakdown_shows_every_overlay_in_the_published_form() {
         "tier": "Edge",
         "methodology_version": "rds-1.0.0",
         "reconstructed": "full",
-        "flags": []
+        "flags": [],
+        "hard_fail_overrides": []
     });
     assert_eq!(published_asset(&input), Some(expected));
 }

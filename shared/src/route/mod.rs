@@ -3,12 +3,14 @@
 //! The table is the only place that knows a route's method, path, access, family, cache policy, parameters and errors. Both
 //! hosts match on [`RouteId`] without a catch-all arm, so a route that nobody answers does not compile.
 
+pub mod family;
 pub mod matching;
 pub mod param;
 pub mod query;
 pub mod table;
 
+pub use family::Family;
 pub use matching::{Found, Matching, match_route};
 pub use param::{Above, Kind, Param};
 pub use query::Query;
-pub use table::{Access, Body, Cache, Door, Family, Method, ROUTES, Route, RouteId};
+pub use table::{Access, Body, Cache, Door, Method, ROUTES, Route, RouteId};

@@ -1,8 +1,11 @@
 //! The table: one row a route.
 
+use super::family::Family;
 use super::param::{Above::Clamp, Param};
 use crate::wire::error::ErrorCode::{self, *};
 use Access::{Data, Key, Public};
+use alloc::format;
+use alloc::string::String;
 
 /// The methods routes use. HEAD is GET without the body.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -47,25 +50,6 @@ pub enum Access {
     Data,
     /// A key of plan `decisioning` or higher.
     Decisioning,
-}
-
-/// Which budget a request is charged to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Family {
-    /// The caller's general allowance.
-    Public,
-    /// `/v1/graph/*`, but for checks.
-    GraphRead,
-    /// `POST /v1/graph/check`.
-    GraphCheck,
-    /// Changes to basket webhooks.
-    BasketWebhooks,
-    /// `/v1/status`: its own.
-    Status,
-    /// `/v1/health`: its own.
-    Health,
-    /// Not metered: readiness, for load balancers.
-    Unmetered,
 }
 
 /// How long an answer may be kept at the edge.
@@ -147,6 +131,18 @@ pub struct Route {
     pub errors: &'static [ErrorCode],
     /// One or two sentences for the document.
     pub about: &'static str,
+}
+
+impl Route {
+    /// Its name in usage counts, as `GET /v1/vaults/{id}`.
+    pub fn endpoint(&self) -> String {
+        format!("{} {}", self.method.as_str(), self.path)
+    }
+
+    /// Whether what it answers depends on who asks: such an answer is nobody else's.
+    pub fn depends_on_caller(&self) -> bool {
+        self.cache.by_class || self.access != Access::Public
+    }
 }
 
 macro_rules! routes {

@@ -1,0 +1,67 @@
+//! Families of routes: which of a caller's budgets a request is charged to. Source: interface, "Rate limits".
+
+use serde::{Deserialize, Serialize};
+
+/// Which budget a request is charged to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Family {
+    /// The caller's general allowance.
+    Public,
+    /// `/v1/graph/*`, but for checks.
+    GraphRead,
+    /// `POST /v1/graph/check`.
+    GraphCheck,
+    /// Changes to basket webhooks.
+    BasketWebhooks,
+    /// `/v1/status`: its own.
+    Status,
+    /// `/v1/health`: its own.
+    Health,
+    /// Not metered: readiness, for load balancers.
+    Unmetered,
+}
+
+impl Family {
+    /// Every family.
+    pub const ALL: [Family; 7] = [
+        Family::Public,
+        Family::GraphRead,
+        Family::GraphCheck,
+        Family::BasketWebhooks,
+        Family::Status,
+        Family::Health,
+        Family::Unmetered,
+    ];
+
+    /// Its name in stored counters.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Family::Public => "public",
+            Family::GraphRead => "graph_read",
+            Family::GraphCheck => "graph_check",
+            Family::BasketWebhooks => "basket_webhooks",
+            Family::Status => "status",
+            Family::Health => "health",
+            Family::Unmetered => "unmetered",
+        }
+    }
+
+    /// Reads a family's name.
+    pub fn parse(text: &str) -> Option<Self> {
+        Family::ALL.into_iter().find(|family| family.as_str() == text)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_family_is_known_by_its_name() {
+        for family in Family::ALL {
+            assert_eq!(Family::parse(family.as_str()), Some(family));
+            assert_eq!(serde_json::to_string(&family).unwrap().trim_matches('"'), family.as_str());
+        }
+    }
+}

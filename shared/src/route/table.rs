@@ -141,7 +141,7 @@ impl Route {
 
     /// Whether what it answers depends on who asks: such an answer is nobody else's.
     pub fn depends_on_caller(&self) -> bool {
-        self.cache.by_class || self.access != Access::Public
+        self.cache.by_class || self.access != Public
     }
 }
 

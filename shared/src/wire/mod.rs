@@ -10,7 +10,7 @@ pub mod request_id;
 pub mod time;
 
 pub use envelope::{Data, Paged};
-pub use error::{ApiError, Detail, ErrorCode};
+pub use error::{ApiError, Detail, ErrorCode, In};
 pub use page::PageMeta;
-pub use request_id::RequestId;
+pub use request_id::{RequestId, hex};
 pub use time::Timestamp;

@@ -1,0 +1,212 @@
+//! A key's object as a state machine: record, windows and usage over one disk, without a runtime.
+
+use super::DiskFault;
+use super::ledger::{Bucket, Entry, Ledger};
+use super::message::{Take, Tally};
+use super::record::{Known, Lease, Standing};
+use super::subclient::Subclient;
+use super::usage::{Batch, Fold, Usage};
+use rds_shared::access::budget::{Verdict, window_of};
+use rds_shared::access::link::{KeyAnswer, UsageBatch, UsageRow};
+use rds_shared::access::{KeyDigest, KeyRecord};
+
+/// Where a key's object keeps what must survive it. Synchronous: a change is ordered before whatever is sent after it.
+pub trait KeyDisk {
+    /// Everything that the machine mirrors. Reads only: a key that nobody ever had leaves nothing behind.
+    fn load(&self) -> Result<Stored, DiskFault>;
+    /// Writes one change, whole or not at all.
+    fn write(&self, change: &Change<'_>) -> Result<(), DiskFault>;
+    /// The days, ascending, that have counted windows before `window`.
+    fn closed_days(&self, window: i64) -> Result<Vec<i64>, DiskFault>;
+    /// The rows of a batch.
+    fn batch_rows(&self, sequence: u64) -> Result<Vec<UsageRow>, DiskFault>;
+}
+
+/// What a disk holds.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Stored {
+    /// The key and its record, once there was one.
+    pub key: Option<StoredKey>,
+    /// The admitted requests of the latest window.
+    pub buckets: Vec<Bucket>,
+    /// The batches, in order.
+    pub batches: Vec<Batch>,
+}
+
+/// A key on disk.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct StoredKey {
+    /// Its name.
+    pub digest: KeyDigest,
+    /// Its record.
+    pub lease: Lease,
+    /// The counting place's name, drawn when the key was first written.
+    pub source: String,
+    /// The highest batch that was acknowledged.
+    pub acknowledged: u64,
+    /// The first window that was never folded: no window before it is ever counted in again.
+    pub floor: i64,
+}
+
+/// A change of the disk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Change<'a> {
+    /// The first thing known of a key.
+    Create(&'a StoredKey),
+    /// Another record, or another lease of the same.
+    Lease(Lease),
+    /// Requests counted.
+    Count(&'a Entry),
+    /// Closed windows into a batch; no window before [`Fold::before`] is counted in any more.
+    Fold(Fold),
+    /// A batch takes nothing more.
+    Seal(u64),
+    /// A batch is at the origin.
+    Forget(u64),
+}
+
+/// The machine. Thrown away and loaded again after any fault of the disk.
+#[derive(Debug)]
+pub struct KeyGuard {
+    known: Known,
+    key: Option<StoredKey>,
+    ledger: Ledger,
+    usage: Usage,
+}
+
+impl KeyGuard {
+    /// Reads the disk.
+    pub fn load(disk: &impl KeyDisk) -> Result<Self, DiskFault> {
+        let Stored { key, buckets, batches } = disk.load()?;
+        let (acknowledged, floor) = key.as_ref().map_or((0, 0), |key| (key.acknowledged, key.floor));
+        Ok(KeyGuard {
+            known: Known::new(key.as_ref().map(|key| key.lease)),
+            ledger: Ledger::new(buckets, floor),
+            key,
+            usage: Usage { acknowledged, batches },
+        })
+    }
+
+    /// How a request at `now` (milliseconds) stands.
+    pub fn standing(&self, now: i64, with_text: bool) -> Standing {
+        self.known.standing(now, with_text)
+    }
+
+    /// Takes the origin's answer to a question sent at `asked_at`. `source` names the counting place if it is a new one.
+    pub fn answered(
+        &mut self,
+        disk: &impl KeyDisk,
+        digest: KeyDigest,
+        answer: &KeyAnswer,
+        (asked_at, now): (i64, i64),
+        source: String,
+    ) -> Result<(), DiskFault> {
+        let lease = self.known.answered(answer, asked_at, now);
+        self.write_lease(disk, digest, lease, source)
+    }
+
+    /// Notes that the origin gave no answer.
+    pub fn unanswered(&mut self, now: i64) {
+        self.known.unanswered(now);
+    }
+
+    /// Takes a record that the origin sent by itself. It is on disk when this returns.
+    pub fn told(
+        &mut self,
+        disk: &impl KeyDisk,
+        digest: KeyDigest,
+        record: KeyRecord,
+        source: String,
+    ) -> Result<(), DiskFault> {
+        let lease = self.known.told(record);
+        self.write_lease(disk, digest, lease, source)
+    }
+
+    fn write_lease(
+        &mut self,
+        disk: &impl KeyDisk,
+        digest: KeyDigest,
+        lease: Option<Lease>,
+        source: String,
+    ) -> Result<(), DiskFault> {
+        let Some(lease) = lease else { return Ok(()) };
+        match &mut self.key {
+            Some(key) => {
+                disk.write(&Change::Lease(lease))?;
+                key.lease = lease;
+            }
+            None => {
+                let key = StoredKey { digest, lease, source, acknowledged: 0, floor: 0 };
+                disk.write(&Change::Create(&key))?;
+                self.key = Some(key);
+            }
+        }
+        Ok(())
+    }
+
+    /// Charges a request, if there is room, at `now` (Unix seconds). It is on disk when this says that it is admitted.
+    pub fn take(
+        &mut self,
+        disk: &impl KeyDisk,
+        record: &KeyRecord,
+        take: &Take,
+        now: i64,
+    ) -> Result<Option<Verdict>, DiskFault> {
+        self.ledger.take(record, take, now, |entry| disk.write(&Change::Count(entry)))
+    }
+
+    /// Counts requests that the Worker answered by itself. Of a key that never was, nothing is counted.
+    pub fn report(&mut self, disk: &impl KeyDisk, tally: &[Tally], now: i64) -> Result<bool, DiskFault> {
+        if !self.known.exists() {
+            return Ok(false);
+        }
+        let now = self.ledger.present(now);
+        for Tally { endpoint, served, throttled } in tally {
+            disk.write(&Change::Count(&Entry {
+                window: window_of(now),
+                family: None,
+                client: Subclient::Pooled,
+                endpoint: endpoint.clone(),
+                served: *served,
+                throttled: *throttled,
+                last_seen: now,
+            }))?;
+        }
+        Ok(!tally.is_empty())
+    }
+
+    /// Folds the windows that have closed by `now` (Unix seconds), and gives the batch that is to be sent next.
+    pub fn next_batch(&mut self, disk: &impl KeyDisk, now: i64) -> Result<Option<UsageBatch>, DiskFault> {
+        let present = window_of(self.ledger.present(now));
+        for fold in self.usage.folds(&disk.closed_days(present)?, present) {
+            disk.write(&Change::Fold(fold))?;
+            self.usage.folded(&fold);
+        }
+        // What was folded is never counted in again, also after a restart with the clock set back.
+        self.ledger.enter(present);
+        let (Some(key), Some(batch)) = (&self.key, self.usage.first()) else { return Ok(None) };
+        if !batch.sealed {
+            disk.write(&Change::Seal(batch.sequence))?;
+            self.usage.sealed(batch.sequence);
+        }
+        Ok(Some(UsageBatch {
+            digest: key.digest,
+            source: key.source.clone(),
+            sequence: batch.sequence,
+            through: batch.through,
+            rows: disk.batch_rows(batch.sequence)?,
+        }))
+    }
+
+    /// Notes that the origin has a batch.
+    pub fn acknowledged(&mut self, disk: &impl KeyDisk, sequence: u64) -> Result<(), DiskFault> {
+        disk.write(&Change::Forget(sequence))?;
+        self.usage.acknowledged(sequence);
+        Ok(())
+    }
+
+    /// Whether there is anything that the origin has not got: counted since, or in a batch.
+    pub fn owes(&self, disk: &impl KeyDisk) -> Result<bool, DiskFault> {
+        Ok(self.usage.first().is_some() || !disk.closed_days(i64::MAX)?.is_empty())
+    }
+}

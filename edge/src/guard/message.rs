@@ -1,0 +1,150 @@
+//! What the Worker and its objects say to each other: JSON in one header each way, because a body costs a stream.
+//!
+//! New code reaches Workers and objects at different times, so fields are added and never change their meaning.
+
+use super::subclient::Subclient;
+use rds_shared::access::budget::{AddressBudget, Verdict};
+use rds_shared::access::{KeyDigest, KeyRecord};
+use rds_shared::route::Family;
+use serde::{Deserialize, Serialize};
+
+/// The header that carries a message.
+pub const HEADER: &str = "x-guard";
+
+/// To a key's object.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "do", rename_all = "snake_case")]
+pub enum KeyMessage {
+    /// Who is this, and may there be one request more? → [`KeyReply`].
+    Ask(KeyAsk),
+    /// The key was changed → [`KeyReply::Done`] once it is on disk.
+    News {
+        /// What it is now.
+        digest: KeyDigest,
+        /// Its record.
+        record: KeyRecord,
+    },
+    /// Requests that the Worker answered without asking → [`KeyReply::Done`].
+    Report {
+        /// How many, by endpoint.
+        tally: Vec<Tally>,
+    },
+}
+
+/// The question that every keyed request asks.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyAsk {
+    /// The key's name.
+    pub digest: KeyDigest,
+    /// The first characters of its text.
+    pub shown: String,
+    /// Its text, once the origin has asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// What to charge; nothing on routes where keys have no budget.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub take: Option<Take>,
+    /// What the Worker answered by itself since it last asked.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub tally: Vec<Tally>,
+}
+
+/// One request to charge.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Take {
+    /// The budget.
+    pub family: Family,
+    /// The route, as usage counts name it.
+    pub endpoint: String,
+    /// The client of a shared key.
+    pub client: Subclient,
+}
+
+/// Requests of one endpoint.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Tally {
+    /// The route.
+    pub endpoint: String,
+    /// Served without a charge to the key.
+    pub served: u32,
+    /// Answered 429.
+    pub throttled: u32,
+}
+
+/// From a key's object.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(tag = "is", rename_all = "snake_case")]
+pub enum KeyReply {
+    /// A live key.
+    Known {
+        /// Its record.
+        record: KeyRecord,
+        /// What its budget says, if one was to be charged.
+        verdict: Option<Verdict>,
+    },
+    /// Unknown or revoked.
+    Rejected,
+    /// Ask again with the key's text.
+    TextNeeded,
+    /// The key cannot be judged: its record's lease is over and the origin is away, or the disk failed.
+    Unable,
+    /// A message without an answer was taken.
+    Done,
+}
+
+/// To an address's object: one request to charge → [`Verdict`].
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AddressTake {
+    /// The address's name: a hash of it, in hex.
+    pub address: String,
+    /// The budget.
+    pub budget: AddressBudget,
+}
+
+/// A message as the header's value. Everything in it is ASCII.
+pub fn write<M: Serialize>(message: &M) -> String {
+    serde_json::to_string(message).unwrap_or_default()
+}
+
+/// Reads a header's value.
+pub fn read<'a, M: Deserialize<'a>>(text: &'a str) -> Option<M> {
+    serde_json::from_str(text).ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rds_shared::access::Plan;
+    use rds_shared::access::budget::Allowance;
+
+    #[test]
+    fn a_message_reads_back_as_written() {
+        let ask = KeyMessage::Ask(KeyAsk {
+            digest: KeyDigest::of("k"),
+            shown: "pk_live_0123".to_owned(),
+            text: None,
+            take: Some(Take {
+                family: Family::Public,
+                endpoint: "GET /v1/vaults".to_owned(),
+                client: Subclient::read(Some("one")).unwrap(),
+            }),
+            tally: vec![Tally { endpoint: "GET /v1/health".to_owned(), served: 1, throttled: 0 }],
+        });
+        assert_eq!(read::<KeyMessage>(&write(&ask)), Some(ask));
+        let record = KeyRecord { id: 1, org_id: 2, plan: Plan::Data, rpm: 300, shared: true, active: true, version: 9 };
+        let allowance = Allowance { limit: 300, remaining: 299, reset: 60 };
+        let verdict = Verdict { admitted: true, allowance, subclient: Some(allowance), daily: false };
+        for reply in [KeyReply::Known { record, verdict: Some(verdict) }, KeyReply::Rejected, KeyReply::Done] {
+            let text = write(&reply);
+            assert!(text.is_ascii() && !text.contains('\n'));
+            assert_eq!(read::<KeyReply>(&text), Some(reply));
+        }
+    }
+
+    #[test]
+    fn a_field_of_a_later_version_is_passed_over() {
+        let later = r#"{"do":"report","tally":[{"endpoint":"x","served":1,"throttled":2,"later":3}],"later":{}}"#;
+        assert!(matches!(read::<KeyMessage>(later), Some(KeyMessage::Report { .. })));
+        assert_eq!(read::<KeyMessage>("nonsense"), None);
+    }
+}

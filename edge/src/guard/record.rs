@@ -1,0 +1,242 @@
+//! What a key's object knows of its key, and for how long: a record is a lease, a revocation is for ever.
+
+use rds_shared::access::KeyRecord;
+use rds_shared::access::link::{KeyAnswer, RECORD_LEASE_SECONDS};
+
+/// Age at which a record is asked for again, while it still holds.
+const REFRESH_MILLIS: i64 = 20_000;
+/// Age at which it holds no longer.
+const LEASE_MILLIS: i64 = RECORD_LEASE_SECONDS * 1_000;
+/// How long "no such key" and "ask with the text" stand, and how long an origin that gave no answer is left alone.
+const PAUSE_MILLIS: i64 = 1_000;
+
+/// A record and when the question was sent that it answers, in milliseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lease {
+    /// The record.
+    pub record: KeyRecord,
+    /// Sent, not answered: what the origin did while its answer travelled is covered too.
+    pub asked_at: i64,
+}
+
+/// What is to be done with a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// A live key; `refresh` when its record should be asked for again, while nobody waits for it.
+    Live {
+        /// The record.
+        record: KeyRecord,
+        /// Whether the lease is about to end.
+        refresh: bool,
+    },
+    /// Unknown or revoked.
+    Rejected,
+    /// The origin wants the text.
+    TextNeeded,
+    /// Ask the origin first.
+    Ask,
+    /// The origin was asked a moment ago and gave no answer.
+    Unable,
+}
+
+/// The knowledge.
+#[derive(Debug, Clone, Default)]
+pub struct Known {
+    lease: Option<Lease>,
+    /// What the origin said when it knew no record, and when.
+    refusal: Option<(Refusal, i64)>,
+    /// When it was last asked in vain.
+    failed_at: Option<i64>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Refusal {
+    Unknown,
+    TextNeeded,
+}
+
+impl Known {
+    /// What the disk holds.
+    pub fn new(lease: Option<Lease>) -> Self {
+        Known { lease, refusal: None, failed_at: None }
+    }
+
+    /// The lease, live or not.
+    pub fn lease(&self) -> Option<Lease> {
+        self.lease
+    }
+
+    /// Whether it is known that there is, or was, such a key.
+    pub fn exists(&self) -> bool {
+        self.lease.is_some()
+    }
+
+    /// How a request at `now` stands; `with_text` when it brings the key's text.
+    pub fn standing(&self, now: i64, with_text: bool) -> Standing {
+        let since = |then: i64| now.saturating_sub(then);
+        // A clock that stepped back makes an age negative: that is no age at which to trust anything.
+        let recent = |then: i64| (0..PAUSE_MILLIS).contains(&since(then));
+        let failed = self.failed_at.is_some_and(recent);
+        if let Some(Lease { record, asked_at }) = self.lease {
+            if !record.active {
+                return Standing::Rejected;
+            }
+            if (0..LEASE_MILLIS).contains(&since(asked_at)) {
+                return Standing::Live { record, refresh: since(asked_at) >= REFRESH_MILLIS && !failed };
+            }
+        }
+        match self.refusal.filter(|(_, at)| recent(*at)) {
+            Some((Refusal::Unknown, _)) => Standing::Rejected,
+            Some((Refusal::TextNeeded, _)) if !with_text => Standing::TextNeeded,
+            _ if failed => Standing::Unable,
+            _ => Standing::Ask,
+        }
+    }
+
+    /// Takes the origin's answer to a question sent at `asked_at` that came in at `now`. Gives the lease to write down, if
+    /// it changed.
+    pub fn answered(&mut self, answer: &KeyAnswer, asked_at: i64, now: i64) -> Option<Lease> {
+        self.failed_at = None;
+        self.refusal = None;
+        match answer {
+            KeyAnswer::Known { record } => match self.lease {
+                // An answer that was overtaken by news says nothing about the present.
+                Some(held) if held.record.version > record.version => None,
+                Some(held) if !held.record.active => None,
+                Some(held) if held.record.version == record.version => {
+                    self.lease = Some(Lease { asked_at: asked_at.max(held.asked_at), ..held });
+                    self.lease
+                }
+                Some(held) if !record.supersedes(&held.record) => None,
+                _ => {
+                    self.lease = Some(Lease { record: *record, asked_at });
+                    self.lease
+                }
+            },
+            KeyAnswer::Unknown => {
+                self.refusal = Some((Refusal::Unknown, now));
+                // A key that the origin has forgotten holds no longer, from now on.
+                let held = self.lease.filter(|held| held.record.active)?;
+                self.lease = Some(Lease { asked_at: 0, ..held });
+                self.lease
+            }
+            KeyAnswer::TextNeeded => {
+                self.refusal = Some((Refusal::TextNeeded, now));
+                None
+            }
+        }
+    }
+
+    /// Takes a record that the origin sent by itself. Gives the lease to write down, if it is news.
+    ///
+    /// News renews no lease: it may have been long on its way.
+    pub fn told(&mut self, record: KeyRecord) -> Option<Lease> {
+        let asked_at = match self.lease {
+            Some(held) if !record.supersedes(&held.record) => return None,
+            Some(held) => held.asked_at,
+            None => 0,
+        };
+        self.refusal = None;
+        self.lease = Some(Lease { record, asked_at });
+        self.lease
+    }
+
+    /// Notes that the origin gave no answer.
+    pub fn unanswered(&mut self, now: i64) {
+        self.failed_at = Some(now);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rds_shared::access::Plan;
+
+    const T: i64 = 1_795_219_200_000;
+
+    fn record(version: i64) -> KeyRecord {
+        KeyRecord { id: 1, org_id: 1, plan: Plan::Data, rpm: 300, shared: false, active: true, version }
+    }
+
+    fn known(version: i64, asked_at: i64) -> Known {
+        let mut known = Known::default();
+        assert!(known.answered(&KeyAnswer::Known { record: record(version) }, asked_at, asked_at + 5).is_some());
+        known
+    }
+
+    #[test]
+    fn a_record_is_refreshed_at_twenty_seconds_and_ends_at_thirty() {
+        let known = known(1, T);
+        let live = |refresh| Standing::Live { record: record(1), refresh };
+        assert_eq!(known.standing(T + 19_999, false), live(false));
+        assert_eq!(known.standing(T + 20_000, false), live(true));
+        assert_eq!(known.standing(T + 29_999, false), live(true));
+        assert_eq!(known.standing(T + 30_000, false), Standing::Ask);
+        assert_eq!(known.standing(T - 1, false), Standing::Ask, "a clock that stepped back proves nothing");
+    }
+
+    #[test]
+    fn an_origin_that_gives_no_answer_is_asked_once_a_second() {
+        let mut known = known(1, T);
+        known.unanswered(T + 20_000);
+        assert_eq!(known.standing(T + 20_500, false), Standing::Live { record: record(1), refresh: false });
+        known.unanswered(T + 30_000);
+        assert_eq!(known.standing(T + 30_999, false), Standing::Unable);
+        assert_eq!(known.standing(T + 31_000, false), Standing::Ask);
+    }
+
+    #[test]
+    fn what_is_unknown_is_asked_again_after_a_second() {
+        let mut known = Known::default();
+        assert_eq!(known.standing(T, false), Standing::Ask);
+        assert_eq!(known.answered(&KeyAnswer::Unknown, T, T + 3), None, "nothing is written for it");
+        assert_eq!(known.standing(T + 1_002, false), Standing::Rejected);
+        assert_eq!(known.standing(T + 1_003, false), Standing::Ask);
+    }
+
+    #[test]
+    fn an_older_row_needs_the_text_and_then_is_a_key_like_any() {
+        let mut known = Known::default();
+        known.answered(&KeyAnswer::TextNeeded, T, T);
+        assert_eq!(known.standing(T + 10, false), Standing::TextNeeded);
+        assert_eq!(known.standing(T + 10, true), Standing::Ask);
+        known.answered(&KeyAnswer::Known { record: record(1) }, T + 10, T + 20);
+        assert_eq!(known.standing(T + 30, false), Standing::Live { record: record(1), refresh: false });
+    }
+
+    #[test]
+    fn a_slow_answer_never_brings_a_revoked_key_back() {
+        let mut known = known(1, T);
+        let revoked = KeyRecord { active: false, ..record(2) };
+        assert!(known.told(revoked).is_some());
+        for answer in [
+            KeyAnswer::Known { record: record(1) },
+            KeyAnswer::Known { record: record(3) },
+            KeyAnswer::Unknown,
+            KeyAnswer::TextNeeded,
+        ] {
+            assert_eq!(known.answered(&answer, T + 50, T + 200), None, "{answer:?}");
+            assert_eq!(known.standing(T + 201, true), Standing::Rejected);
+        }
+        assert_eq!(known.standing(T + 10_000_000, false), Standing::Rejected, "a revocation is no lease");
+    }
+
+    #[test]
+    fn a_slow_answer_does_not_undo_or_prolong_newer_news() {
+        let mut known = known(1, T);
+        let news = KeyRecord { rpm: 900, ..record(2) };
+        assert!(known.told(news).is_some());
+        assert_eq!(known.answered(&KeyAnswer::Known { record: record(1) }, T + 25_000, T + 25_010), None);
+        assert_eq!(known.standing(T + 29_999, false), Standing::Live { record: news, refresh: true });
+        assert_eq!(known.standing(T + 30_000, false), Standing::Ask);
+        assert!(known.told(record(2)).is_none(), "the same news twice is no news");
+    }
+
+    #[test]
+    fn a_key_that_the_origin_has_forgotten_is_rejected_and_asked_for_again() {
+        let mut known = known(1, T);
+        assert!(known.answered(&KeyAnswer::Unknown, T + 20_000, T + 20_010).is_some());
+        assert_eq!(known.standing(T + 20_020, false), Standing::Rejected);
+        assert_eq!(known.standing(T + 21_010, false), Standing::Ask);
+    }
+}

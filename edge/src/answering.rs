@@ -4,7 +4,7 @@ use crate::breaker::Permit;
 use crate::cache::{Condition, Entry, policy};
 use crate::origin::{Call, Meaning, OriginAnswer, Passed, Seal};
 use crate::pipeline::{Asked, Walk};
-use crate::ports::{Host, Inbound, NoAnswer};
+use crate::ports::{Guards, Host, Inbound, NoAnswer};
 use crate::respond::{Answer, Content, Served};
 use rds_shared::wire::headers::XCache;
 use rds_shared::wire::{ApiError, ErrorCode, Timestamp};
@@ -25,7 +25,7 @@ enum Failure {
     Unable(OriginAnswer),
 }
 
-impl<I: Inbound, H: Host> Walk<'_, I, H> {
+impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
     /// The answer on a route whose answers are kept.
     pub(crate) async fn kept(&self, asked: &Asked) -> Answer {
         let now = self.host.now();
@@ -92,8 +92,8 @@ impl<I: Inbound, H: Host> Walk<'_, I, H> {
         }
         let seal = Seal { now, nonce: self.host.random(), request_id: self.request_id };
         let etag = copy.and_then(|copy| copy.headers.get("etag"));
-        let call =
-            Call::new(self.config, asked.route.method, &asked.target, asked.body.clone(), &asked.principal, etag, seal);
+        let principal = asked.principal.to_json();
+        let call = Call::new(self.config, asked.route.method, &asked.target, asked.body.clone(), principal, etag, seal);
         let limit = match copy {
             Some(_) => self.config.origin_timeout.min(self.config.read_deadline),
             None => self.config.read_deadline,

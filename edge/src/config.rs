@@ -3,11 +3,12 @@
 //! | name | kind | example | when absent |
 //! |---|---|---|---|
 //! | `ORIGIN_URL` | variable | `https://origin.example` | a fault |
-//! | `ASSERTION_KEY` | secret | `k1:<64 hex characters>` | a fault |
+//! | `ASSERTION_KEY` | secret | `k2:<64 hex characters>,k1:<…>`: the first signs, all verify | a fault |
 //! | `FIRST_PARTY_ORIGINS` | variable | `https://app.example,https://www.example` | none |
 //! | `CLIENT_IP_HEADER` | variable | `CF-Connecting-IP` | `CF-Connecting-IP` |
 //! | `CACHE_HOST` | variable | `api.example`, the service's own host | `rds-edge.invalid` |
 //! | `ORIGIN_TIMEOUT_MS` | variable | `2500` | 2500: the wait for a fresh answer while a stale one is at hand |
+//! | `GUARD_TIMEOUT_MS` | variable | `1000` | 1000: the wait for an object that counts, and for the origin's word on a key |
 //! | `READ_DEADLINE_MS` | variable | `61000` | 61000: the wait when there is nothing else to serve |
 
 use core::fmt;
@@ -18,6 +19,8 @@ use rds_shared::access::{AssertionKey, FirstParty};
 const ORIGIN_TIMEOUT: Duration = Duration::from_millis(2_500);
 /// A second more than the origin's own deadline of 60 s, so that its envelope arrives before we give up.
 const READ_DEADLINE: Duration = Duration::from_secs(61);
+/// A healthy object answers within milliseconds, across an ocean within a quarter of a second.
+const GUARD_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// A checked configuration.
 #[derive(Debug, Clone)]
@@ -26,6 +29,8 @@ pub struct Config {
     pub origin_url: String,
     /// Signs every call to the origin.
     pub assertion_key: AssertionKey,
+    /// Verify the origin's messages: the signing key, and others while one replaces the other.
+    pub verification_keys: Vec<AssertionKey>,
     /// The service's own pages.
     pub first_party: FirstParty,
     /// The header in which the proxy in front of us names the caller, lower case.
@@ -36,6 +41,8 @@ pub struct Config {
     pub origin_timeout: Duration,
     /// The wait for the origin otherwise.
     pub read_deadline: Duration,
+    /// The wait for an object that counts.
+    pub guard_timeout: Duration,
 }
 
 /// One variable that cannot be used. Shows no value: it may be a secret.
@@ -59,7 +66,11 @@ impl Config {
         const MILLIS: &str = "must be a whole number of milliseconds, at least 1";
         let mut reader = Reader { lookup, faults: Vec::new() };
         let origin_url = reader.required("ORIGIN_URL", "must be http(s)://host[:port] without a path", base_url);
-        let assertion_key = reader.required("ASSERTION_KEY", "must be <name>:<64 hex characters>", AssertionKey::parse);
+        let keys = reader.required(
+            "ASSERTION_KEY",
+            "must be <name>:<64 hex characters>, or several of them separated by commas",
+            AssertionKey::parse_list,
+        );
         let first_party = reader.optional(
             "FIRST_PARTY_ORIGINS",
             "must be origins such as https://app.example, separated by commas",
@@ -77,16 +88,22 @@ impl Config {
         });
         let origin_timeout = reader.optional("ORIGIN_TIMEOUT_MS", MILLIS, ORIGIN_TIMEOUT, millis);
         let read_deadline = reader.optional("READ_DEADLINE_MS", MILLIS, READ_DEADLINE, millis);
-        match (origin_url, assertion_key) {
-            (Some(origin_url), Some(assertion_key)) if reader.faults.is_empty() => Ok(Config {
-                origin_url,
-                assertion_key,
-                first_party,
-                client_ip_header,
-                cache_host,
-                origin_timeout,
-                read_deadline,
-            }),
+        let guard_timeout = reader.optional("GUARD_TIMEOUT_MS", MILLIS, GUARD_TIMEOUT, millis);
+        let signing = keys.as_ref().and_then(|keys| keys.first().cloned());
+        match (origin_url, signing, keys) {
+            (Some(origin_url), Some(assertion_key), Some(verification_keys)) if reader.faults.is_empty() => {
+                Ok(Config {
+                    origin_url,
+                    assertion_key,
+                    verification_keys,
+                    first_party,
+                    client_ip_header,
+                    cache_host,
+                    origin_timeout,
+                    read_deadline,
+                    guard_timeout,
+                })
+            }
             _ => Err(reader.faults),
         }
     }
@@ -172,6 +189,14 @@ mod tests {
     }
 
     #[test]
+    fn while_keys_are_changed_the_first_signs_and_all_verify() {
+        let list = format!("{},{KEY}", KEY.replacen("k1", "k2", 1));
+        let config = read(&[("ORIGIN_URL", "http://127.0.0.1:8788"), ("ASSERTION_KEY", &list)]).unwrap();
+        assert_eq!(config.assertion_key.id(), "k2");
+        assert_eq!(config.verification_keys.iter().map(AssertionKey::id).collect::<Vec<_>>(), ["k2", "k1"]);
+    }
+
+    #[test]
     fn every_fault_is_named_at_once() {
         assert_eq!(read(&[]).unwrap_err(), ["ORIGIN_URL", "ASSERTION_KEY"]);
         let all = [
@@ -182,6 +207,7 @@ mod tests {
             ("CACHE_HOST", "a/b"),
             ("ORIGIN_TIMEOUT_MS", "0"),
             ("READ_DEADLINE_MS", "soon"),
+            ("GUARD_TIMEOUT_MS", "-1"),
         ];
         assert_eq!(read(&all).unwrap_err(), all.map(|(name, _)| name));
     }

@@ -1,40 +1,245 @@
-//! Who is calling: a page of the service's own, or nobody in particular.
+//! Who is calling, what that is charged to, and whether the route is open to them.
+//!
+//! One call to the key's object or to the address's, as the budget table of `shared` says; both only in families that
+//! charge both. Source: interface, "Authentication", 2 to 8, and "Rate limits".
 
-use rds_shared::access::Principal;
+use crate::guard::denials::SpentKey;
+use crate::guard::message::{KeyAsk, KeyMessage, KeyReply, Take};
+use crate::guard::subclient::Subclient;
+use crate::pipeline::Walk;
+use crate::ports::{Guards, Host, Inbound};
+use rds_shared::access::budget::{AddressBudget, Charge, Payer, Verdict, charge, either, key_limit};
+use rds_shared::access::credential::CredentialText;
+use rds_shared::access::{KeyDigest, KeyRecord, Presented, Principal, gate};
+use rds_shared::route::{Access, Route};
+use rds_shared::wire::headers::SUBCLIENT;
 use rds_shared::wire::{ApiError, ErrorCode};
 
-/// The caller behind a request.
-///
-/// `own_origin` is the configured origin that the request's `Origin` names. A presented credential never falls back to
-/// anonymous access: as no key is valid here yet, every one is rejected.
-/// Source: interface, "Authentication", 4 and 9; "Errors".
-pub fn identify(authorization: Option<&str>, own_origin: Option<&str>) -> Result<Principal, ApiError> {
-    match (authorization, own_origin) {
-        (Some(_), _) => Err(ApiError {
-            legacy_code: Some("invalid_api_key"),
-            ..ApiError::new(ErrorCode::Unauthorized, "the API key is not valid")
-        }),
-        (None, Some(origin)) => Ok(Principal::FirstParty { origin: origin.to_owned() }),
-        (None, None) => Ok(Principal::Anonymous),
+/// The caller, and what their budget said.
+#[derive(Debug)]
+pub struct Identified {
+    /// What the rate headers tell; nothing when no budget was asked.
+    pub verdict: Option<Verdict>,
+    /// The caller, if they may have the route.
+    pub outcome: Result<Principal, ApiError>,
+}
+
+impl Identified {
+    fn failed(error: ApiError) -> Self {
+        Identified { verdict: None, outcome: Err(error) }
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+/// A key as its object knows it.
+struct Holder {
+    record: KeyRecord,
+    /// What the key's own budget said, where it has one.
+    verdict: Option<Verdict>,
+}
 
-    #[test]
-    fn a_rejected_key_never_becomes_an_anonymous_caller() {
-        for credential in ["Bearer pk_live_0123456789abcdef0123456789abcdef", "Bearer", "Basic eA==", ""] {
-            let error = identify(Some(credential), Some("https://app.example")).unwrap_err();
-            assert_eq!((error.code, error.legacy_code), (ErrorCode::Unauthorized, Some("invalid_api_key")));
+/// What became of a presented key.
+enum Judged {
+    Holds(Holder),
+    Rejected,
+    /// Its address has guessed too many keys for another look-up.
+    Sprayed(Verdict),
+    /// It could not be judged.
+    Unknown,
+}
+
+impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
+    /// Identifies the caller of `route`, charges the request, and lets it pass or says why not.
+    pub async fn identify(&self, route: &Route) -> Identified {
+        if cfg!(feature = "unmetered") {
+            return Identified { verdict: None, outcome: Ok(self.keyless()) };
+        }
+        let authorization = self.inbound.header("authorization");
+        match Presented::read(authorization.as_deref()) {
+            Presented::Nothing => {
+                let payer = if self.own_origin.is_some() { Payer::FirstParty } else { Payer::Anonymous };
+                self.charged_to_address(route, payer, self.keyless()).await
+            }
+            // No route takes an index token yet.
+            Presented::Malformed | Presented::IndexToken(_) => self.rejected(route).await,
+            Presented::Key(text) => self.keyed(route, text).await,
         }
     }
 
-    #[test]
-    fn a_page_of_ours_is_told_from_everybody_else() {
-        let ours = Principal::FirstParty { origin: "https://app.example".to_owned() };
-        assert_eq!(identify(None, Some("https://app.example")), Ok(ours));
-        assert_eq!(identify(None, None), Ok(Principal::Anonymous));
+    fn keyless(&self) -> Principal {
+        self.own_origin.map_or(Principal::Anonymous, |origin| Principal::FirstParty { origin: origin.to_owned() })
     }
+
+    /// A caller who pays by their address alone.
+    async fn charged_to_address(&self, route: &Route, payer: Payer, principal: Principal) -> Identified {
+        let verdict = match charge(route.family, payer) {
+            Charge::Nothing | Charge::Key => None,
+            Charge::Address(budget) | Charge::KeyAndAddress(budget) => match self.take_address(budget).await {
+                Ok(verdict) => Some(verdict),
+                Err(error) => return Identified::failed(error),
+            },
+        };
+        self.gated(route, principal, verdict)
+    }
+
+    /// A credential that does not hold: it costs the address, and is never anonymous access.
+    async fn rejected(&self, route: &Route) -> Identified {
+        let identified = self.charged_to_address(route, Payer::Rejected, Principal::Anonymous).await;
+        let spent = identified.verdict.is_none_or(|verdict| !verdict.admitted);
+        match spent {
+            true => identified,
+            false => Identified { outcome: Err(gate::rejected_key()), ..identified },
+        }
+    }
+
+    async fn keyed(&self, route: &Route, text: CredentialText<'_>) -> Identified {
+        let named = Subclient::read(self.inbound.header(SUBCLIENT).as_deref());
+        let client = named.as_ref().cloned().unwrap_or(Subclient::Pooled);
+        let digest = text.digest();
+        let holder = match self.judge_key(route, text, digest, client).await {
+            Judged::Holds(holder) => holder,
+            Judged::Rejected => return self.rejected(route).await,
+            Judged::Sprayed(verdict) => {
+                let outcome = Err(gate::spent(&verdict, self.host.now().as_seconds()));
+                return Identified { verdict: Some(verdict), outcome };
+            }
+            Judged::Unknown if route.access == Access::Public => {
+                return self.charged_to_address(route, Payer::Anonymous, Principal::Anonymous).await;
+            }
+            Judged::Unknown => return Identified::failed(ErrorCode::ServiceUnavailable.into()),
+        };
+        let record = holder.record;
+        let verdict = match self.charged(route, holder).await {
+            Ok(verdict) => verdict,
+            Err(error) => return Identified::failed(error),
+        };
+        let principal = Principal::Key { id: record.id, org_id: record.org_id, plan: record.plan };
+        let identified = self.gated(route, principal, verdict.combined);
+        let admitted = verdict.combined.is_none_or(|verdict| verdict.admitted);
+        if !(admitted && verdict.counted) {
+            self.note(digest, route, admitted);
+        }
+        match (named, &identified.outcome) {
+            // Only now is it known that the header means anything.
+            (Err(fault), Ok(_)) if record.shared => Identified { outcome: Err(fault), ..identified },
+            _ => identified,
+        }
+    }
+
+    /// Finds out about a key: from memory if it was refused a moment ago, else from its object.
+    async fn judge_key(&self, route: &Route, text: CredentialText<'_>, digest: KeyDigest, client: Subclient) -> Judged {
+        let asked_at = self.host.now();
+        let remembered = &self.isolate.guards;
+        if let Some(spent) = remembered.denials.borrow().key(digest, route.family, &client, asked_at) {
+            return Judged::Holds(Holder { record: spent.record, verdict: Some(spent.verdict) });
+        }
+        let net = self.client();
+        if let Some(verdict) = remembered.spray.borrow().refusal(net, &digest, asked_at.as_seconds()) {
+            return Judged::Sprayed(verdict);
+        }
+        let take = key_limit(route.family, 0).map(|_| Take {
+            family: route.family,
+            endpoint: route.endpoint(),
+            client: client.clone(),
+        });
+        match self.ask_key(text, digest, take).await {
+            Some(KeyReply::Known { record, verdict }) => {
+                remembered.spray.borrow_mut().good(digest);
+                if let Some(verdict) = verdict.filter(|verdict| !verdict.admitted) {
+                    let spent = SpentKey { record, verdict };
+                    remembered.denials.borrow_mut().remember_key(digest, route.family, &client, spent, asked_at);
+                }
+                Judged::Holds(Holder { record, verdict })
+            }
+            Some(KeyReply::Rejected) => {
+                remembered.spray.borrow_mut().rejected(net, &digest, asked_at.as_seconds());
+                Judged::Rejected
+            }
+            _ => Judged::Unknown,
+        }
+    }
+
+    /// Asks the key's object, and a second time with the text if the origin wants to see it.
+    async fn ask_key(&self, text: CredentialText<'_>, digest: KeyDigest, take: Option<Take>) -> Option<KeyReply> {
+        let shown = text.shown().to_owned();
+        let tally = self.isolate.guards.reports.borrow_mut().take(&digest);
+        let mut ask = KeyAsk { digest, shown, text: None, take, tally };
+        let mut reply = self.host.key(&digest, &KeyMessage::Ask(ask.clone())).await;
+        if reply == Ok(KeyReply::TextNeeded) {
+            ask.text = Some(text.expose().to_owned());
+            ask.tally.clear();
+            reply = self.host.key(&digest, &KeyMessage::Ask(ask)).await;
+        }
+        match reply {
+            Ok(reply) => Some(reply),
+            Err(unreachable) => {
+                self.host.log(&format!("{} a key's object gave no answer: {}", self.request_id, unreachable.0));
+                None
+            }
+        }
+    }
+
+    /// Adds the address's verdict where the family asks for it.
+    async fn charged(&self, route: &Route, holder: Holder) -> Result<Charged, ApiError> {
+        let key = holder.verdict;
+        let counted = key.is_some_and(|verdict| verdict.admitted);
+        let combined = match charge(route.family, Payer::Key) {
+            Charge::Nothing => None,
+            Charge::Key => key,
+            Charge::Address(budget) => Some(self.take_address(budget).await?),
+            Charge::KeyAndAddress(budget) => match (key, self.take_address(budget).await) {
+                (Some(key), Ok(address)) => Some(either(key, address)),
+                // One of the two is enough to let a request pass.
+                (Some(key), Err(_)) if key.admitted => Some(key),
+                (_, address) => Some(address?),
+            },
+        };
+        Ok(Charged { combined, counted })
+    }
+
+    /// Charges the caller's address, at its object or, while that is away, in this isolate.
+    async fn take_address(&self, budget: AddressBudget) -> Result<Verdict, ApiError> {
+        let (net, now) = (self.client(), self.host.now());
+        if let Some(refusal) = self.isolate.guards.denials.borrow().address(net, budget, now) {
+            return Ok(refusal);
+        }
+        let (shard, address) = crate::guard::address::place(&net);
+        let take = crate::guard::message::AddressTake { address, budget };
+        match self.host.address(shard, &take).await {
+            Ok(verdict) => {
+                if !verdict.admitted {
+                    self.isolate.guards.denials.borrow_mut().remember_address(net, budget, verdict, now);
+                }
+                Ok(verdict)
+            }
+            Err(unreachable) => {
+                self.host.log(&format!("{} an address's object gave no answer: {}", self.request_id, unreachable.0));
+                let mut stand_in = self.isolate.guards.stand_in.borrow_mut();
+                stand_in.take(net, budget, now.as_seconds()).ok_or_else(|| ErrorCode::ServiceUnavailable.into())
+            }
+        }
+    }
+
+    fn gated(&self, route: &Route, principal: Principal, verdict: Option<Verdict>) -> Identified {
+        let outcome = match verdict {
+            Some(verdict) if !verdict.admitted => Err(gate::spent(&verdict, self.host.now().as_seconds())),
+            _ => gate::admit(route.access, &principal).map(|()| principal),
+        };
+        Identified { verdict, outcome }
+    }
+
+    /// Notes a request that the key's object did not count when it was asked.
+    fn note(&self, digest: KeyDigest, route: &Route, served: bool) {
+        if self.isolate.guards.reports.borrow_mut().note(digest, route.endpoint(), served) {
+            self.host.report_later(digest);
+        }
+    }
+}
+
+/// What a keyed request was charged.
+#[derive(Clone, Copy)]
+struct Charged {
+    /// The verdict that counts.
+    combined: Option<Verdict>,
+    /// Whether the key's object has counted the request as served.
+    counted: bool,
 }

@@ -28,6 +28,7 @@ pub mod cache;
 pub mod config;
 pub mod guard;
 pub mod identify;
+mod news;
 pub mod origin;
 pub mod pipeline;
 pub mod ports;

@@ -1,7 +1,7 @@
 //! The signed call to the origin: what goes out, what may come back, and what an answer means.
 
 use crate::config::Config;
-use rds_shared::access::{Assertion, Principal, SignedRequest};
+use rds_shared::access::{Assertion, SignedRequest};
 use rds_shared::route::Method;
 use rds_shared::wire::{RequestId, Timestamp, headers};
 
@@ -32,17 +32,17 @@ pub struct Call {
 }
 
 impl Call {
-    /// The call for `target`, signed at `now` with a fresh `nonce`. `etag` is that of our own copy, never the caller's.
+    /// The call for `target`, signed with the `seal`. `principal` is the JSON of whom it is made for; `etag` is that of our
+    /// own copy, never the caller's.
     pub fn new(
         config: &Config,
         method: Method,
         target: &str,
         body: Vec<u8>,
-        principal: &Principal,
+        principal: String,
         etag: Option<&str>,
         seal: Seal,
     ) -> Self {
-        let principal = principal.to_json();
         let signed = SignedRequest { method: method.as_str(), target, body: &body, principal: &principal };
         let assertion = Assertion::sign(&config.assertion_key, &signed, seal.now.as_seconds(), seal.nonce);
         let mut out = vec![

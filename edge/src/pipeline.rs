@@ -1,20 +1,25 @@
-//! The way of a request: route → identify → query → admit → copy or origin → finish.
+//! The way of a request: route → identify and meter → query → admit → copy or origin → finish.
 
 use crate::admit::admit;
 use crate::breaker::Breaker;
 use crate::cache::{Memory, key};
 use crate::config::Config;
-use crate::identify::identify;
+use crate::guard::Remembered;
+use crate::identify::Identified;
 use crate::origin;
-use crate::ports::{BodyFault, Host, Inbound};
-use crate::respond::{self, Answer, Exchange, Reply};
-use rds_shared::access::Principal;
-use rds_shared::route::{Body, Matching, Method, Query, Route, match_route};
+use crate::ports::{BodyFault, Guards, Host, Inbound};
+use crate::respond::{self, Answer, Exchange, Privacy, Reply};
+use rds_shared::access::budget::Verdict;
+use rds_shared::access::client_net::client_net;
+use rds_shared::access::{ClientNet, Principal, link};
+use rds_shared::route::{Body, Found, Matching, Method, Query, Route, match_route};
 use rds_shared::wire::{ApiError, ErrorCode, RequestId};
 use std::cell::RefCell;
 
 /// Longest path and query taken, in bytes.
 pub const MAX_TARGET: usize = 8_192;
+/// Stands for every caller whose address is not told: the unspecified address, which nobody can have.
+const NOBODY: ClientNet = ClientNet::V4(core::net::Ipv4Addr::UNSPECIFIED);
 
 /// What an isolate remembers from request to request.
 #[derive(Debug, Default)]
@@ -23,6 +28,8 @@ pub struct Isolate {
     pub memory: RefCell<Memory>,
     /// Its view of the origin.
     pub breaker: RefCell<Breaker>,
+    /// What it remembers of keys and addresses.
+    pub guards: Remembered,
 }
 
 /// One request on its way.
@@ -33,7 +40,25 @@ pub(crate) struct Walk<'a, I, H> {
     pub(crate) host: &'a H,
     pub(crate) request_id: RequestId,
     /// The configured origin whose page is asking, if one is.
-    own_origin: Option<&'a str>,
+    pub(crate) own_origin: Option<&'a str>,
+}
+
+/// Where a request leads.
+enum Way {
+    /// To a route of the table.
+    Route(Found),
+    /// To the answer that a browser waits for before it asks.
+    Preflight,
+    /// To the door for the origin's messages.
+    News,
+}
+
+/// What a request came to.
+struct Outcome {
+    answer: Result<Answer, ApiError>,
+    /// What its budget said, if it was metered.
+    verdict: Option<Verdict>,
+    privacy: Privacy,
 }
 
 /// A request that passed every check: what the origin would be asked.
@@ -48,15 +73,17 @@ pub(crate) struct Asked {
 }
 
 /// Answers a request. There is no request that it does not answer.
-pub async fn handle<I: Inbound, H: Host>(inbound: &I, isolate: &Isolate, config: &Config, host: &H) -> Reply {
+pub async fn handle<I: Inbound, H: Host + Guards>(inbound: &I, isolate: &Isolate, config: &Config, host: &H) -> Reply {
     let request_id = RequestId::from_random(host.random());
     let origin = inbound.header("origin");
     let own_origin = origin.as_deref().and_then(|origin| config.first_party.find(origin));
     let walk = Walk { inbound, isolate, config, host, request_id, own_origin };
-    let answer = walk.answer().await.unwrap_or_else(Answer::Error);
+    let Outcome { answer, verdict, privacy } = walk.outcome().await;
     let if_none_match = inbound.header("if-none-match");
     let head = inbound.method() == "HEAD";
-    respond::finish(answer, Exchange { request_id, own_origin, head, if_none_match: if_none_match.as_deref() })
+    let if_none_match = if_none_match.as_deref();
+    let exchange = Exchange { request_id, own_origin, head, if_none_match, verdict: verdict.as_ref(), privacy };
+    respond::finish(answer.unwrap_or_else(Answer::Error), exchange)
 }
 
 /// Answers a request to a Worker whose configuration cannot be used.
@@ -64,33 +91,71 @@ pub fn unconfigured(inbound: &impl Inbound, random: [u8; 16]) -> Reply {
     let exchange = Exchange {
         request_id: RequestId::from_random(random),
         own_origin: None,
+        verdict: None,
+        privacy: Privacy::Nobodys,
         head: inbound.method() == "HEAD",
         if_none_match: None,
     };
     respond::finish(Answer::Error(ErrorCode::ServiceUnavailable.into()), exchange)
 }
 
-impl<I: Inbound, H: Host> Walk<'_, I, H> {
-    async fn answer(&self) -> Result<Answer, ApiError> {
-        let target = self.inbound.target();
+impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
+    /// The caller's address. A header that is missing or says nothing usable counts as one address like any other.
+    pub(crate) fn client(&self) -> ClientNet {
+        let header = self.inbound.header(&self.config.client_ip_header);
+        header.as_deref().and_then(client_net).unwrap_or(NOBODY)
+    }
+
+    async fn outcome(&self) -> Outcome {
+        let unmetered = |answer| Outcome { answer, verdict: None, privacy: Privacy::Nobodys };
+        let found = match self.way() {
+            Ok(Way::Route(found)) => found,
+            Ok(Way::Preflight) => return unmetered(Ok(Answer::Preflight)),
+            Ok(Way::News) => return unmetered(self.receive_news().await),
+            Err(error) => return unmetered(Err(error)),
+        };
+        let route = found.route;
+        let Identified { verdict, outcome } = self.identify(route).await;
+        let privacy = match &outcome {
+            _ if !route.depends_on_caller() => Privacy::Nobodys,
+            Ok(Principal::Key { .. }) => Privacy::Theirs,
+            _ => Privacy::Classed,
+        };
+        let answer = match outcome {
+            Ok(principal) => self.answer(found, principal).await,
+            Err(error) => Err(error),
+        };
+        Outcome { answer, verdict, privacy }
+    }
+
+    /// Finds where a request leads, before anything is known of the caller.
+    fn way(&self) -> Result<Way, ApiError> {
+        let (target, method) = (self.inbound.target(), self.inbound.method());
         if target.len() > MAX_TARGET {
             return Err(ErrorCode::UriTooLong.into());
         }
-        if self.inbound.method() == "OPTIONS" {
-            return Ok(Answer::Preflight);
+        if method == "OPTIONS" {
+            return Ok(Way::Preflight);
         }
-        let (path, query) = target.split_once('?').unwrap_or((target, ""));
-        let mut found = match match_route(Method::parse(self.inbound.method()), path) {
-            Matching::Found(found) => found,
-            Matching::NotFound => return Err(ApiError::not_found("route")),
+        if method == "POST" && target == link::KEY_NEWS {
+            return Ok(Way::News);
+        }
+        let path = target.split_once('?').map_or(target, |(path, _)| path);
+        match match_route(Method::parse(method), path) {
+            Matching::Found(found) => Ok(Way::Route(found)),
+            Matching::NotFound => Err(ApiError::not_found("route")),
             Matching::WrongMethod(methods) => {
                 let message = format!("this route takes {methods}");
-                return Err(ApiError { allow: Some(methods), ..ApiError::new(ErrorCode::MethodNotAllowed, message) });
+                Err(ApiError { allow: Some(methods), ..ApiError::new(ErrorCode::MethodNotAllowed, message) })
             }
-        };
+        }
+    }
+
+    /// The answer to an identified caller who is within their limits.
+    async fn answer(&self, mut found: Found, principal: Principal) -> Result<Answer, ApiError> {
         let route = found.route;
         self.check_body_headers(route.body)?;
-        let principal = identify(self.inbound.header("authorization").as_deref(), self.own_origin)?;
+        let query = self.inbound.target().split_once('?').map_or("", |(_, query)| query);
         let query = Query::parse(route.query, query)?;
         admit(&principal, route.id, &query)?;
         key::fold(&mut found);

@@ -4,8 +4,11 @@
 #![expect(async_fn_in_trait, reason = "the futures stay on the isolate's one thread")]
 
 use crate::cache::Entry;
+use crate::guard::message::{AddressTake, KeyMessage, KeyReply};
 use crate::origin::{Call, OriginAnswer};
 use core::time::Duration;
+use rds_shared::access::KeyDigest;
+use rds_shared::access::budget::Verdict;
 use rds_shared::wire::Timestamp;
 use std::rc::Rc;
 
@@ -64,4 +67,23 @@ pub trait Host {
 
     /// Writes a line for the operator. Never with a credential or a caller's address in it.
     fn log(&self, line: &str);
+}
+
+/// An object that gave no answer in time, or no answer that can be read; the cause is for the log.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unreachable(pub String);
+
+/// The way to the objects that count.
+pub trait Guards {
+    /// Tells a key's object something, and waits for its reply.
+    async fn key(&self, digest: &KeyDigest, message: &KeyMessage) -> Result<KeyReply, Unreachable>;
+
+    /// Charges a request to an address, at the object of its shard.
+    async fn address(&self, shard: u8, take: &AddressTake) -> Result<Verdict, Unreachable>;
+
+    /// In a second, after the answer has gone out, sends what there is to report of a key by then.
+    fn report_later(&self, digest: KeyDigest);
+
+    /// Lets time pass.
+    async fn wait(&self, duration: Duration);
 }

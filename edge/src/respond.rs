@@ -1,7 +1,8 @@
 //! The one place that puts headers on a response.
 
 use crate::origin::Passed;
-use rds_shared::access::cors;
+use rds_shared::access::budget::Verdict;
+use rds_shared::access::{cors, gate};
 use rds_shared::wire::headers::{self, XCache};
 use rds_shared::wire::{ApiError, RequestId, etag};
 use std::borrow::Cow;
@@ -9,6 +10,9 @@ use std::rc::Rc;
 
 /// A browser asks again with the ETag each time: the edge is near, and a copy of its own would outlive a revised score.
 const REVALIDATE: &str = "public, max-age=0, must-revalidate";
+
+/// The same for what only holders of keys may have.
+const PRIVATE: &str = "private, max-age=0, must-revalidate";
 
 /// What the pipeline found.
 #[derive(Debug, Clone)]
@@ -19,6 +23,19 @@ pub enum Answer {
     Content(Content),
     /// An error of the edge's own.
     Error(ApiError),
+    /// A message that was taken.
+    Done,
+}
+
+/// Whose an answer is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Privacy {
+    /// The same for everybody.
+    Nobodys,
+    /// That of everybody in the caller's class; the next caller may be of another.
+    Classed,
+    /// For holders of keys: no cache on the way may share it.
+    Theirs,
 }
 
 /// The origin's words.
@@ -56,6 +73,10 @@ pub struct Exchange<'a> {
     pub head: bool,
     /// The request's `If-None-Match`.
     pub if_none_match: Option<&'a str>,
+    /// What the budget said that the request was charged to.
+    pub verdict: Option<&'a Verdict>,
+    /// Whose the answer is.
+    pub privacy: Privacy,
 }
 
 /// A finished response, as plain data.
@@ -75,11 +96,17 @@ pub fn finish(answer: Answer, exchange: Exchange<'_>) -> Reply {
         Answer::Preflight => preflight(exchange),
         Answer::Content(content) => represent(content, exchange),
         Answer::Error(error) => refuse(&error, exchange),
+        Answer::Done => Reply { status: 204, headers: Vec::new(), body: None },
     };
     reply.put(headers::REQUEST_ID, exchange.request_id.to_string());
     // Answers differ by Origin for everybody, also where no Origin was sent: a copy without the grant must not be
-    // handed to a page of ours.
-    reply.put("vary", "Origin");
+    // handed to a page of ours. The same goes for the credential where answers depend on it.
+    reply.put("vary", if exchange.privacy == Privacy::Nobodys { "Origin" } else { "Origin, Authorization" });
+    if let Some(verdict) = exchange.verdict {
+        for (name, value) in gate::metered_headers(verdict) {
+            reply.put(name, value);
+        }
+    }
     reply.put("x-content-type-options", "nosniff");
     if let Some(origin) = exchange.own_origin {
         reply.put("access-control-allow-origin", origin.to_owned());
@@ -142,6 +169,9 @@ fn represent(content: Content, exchange: Exchange<'_>) -> Reply {
     }
     let cache_control = match (status, served.x_cache, passed.get("cache-control")) {
         (400.., _, _) => Cow::Borrowed(headers::NO_STORE),
+        (_, XCache::Hit | XCache::Miss | XCache::StaleError, _) if exchange.privacy == Privacy::Theirs => {
+            Cow::Borrowed(PRIVATE)
+        }
         (_, _, Some(given)) => Cow::Owned(given.to_owned()),
         (_, XCache::Bypass, None) => Cow::Borrowed(headers::NO_STORE),
         (_, _, None) => Cow::Borrowed(REVALIDATE),

@@ -1,12 +1,17 @@
-//! The Workers runtime behind the pipeline's seams: the only file, with [`crate::cache::store`], that touches JavaScript.
+//! The Workers runtime behind the pipeline's seams. With [`crate::cache::store`] and the objects of [`crate::guard`], the
+//! only code that touches JavaScript.
 
 use crate::cache::{Entry, store};
 use crate::config::Config;
+use crate::guard::client::Objects;
+use crate::guard::message::{AddressTake, KeyMessage, KeyReply};
 use crate::origin::{self, Call, OriginAnswer};
 use crate::pipeline::{self, Isolate};
-use crate::ports::{BodyFault, Host, Inbound, NoAnswer};
+use crate::ports::{BodyFault, Guards, Host, Inbound, NoAnswer, Unreachable};
 use crate::respond::Reply;
 use core::time::Duration;
+use rds_shared::access::KeyDigest;
+use rds_shared::access::budget::Verdict;
 use rds_shared::wire::Timestamp;
 use std::cell::OnceCell;
 use std::rc::Rc;
@@ -18,12 +23,14 @@ use worker::web_sys::{
     AbortSignal, Headers, ReadableStreamDefaultReader, Request, RequestInit, RequestRedirect, Response, ResponseInit,
     WorkerGlobalScope,
 };
-use worker::{Context, Env, console_error};
+use worker::{Context, Delay, Env, console_error};
 
 thread_local! {
     static ISOLATE: Rc<Isolate> = Rc::default();
     /// Read at the first request; a faulty configuration stays `None` until the next deployment.
     static CONFIG: OnceCell<Option<Rc<Config>>> = const { OnceCell::new() };
+    /// Bindings, which are the same for every request; a missing one stays `None` until the next deployment.
+    static OBJECTS: OnceCell<Option<Objects>> = const { OnceCell::new() };
 }
 
 #[wasm_bindgen]
@@ -36,10 +43,10 @@ extern "C" {
 /// Answers a request.
 pub async fn serve(request: &Request, env: &Env, context: &Context) -> Response {
     let inbound = Incoming::new(request);
-    let reply = match config(env) {
-        Some(config) => {
+    let reply = match config(env).zip(objects(env)) {
+        Some((config, objects)) => {
             let isolate = ISOLATE.with(Rc::clone);
-            let host = Runtime { config: &config, context };
+            let host = Runtime { config: &config, context, objects };
             pipeline::handle(&inbound, &isolate, &config, &host).await
         }
         None => pipeline::unconfigured(&inbound, random()),
@@ -47,7 +54,8 @@ pub async fn serve(request: &Request, env: &Env, context: &Context) -> Response 
     response(&reply).unwrap_or_else(|_| Response::error())
 }
 
-fn config(env: &Env) -> Option<Rc<Config>> {
+/// The configuration, read once.
+pub fn config(env: &Env) -> Option<Rc<Config>> {
     let read = || match Config::read(|name| env.var(name).ok().map(|value| value.to_string())) {
         Ok(config) => Some(Rc::new(config)),
         Err(faults) => {
@@ -60,7 +68,30 @@ fn config(env: &Env) -> Option<Rc<Config>> {
     CONFIG.with(|config| config.get_or_init(read).clone())
 }
 
-fn random() -> [u8; 16] {
+fn objects(env: &Env) -> Option<Objects> {
+    let find = || {
+        let objects = Objects::bound(env);
+        if objects.is_none() {
+            console_error!("configuration: KEYS and ADDRESSES must be bound to Durable Objects");
+        }
+        objects
+    };
+    OBJECTS.with(|objects| objects.get_or_init(find).clone())
+}
+
+/// Milliseconds since the epoch by this context's clock; an object's own, inside one.
+pub fn now_millis() -> i64 {
+    // Whole milliseconds, far inside the range.
+    js_sys::Date::now() as i64
+}
+
+/// The same as an instant.
+pub fn now() -> Timestamp {
+    Timestamp::from_millis(now_millis())
+}
+
+/// Fresh random bytes.
+pub fn random() -> [u8; 16] {
     let mut bytes = [0; 16];
     get_random_values(&mut bytes);
     bytes
@@ -131,12 +162,12 @@ impl Inbound for Incoming<'_> {
 struct Runtime<'a> {
     config: &'a Config,
     context: &'a Context,
+    objects: Objects,
 }
 
 impl Host for Runtime<'_> {
     fn now(&self) -> Timestamp {
-        // Whole milliseconds, far inside the range.
-        Timestamp::from_millis(js_sys::Date::now() as i64)
+        now()
     }
 
     fn random(&self) -> [u8; 16] {
@@ -144,14 +175,7 @@ impl Host for Runtime<'_> {
     }
 
     async fn call(&self, call: &Call, limit: Duration) -> Result<OriginAnswer, NoAnswer> {
-        let limit = u32::try_from(limit.as_millis()).unwrap_or(u32::MAX);
-        fetch(&self.config.origin_url, call, &AbortSignal::timeout_with_u32(limit)).await.map_err(|cause| {
-            let text = |name: &str| Reflect::get(&cause, &name.into()).ok().and_then(|value| value.as_string());
-            match text("name").as_deref() {
-                Some("TimeoutError") => NoAnswer::Timeout,
-                _ => NoAnswer::Unreachable(text("message").unwrap_or_else(|| "unknown".to_owned())),
-            }
-        })
+        self::call(self.config, call, limit).await
     }
 
     async fn load(&self, key: &str) -> Option<Entry> {
@@ -175,6 +199,45 @@ impl Host for Runtime<'_> {
     fn log(&self, line: &str) {
         console_error!("{line}");
     }
+}
+
+impl Guards for Runtime<'_> {
+    async fn key(&self, digest: &KeyDigest, message: &KeyMessage) -> Result<KeyReply, Unreachable> {
+        self.objects.key(digest, message, self.config.guard_timeout).await
+    }
+
+    async fn address(&self, shard: u8, take: &AddressTake) -> Result<Verdict, Unreachable> {
+        self.objects.address(shard, take, self.config.guard_timeout).await
+    }
+
+    fn report_later(&self, digest: KeyDigest) {
+        let (objects, isolate, limit) = (self.objects.clone(), ISOLATE.with(Rc::clone), self.config.guard_timeout);
+        self.context.wait_until(async move {
+            Delay::from(Duration::from_secs(1)).await;
+            let tally = isolate.guards.reports.borrow_mut().take(&digest);
+            if !tally.is_empty()
+                && let Err(unreachable) = objects.key(&digest, &KeyMessage::Report { tally }, limit).await
+            {
+                console_error!("a report was lost: {}", unreachable.0);
+            }
+        });
+    }
+
+    async fn wait(&self, duration: Duration) {
+        Delay::from(duration).await;
+    }
+}
+
+/// Asks the origin, and gives up after `limit`.
+pub async fn call(config: &Config, call: &Call, limit: Duration) -> Result<OriginAnswer, NoAnswer> {
+    let limit = u32::try_from(limit.as_millis()).unwrap_or(u32::MAX);
+    fetch(&config.origin_url, call, &AbortSignal::timeout_with_u32(limit)).await.map_err(|cause| {
+        let text = |name: &str| Reflect::get(&cause, &name.into()).ok().and_then(|value| value.as_string());
+        match text("name").as_deref() {
+            Some("TimeoutError") => NoAnswer::Timeout,
+            _ => NoAnswer::Unreachable(text("message").unwrap_or_else(|| "unknown".to_owned())),
+        }
+    })
 }
 
 async fn fetch(origin_url: &str, call: &Call, signal: &AbortSignal) -> Result<OriginAnswer, JsValue> {

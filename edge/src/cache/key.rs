@@ -5,7 +5,7 @@ use rds_shared::model::ids::{Address, VaultId};
 use rds_shared::route::{Found, Query, RouteId};
 
 /// Raised whenever the stored format, or what a stored answer means, changes: old copies are then never found again.
-const SCHEMA: &str = "1";
+const SCHEMA: &str = "2";
 
 /// Folds the path parameters whose case carries no meaning, so that case variants share a copy.
 ///
@@ -52,10 +52,11 @@ pub fn target(found: &Found, query: &Query) -> String {
     target
 }
 
-/// `{schema}/{route}/{content class}{target}`.
+/// `{schema}/{route}/{content class}{target}`. Where answers do not depend on the caller, all classes share a copy.
 pub fn key(found: &Found, principal: &Principal, target: &str) -> String {
-    let (route, class) = (found.route.id.name(), principal.content_class());
-    format!("{SCHEMA}/{route}/{class}{target}")
+    let route = found.route;
+    let class = if route.depends_on_caller() { principal.content_class() } else { "all" };
+    format!("{SCHEMA}/{}/{class}{target}", route.id.name())
 }
 
 #[cfg(test)]
@@ -74,8 +75,21 @@ mod tests {
     #[test]
     fn equal_requests_share_a_copy() {
         let listed = spelled("/v1/vaults", "riskTier=CORE,prime&min_score=7.50&utm_source=x&page=1");
-        assert_eq!(listed, "1/VaultList/public/v1/vaults?minRiskScore=7.5&riskTier=prime,core");
+        assert_eq!(listed, "2/VaultList/all/v1/vaults?minRiskScore=7.5&riskTier=prime,core");
         assert_eq!(listed, spelled("/v1/vaults", "minRiskScore=7.5&riskTier=prime,core&limit=20"));
+    }
+
+    #[test]
+    fn what_depends_on_the_caller_is_a_copy_for_each_class() {
+        let named = |path: &str, principal: &Principal| {
+            let Matching::Found(found) = match_route(Some(Method::Get), path) else { return String::new() };
+            key(&found, principal, path)
+        };
+        let holder = Principal::Key { id: 1, org_id: 1, plan: rds_shared::access::Plan::Data };
+        let other = Principal::Key { id: 2, org_id: 2, plan: rds_shared::access::Plan::Embedded };
+        assert_ne!(named("/v1/vaults/scores", &holder), named("/v1/vaults/scores", &Principal::Anonymous));
+        assert_eq!(named("/v1/vaults/scores", &holder), named("/v1/vaults/scores", &other));
+        assert_eq!(named("/v1/vaults", &holder), named("/v1/vaults", &Principal::Anonymous));
     }
 
     #[test]

@@ -7,18 +7,39 @@
 //! Worker's way to them.
 
 pub mod address;
-//AO
-//C
+#[expect(missing_docs, reason = "the macro adds methods of its own")]
+pub mod address_object;
+pub mod client;
+pub mod denials;
 pub mod flight;
 pub mod key;
-//KO
+mod key_disk;
+#[expect(missing_docs, reason = "the macro adds methods of its own")]
+pub mod key_object;
 pub mod ledger;
-//M
 pub mod message;
 pub mod record;
-//S
+pub mod reports;
+pub mod spray;
+pub mod sql;
+pub mod stand_in;
 pub mod subclient;
 pub mod usage;
+
+use std::cell::RefCell;
+
+/// What an isolate remembers of keys and addresses. All of it is bounded, and all of it may be lost.
+#[derive(Debug, Default)]
+pub struct Remembered {
+    /// Refusals.
+    pub denials: RefCell<denials::Denials>,
+    /// Guessed keys.
+    pub spray: RefCell<spray::Spray>,
+    /// Counters for when the real ones cannot be reached.
+    pub stand_in: RefCell<stand_in::StandIn>,
+    /// What the objects have yet to be told.
+    pub reports: RefCell<reports::Reports>,
+}
 
 /// A disk that did not take a change, or could not be read: the machine above it is thrown away and loaded anew.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -51,6 +51,12 @@ pub struct DurableObject {
     pub class: &'static str,
 }
 
+/// The service's classes with storage, as in `wrangler.toml`.
+pub const DURABLE_OBJECTS: &[DurableObject] = &[
+    DurableObject { binding: "KEYS", class: "KeyGuard" },
+    DurableObject { binding: "ADDRESSES", class: "AddressGuard" },
+];
+
 /// What the configuration file says.
 pub struct Worker<'a> {
     /// Variables and secrets.
@@ -63,7 +69,7 @@ pub struct Worker<'a> {
     pub compatibility_date: &'a str,
 }
 
-/// Lays out the folder, starts workerd and waits until the Worker answers `/v1/health`.
+/// Lays out the folder, starts workerd and waits until the Worker answers `/ready`, which no limit holds back.
 pub fn start(
     workerd: &Path,
     bundle: &Bundle,
@@ -82,7 +88,7 @@ pub fn start(
         .args(["serve", "worker.capnp"])
         .envs(bindings.iter().filter(|binding| binding.secret).map(|binding| (binding.name, &binding.value)));
     let mut service = Service::start("the edge", command, state.log("edge"), STOP)?;
-    service.wait_until(&mut step, PATIENCE, || probe::is_ok(port, "/v1/health"))?;
+    service.wait_until(&mut step, PATIENCE, || probe::is_ok(port, "/ready"))?;
     step.done(&format!("port {port}"));
     Ok(service)
 }

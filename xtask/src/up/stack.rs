@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, bail};
 use serde_json::{Map, json};
 
-use super::edge::{self, Binding, DurableObject};
+use super::edge::{self, Binding};
 use super::keys::{self, Credentials};
 use super::origin::{self, Origin};
 use super::ports::{Ports, local};
@@ -18,9 +18,6 @@ use crate::provision;
 use crate::provision::cache::{Cache, remove};
 use crate::service::{Service, was_stopped_from_outside};
 use crate::{signals, wasm};
-
-/// The Worker's classes with storage. Empty until a route needs one.
-const DURABLE_OBJECTS: &[DurableObject] = &[];
 
 /// Everything that runs. The fields drop in reverse order of their start.
 pub struct Stack {
@@ -86,7 +83,7 @@ impl Stack {
         let edge_service = worker
             .map(|(workerd, bundle)| {
                 let bindings = bindings(&origin, &ports);
-                edge::start(&workerd, &bundle, &state, &bindings, DURABLE_OBJECTS, ports.edge)
+                edge::start(&workerd, &bundle, &state, &bindings, edge::DURABLE_OBJECTS, ports.edge)
             })
             .transpose()?;
 

@@ -1,0 +1,124 @@
+//! The Durable Object of a 256th of all addresses: the runtime around [`super::address::AddressGuard`], and its disk.
+
+use super::DiskFault;
+use super::address::{AddressDisk, AddressGuard as Machine};
+use super::message;
+use super::sql::{Database, number};
+use crate::runtime;
+use core::cell::{Cell, RefCell};
+use rds_shared::access::budget::{AddressBudget, AddressCount, Count, Verdict};
+use worker::{DurableObject, Env, Request, Response, Result, State, console_error, durable_object};
+
+const TABLE: &str = "
+    CREATE TABLE IF NOT EXISTS counts (
+        address TEXT NOT NULL, budget TEXT NOT NULL, minute INTEGER NOT NULL, in_minute INTEGER NOT NULL,
+        day INTEGER NOT NULL, in_day INTEGER NOT NULL, PRIMARY KEY (address, budget)) WITHOUT ROWID";
+
+/// The object.
+#[durable_object(fetch)]
+pub struct AddressGuard {
+    disk: Disk,
+    /// Read from the disk at the first need, and again after a fault.
+    machine: RefCell<Option<Machine>>,
+}
+
+struct Disk {
+    database: Database,
+    /// Whether the table is known to be there.
+    ready: Cell<bool>,
+}
+
+impl DurableObject for AddressGuard {
+    fn new(state: State, _: Env) -> Self {
+        let disk = Disk { database: Database::of(&state), ready: Cell::new(false) };
+        AddressGuard { disk, machine: RefCell::default() }
+    }
+
+    async fn fetch(&self, request: Request) -> Result<Response> {
+        let text = request.headers().get(message::HEADER)?.unwrap_or_default();
+        let response = Response::empty()?;
+        // Without the header the Worker counts this object as unreachable.
+        if let Some(verdict) = self.take(&text) {
+            response.headers().set(message::HEADER, &message::write(&verdict))?;
+        }
+        Ok(response)
+    }
+}
+
+impl AddressGuard {
+    fn take(&self, text: &str) -> Option<Verdict> {
+        let take = message::read(text)?;
+        let now = runtime::now_millis().div_euclid(1_000);
+        let mut slot = self.machine.borrow_mut();
+        let taken = (|| {
+            let machine = match slot.take() {
+                Some(machine) => machine,
+                None => Machine::load(&self.disk)?,
+            };
+            slot.insert(machine).take(&self.disk, &take, now)
+        })();
+        if let Err(fault) = &taken {
+            console_error!("an address's disk: {}", fault.0);
+            *slot = None;
+        }
+        taken.ok()
+    }
+}
+
+impl Disk {
+    fn table(&self) -> core::result::Result<&Database, DiskFault> {
+        if !self.ready.get() {
+            self.database.run(TABLE, &[])?;
+            self.ready.set(true);
+        }
+        Ok(&self.database)
+    }
+}
+
+impl AddressDisk for Disk {
+    fn stored(&self) -> core::result::Result<usize, DiskFault> {
+        let rows = self.table()?.rows("SELECT count(*) FROM counts", &[])?;
+        let count = rows.into_iter().next().map(|mut row| row.count()).transpose()?;
+        Ok(usize::try_from(count.unwrap_or_default()).unwrap_or(usize::MAX))
+    }
+
+    fn read(&self, address: &str, budget: AddressBudget) -> core::result::Result<Option<AddressCount>, DiskFault> {
+        let query = "SELECT minute, in_minute, day, in_day FROM counts WHERE address = ? AND budget = ?";
+        let rows = self.table()?.rows(query, &[address.into(), budget.as_str().into()])?;
+        let read = |mut row: super::sql::Row| {
+            Ok(AddressCount {
+                minute: Count { window: row.integer()?, used: row.small()? },
+                day: Count { window: row.integer()?, used: row.small()? },
+            })
+        };
+        rows.into_iter().next().map(read).transpose()
+    }
+
+    fn write(&self, address: &str, budget: AddressBudget, count: AddressCount) -> core::result::Result<(), DiskFault> {
+        let AddressCount { minute, day } = count;
+        self.table()?.run(
+            "INSERT OR REPLACE INTO counts VALUES (?, ?, ?, ?, ?, ?)",
+            &[
+                address.into(),
+                budget.as_str().into(),
+                number(minute.window),
+                number(minute.used.into()),
+                number(day.window),
+                number(day.used.into()),
+            ],
+        )
+    }
+
+    fn sweep(&self, window: i64, day: i64) -> core::result::Result<(), DiskFault> {
+        let daily = AddressBudget::ALL.iter().filter(|budget| budget.per_day().is_some());
+        for budget in daily {
+            let budget = budget.as_str().into();
+            self.table()?.run("DELETE FROM counts WHERE budget = ? AND day < ?", &[budget, number(day)])?;
+        }
+        for budget in AddressBudget::ALL.iter().filter(|budget| budget.per_day().is_none()) {
+            let budget = budget.as_str().into();
+            self.table()?.run("DELETE FROM counts WHERE budget = ? AND minute < ?", &[budget, number(window)])?;
+        }
+        Ok(())
+    }
+}

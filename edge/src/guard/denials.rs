@@ -1,0 +1,137 @@
+//! Refusals that an isolate remembers, so that hammering at a spent budget costs nobody but the caller.
+//!
+//! An address's refusal stands until its window ends: a fixed window never fills up again. A key's stands for a second
+//! only, because a key that is revoked has to read as rejected, and not as throttled, once the revocation is acknowledged.
+
+use super::subclient::Subclient;
+use rds_shared::access::budget::{AddressBudget, Verdict};
+use rds_shared::access::{ClientNet, KeyDigest, KeyRecord};
+use rds_shared::route::Family;
+use rds_shared::wire::Timestamp;
+use std::collections::BTreeMap;
+
+/// How long a key's refusal stands, from before the question was sent, in milliseconds. Whoever acknowledges a change of a
+/// key waits this long first.
+pub const KEY_LEASE_MILLIS: i64 = 1_000;
+/// Refusals of either kind that are remembered; while all of them stand, further ones are not.
+const MOST: usize = 4_096;
+
+/// What a key's object said: the key, and that its budget is spent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct SpentKey {
+    /// The key's record.
+    pub record: KeyRecord,
+    /// The refusal.
+    pub verdict: Verdict,
+}
+
+type KeyBudget = (KeyDigest, Family, Subclient);
+
+/// The refusals.
+#[derive(Debug, Default)]
+pub struct Denials {
+    keys: BTreeMap<KeyBudget, (SpentKey, i64)>,
+    addresses: BTreeMap<(ClientNet, AddressBudget), Verdict>,
+}
+
+impl Denials {
+    /// The refusal of a key that still stands.
+    pub fn key(&self, digest: KeyDigest, family: Family, client: &Subclient, now: Timestamp) -> Option<SpentKey> {
+        let (spent, until) = self.keys.get(&(digest, family, client.clone()))?;
+        let now_seconds = now.as_seconds();
+        (now.as_millis() < *until && now_seconds < spent.verdict.allowance.reset).then_some(*spent)
+    }
+
+    /// Remembers the refusal that answered a question sent at `asked_at`.
+    pub fn remember_key(
+        &mut self,
+        digest: KeyDigest,
+        family: Family,
+        client: &Subclient,
+        spent: SpentKey,
+        asked_at: Timestamp,
+    ) {
+        let now = asked_at.as_millis();
+        if self.keys.len() >= MOST {
+            self.keys.retain(|_, (_, until)| *until > now);
+        }
+        if self.keys.len() < MOST {
+            let until = now.saturating_add(KEY_LEASE_MILLIS);
+            self.keys.insert((digest, family, client.clone()), (spent, until));
+        }
+    }
+
+    /// The refusal of an address that still stands.
+    pub fn address(&self, net: ClientNet, budget: AddressBudget, now: Timestamp) -> Option<Verdict> {
+        self.addresses.get(&(net, budget)).copied().filter(|verdict| now.as_seconds() < verdict.allowance.reset)
+    }
+
+    /// Remembers the refusal of an address.
+    pub fn remember_address(&mut self, net: ClientNet, budget: AddressBudget, verdict: Verdict, now: Timestamp) {
+        if self.addresses.len() >= MOST {
+            self.addresses.retain(|_, verdict| verdict.allowance.reset > now.as_seconds());
+        }
+        if self.addresses.len() < MOST {
+            self.addresses.insert((net, budget), verdict);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rds_shared::access::Plan;
+    use rds_shared::access::budget::Allowance;
+    use std::net::Ipv4Addr;
+
+    const NOW: Timestamp = Timestamp::from_seconds(1_795_219_205);
+    const RESET: i64 = 1_795_219_260;
+
+    fn refusal() -> Verdict {
+        let allowance = Allowance { limit: 10, remaining: 0, reset: RESET };
+        Verdict { admitted: false, allowance, subclient: None, daily: false }
+    }
+
+    fn net(number: u32) -> ClientNet {
+        ClientNet::V4(Ipv4Addr::from_bits(number))
+    }
+
+    #[test]
+    fn an_address_stays_refused_until_its_window_ends() {
+        let mut denials = Denials::default();
+        denials.remember_address(net(1), AddressBudget::Anonymous, refusal(), NOW);
+        let at = |seconds| denials.address(net(1), AddressBudget::Anonymous, Timestamp::from_seconds(seconds));
+        assert_eq!((at(RESET - 1), at(RESET)), (Some(refusal()), None));
+        assert_eq!(denials.address(net(1), AddressBudget::Health, NOW), None);
+        assert_eq!(denials.address(net(2), AddressBudget::Anonymous, NOW), None);
+    }
+
+    #[test]
+    fn a_key_is_asked_for_again_after_a_second_and_in_a_new_window() {
+        let mut denials = Denials::default();
+        let record = KeyRecord { id: 1, org_id: 1, plan: Plan::Data, rpm: 10, shared: false, active: true, version: 1 };
+        let (digest, spent) = (KeyDigest::of("k"), SpentKey { record, verdict: refusal() });
+        denials.remember_key(digest, Family::Public, &Subclient::Pooled, spent, NOW);
+        let at = |denials: &Denials, millis| {
+            denials.key(digest, Family::Public, &Subclient::Pooled, Timestamp::from_millis(millis)).is_some()
+        };
+        let now = NOW.as_millis();
+        assert!(at(&denials, now + 999) && !at(&denials, now + 1_000));
+        assert_eq!(denials.key(digest, Family::GraphRead, &Subclient::Pooled, NOW), None);
+        let late = Timestamp::from_millis(RESET * 1_000 - 100);
+        denials.remember_key(digest, Family::Public, &Subclient::Pooled, spent, late);
+        assert!(at(&denials, RESET * 1_000 - 1) && !at(&denials, RESET * 1_000));
+    }
+
+    #[test]
+    fn it_remembers_so_many_and_forgets_what_is_over_first() {
+        let mut denials = Denials::default();
+        for number in 0..10_000 {
+            denials.remember_address(net(number), AddressBudget::Anonymous, refusal(), NOW);
+        }
+        assert_eq!(denials.addresses.len(), MOST);
+        let next = Timestamp::from_seconds(RESET);
+        denials.remember_address(net(20_000), AddressBudget::Anonymous, refusal(), next);
+        assert_eq!(denials.addresses.len(), 1);
+    }
+}

@@ -1,0 +1,164 @@
+//! The disk of a key's object: its tables, and each change as statements. Tables come with the first record, so that a key
+//! which nobody ever had leaves nothing behind.
+
+use super::DiskFault;
+use super::key::{Change, KeyDisk, Stored, StoredKey};
+use super::ledger::{Bucket, Entry};
+use super::record::Lease;
+use super::sql::{Database, Row, counted, number};
+use super::subclient::Subclient;
+use super::usage::{Batch, Fold, WINDOWS_PER_DAY};
+use rds_shared::access::KeyDigest;
+use rds_shared::access::link::UsageRow;
+use rds_shared::route::Family;
+use wasm_bindgen::JsValue;
+
+/// A minute is a window's number. A family of '' is for requests that were not charged to the key.
+const TABLES: &str = "
+    CREATE TABLE key (
+        one INTEGER PRIMARY KEY CHECK (one = 1), digest TEXT NOT NULL, record TEXT NOT NULL, asked_at INTEGER NOT NULL,
+        source TEXT NOT NULL, acknowledged INTEGER NOT NULL, floor INTEGER NOT NULL);
+    CREATE TABLE counts (
+        minute INTEGER NOT NULL, family TEXT NOT NULL, client TEXT NOT NULL, endpoint TEXT NOT NULL,
+        served INTEGER NOT NULL, throttled INTEGER NOT NULL, last_seen INTEGER NOT NULL,
+        PRIMARY KEY (minute, family, client, endpoint)) WITHOUT ROWID;
+    CREATE TABLE batch (
+        sequence INTEGER PRIMARY KEY, day INTEGER NOT NULL, through INTEGER NOT NULL, sealed INTEGER NOT NULL);
+    CREATE TABLE usage (
+        batch INTEGER NOT NULL, endpoint TEXT NOT NULL, served INTEGER NOT NULL, throttled INTEGER NOT NULL,
+        last_seen INTEGER NOT NULL, PRIMARY KEY (batch, endpoint)) WITHOUT ROWID";
+
+/// One row written, for the window and for the usage at once.
+const COUNT: &str = "
+    INSERT INTO counts VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
+        served = served + excluded.served, throttled = throttled + excluded.throttled,
+        last_seen = max(last_seen, excluded.last_seen)";
+
+const GATHER: &str = "
+    INSERT INTO usage SELECT ?, endpoint, sum(served), sum(throttled), max(last_seen) FROM counts WHERE minute < ?
+    GROUP BY endpoint ON CONFLICT DO UPDATE SET
+        served = served + excluded.served, throttled = throttled + excluded.throttled,
+        last_seen = max(last_seen, excluded.last_seen)";
+
+impl KeyDisk for Database {
+    fn load(&self) -> Result<Stored, DiskFault> {
+        if !self.has("key")? {
+            return Ok(Stored::default());
+        }
+        let key = self.rows("SELECT digest, record, asked_at, source, acknowledged, floor FROM key", &[])?;
+        let buckets = self.rows(
+            "SELECT minute, family, client, sum(served) FROM counts
+             WHERE minute = (SELECT max(minute) FROM counts) AND served > 0 AND family <> '' GROUP BY family, client",
+            &[],
+        )?;
+        let batches = self.rows("SELECT sequence, day, through, sealed FROM batch ORDER BY sequence", &[])?;
+        Ok(Stored {
+            key: key.into_iter().next().map(read_key).transpose()?,
+            buckets: buckets.into_iter().map(read_bucket).collect::<Result<_, _>>()?,
+            batches: batches.into_iter().map(read_batch).collect::<Result<_, _>>()?,
+        })
+    }
+
+    fn write(&self, change: &Change<'_>) -> Result<(), DiskFault> {
+        match change {
+            Change::Create(key) => self.together(vec![
+                (TABLES, Vec::new()),
+                (
+                    "INSERT INTO key VALUES (1, ?, ?, ?, ?, ?, ?)",
+                    vec![
+                        key.digest.to_hex().into(),
+                        record_text(&key.lease)?,
+                        number(key.lease.asked_at),
+                        key.source.as_str().into(),
+                        counted(key.acknowledged),
+                        number(key.floor),
+                    ],
+                ),
+            ]),
+            Change::Lease(lease) => {
+                self.run("UPDATE key SET record = ?, asked_at = ?", &[record_text(lease)?, number(lease.asked_at)])
+            }
+            Change::Count(entry) => self.run(COUNT, &count_values(entry)),
+            Change::Fold(Fold { into: Batch { sequence, day, through, .. }, before }) => self.together(vec![
+                (
+                    "INSERT INTO batch VALUES (?, ?, ?, 0) ON CONFLICT DO UPDATE SET through = excluded.through",
+                    vec![counted(*sequence), number(*day), number(*through)],
+                ),
+                (GATHER, vec![counted(*sequence), number(*before)]),
+                ("DELETE FROM counts WHERE minute < ?", vec![number(*before)]),
+                ("UPDATE key SET floor = max(floor, ?)", vec![number(*before)]),
+            ]),
+            Change::Seal(sequence) => self.run("UPDATE batch SET sealed = 1 WHERE sequence = ?", &[counted(*sequence)]),
+            Change::Forget(sequence) => self.together(vec![
+                ("DELETE FROM usage WHERE batch <= ?", vec![counted(*sequence)]),
+                ("DELETE FROM batch WHERE sequence <= ?", vec![counted(*sequence)]),
+                ("UPDATE key SET acknowledged = max(acknowledged, ?)", vec![counted(*sequence)]),
+            ]),
+        }
+    }
+
+    fn closed_days(&self, window: i64) -> Result<Vec<i64>, DiskFault> {
+        if !self.has("key")? {
+            return Ok(Vec::new());
+        }
+        let days = format!("SELECT DISTINCT minute / {WINDOWS_PER_DAY} FROM counts WHERE minute < ? ORDER BY 1");
+        self.rows(&days, &[number(window)])?.into_iter().map(|mut row| row.integer()).collect()
+    }
+
+    fn batch_rows(&self, sequence: u64) -> Result<Vec<UsageRow>, DiskFault> {
+        let rows = "SELECT day, endpoint, served, throttled, last_seen FROM usage JOIN batch ON sequence = batch
+                    WHERE batch = ? ORDER BY endpoint";
+        self.rows(rows, &[counted(sequence)])?
+            .into_iter()
+            .map(|mut row| {
+                Ok(UsageRow {
+                    day: row.integer()?,
+                    endpoint: row.text()?,
+                    served: row.count()?,
+                    throttled: row.count()?,
+                    last_seen: row.integer()?,
+                })
+            })
+            .collect()
+    }
+}
+
+fn read_key(mut row: Row) -> Result<StoredKey, DiskFault> {
+    let damaged = || DiskFault("the key's row cannot be read".to_owned());
+    Ok(StoredKey {
+        digest: KeyDigest::parse(&row.text()?).ok_or_else(damaged)?,
+        lease: Lease { record: serde_json::from_str(&row.text()?).map_err(|_| damaged())?, asked_at: row.integer()? },
+        source: row.text()?,
+        acknowledged: row.count()?,
+        floor: row.integer()?,
+    })
+}
+
+fn read_bucket(mut row: Row) -> Result<Bucket, DiskFault> {
+    Ok(Bucket {
+        window: row.integer()?,
+        family: Family::parse(&row.text()?).ok_or_else(|| DiskFault("a family that nobody knows".to_owned()))?,
+        client: Subclient::parse(&row.text()?),
+        used: row.small()?,
+    })
+}
+
+fn read_batch(mut row: Row) -> Result<Batch, DiskFault> {
+    Ok(Batch { sequence: row.count()?, day: row.integer()?, through: row.integer()?, sealed: row.integer()? != 0 })
+}
+
+fn record_text(lease: &Lease) -> Result<JsValue, DiskFault> {
+    serde_json::to_string(&lease.record).map(JsValue::from).map_err(|error| DiskFault(error.to_string()))
+}
+
+fn count_values(entry: &Entry) -> [JsValue; 7] {
+    [
+        number(entry.window),
+        entry.family.map_or("", Family::as_str).into(),
+        entry.client.as_str().into(),
+        entry.endpoint.as_str().into(),
+        number(entry.served.into()),
+        number(entry.throttled.into()),
+        number(entry.last_seen),
+    ]
+}

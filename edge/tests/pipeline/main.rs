@@ -3,6 +3,10 @@
 mod conditions;
 mod copies;
 mod cross_origin;
+mod keys;
+mod limits;
+mod news;
+mod objects;
 mod outages;
 mod refusals;
 mod signed_calls;

@@ -1,11 +1,15 @@
 //! One isolate in a world where time is moved by hand and the origin says what the test wants.
 
+use crate::objects::Objects;
 use rds_edge::cache::Entry;
 use rds_edge::config::Config;
+use rds_edge::guard::message::{AddressTake, KeyMessage, KeyReply};
 use rds_edge::origin::{Call, OriginAnswer};
 use rds_edge::pipeline::{self, Isolate};
-use rds_edge::ports::{BodyFault, Host, Inbound, NoAnswer};
+use rds_edge::ports::{BodyFault, Guards, Host, Inbound, NoAnswer, Unreachable};
 use rds_edge::respond::Reply;
+use rds_shared::access::KeyDigest;
+use rds_shared::access::budget::Verdict;
 use rds_shared::wire::Timestamp;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -27,6 +31,8 @@ pub struct World {
     pub calls: RefCell<Vec<(Call, Duration)>>,
     pub log: RefCell<Vec<String>>,
     pub stored: RefCell<BTreeMap<String, StoredCopy>>,
+    pub objects: Objects,
+    pub timers: RefCell<Vec<KeyDigest>>,
     millis: Cell<i64>,
     draws: Cell<u8>,
     script: RefCell<Script>,
@@ -47,6 +53,8 @@ impl World {
             calls: RefCell::default(),
             log: RefCell::default(),
             stored: RefCell::default(),
+            objects: Objects::default(),
+            timers: RefCell::default(),
             millis: Cell::new(1_795_219_200_000),
             draws: Cell::new(0),
             script: RefCell::new(Box::new(script)),
@@ -65,7 +73,17 @@ impl World {
 
     /// Moves the clock on.
     pub fn pass_seconds(&self, seconds: i64) {
-        self.millis.set(self.millis.get() + seconds * 1_000);
+        self.pass_millis(seconds * 1_000);
+    }
+
+    /// The same in milliseconds.
+    pub fn pass_millis(&self, millis: i64) {
+        self.millis.set(self.millis.get() + millis);
+    }
+
+    /// The clock.
+    pub fn now(&self) -> Timestamp {
+        Timestamp::from_millis(self.millis.get())
     }
 
     /// The isolate is replaced, as after a deployment: its memory is gone, the data centre's copies are not.
@@ -88,6 +106,15 @@ impl World {
         self.calls.borrow().last().unwrap().1
     }
 
+    /// Sends what is due a second after the answers, as the runtime would.
+    pub fn run_timers(&self) {
+        self.pass_millis(1_000);
+        for digest in self.timers.take() {
+            let tally = self.isolate.guards.reports.borrow_mut().take(&digest);
+            let _ = self.objects.key(&digest, &KeyMessage::Report { tally }, self.millis.get());
+        }
+    }
+
     pub fn get(&self, target: &str) -> Reply {
         self.send(&Ask::new("GET", target))
     }
@@ -99,7 +126,7 @@ impl World {
 
 impl Host for World {
     fn now(&self) -> Timestamp {
-        Timestamp::from_millis(self.millis.get())
+        World::now(self)
     }
 
     fn random(&self) -> [u8; 16] {
@@ -131,7 +158,26 @@ impl Host for World {
     }
 }
 
+impl Guards for World {
+    async fn key(&self, digest: &KeyDigest, message: &KeyMessage) -> Result<KeyReply, Unreachable> {
+        self.objects.key(digest, message, self.millis.get())
+    }
+
+    async fn address(&self, shard: u8, take: &AddressTake) -> Result<Verdict, Unreachable> {
+        self.objects.address(shard, take, self.millis.get())
+    }
+
+    fn report_later(&self, digest: KeyDigest) {
+        self.timers.borrow_mut().push(digest);
+    }
+
+    async fn wait(&self, duration: Duration) {
+        self.pass_millis(i64::try_from(duration.as_millis()).unwrap());
+    }
+}
+
 /// A request.
+#[derive(Clone)]
 pub struct Ask {
     method: &'static str,
     target: String,
@@ -145,6 +191,7 @@ impl Ask {
     }
 
     pub fn with(mut self, name: &'static str, value: &str) -> Self {
+        self.headers.retain(|(known, _)| *known != name);
         self.headers.push((name, value.to_owned()));
         self
     }

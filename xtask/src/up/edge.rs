@@ -165,7 +165,7 @@ const cacheStore :Workerd.Worker = (
 }
 
 /// The date in `wrangler.toml`, so that here and in production the runtime behaves alike.
-fn compatibility_date() -> Result<String> {
+pub fn compatibility_date() -> Result<String> {
     let path = workspace::root().join("wrangler.toml");
     let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
     text.lines()

@@ -1,0 +1,161 @@
+// Limits and keys on real workerd, in real minutes. The stories share them: each waits for the clock as little as it can.
+
+import assert from "node:assert/strict";
+import { after, before, describe, test } from "node:test";
+import { Edge, Origin, WINDOW, sleep, until, windowEnd } from "./stack.mjs";
+
+const [steady, fragile] = JSON.parse(process.env.RDS_EDGE_STACKS);
+const origins = [new Origin(), new Origin()];
+const [origin, fragileOrigin] = origins;
+const edge = new Edge(steady);
+const mortal = new Edge(fragile);
+const admitted = (replies) => replies.filter((reply) => reply.status === 200);
+const remaining = (replies) => replies.map((reply) => Number(reply.headers["x-ratelimit-remaining"]));
+const countdown = (from, to = 0) => Array.from({ length: from - to + 1 }, (_, n) => from - n);
+const descending = (numbers) => numbers.sort((a, b) => b - a);
+
+before(async () => {
+  await origin.listen(steady.origin);
+  await fragileOrigin.listen(fragile.origin);
+  await Promise.all([edge.start(), mortal.start()]);
+  // Stories that stay within one minute take half of one.
+  if (windowEnd() - Date.now() < 32_000) await sleep(windowEnd() - Date.now());
+});
+after(async () => {
+  await Promise.all([edge.kill(), mortal.kill()]);
+  for (const one of origins) one.close();
+});
+
+describe("access", { concurrency: true }, () => {
+  test("64 callers on a limit of 50: exactly 50 pass, in each of two minutes", async () => {
+    const key = origin.mint({ rpm: 50 });
+    for (const _ of [1, 2]) {
+      const end = windowEnd();
+      const replies = await edge.crowd(64, 3, "/v1/vaults", { key });
+      assert.ok(Date.now() < end, "the crowd was through before the minute ended");
+      assert.deepEqual(descending(remaining(admitted(replies))), countdown(49));
+      const refused = replies.filter((reply) => reply.status !== 200);
+      assert.deepEqual(new Set(refused.map((reply) => reply.status)), new Set([429]));
+      const resets = new Set(replies.map((reply) => reply.headers["x-ratelimit-reset"]));
+      assert.deepEqual([...resets], [String(end / 1000)]);
+      for (const reply of refused) assert.ok(Number(reply.headers["retry-after"]) >= 1);
+      if (_ === 1) await sleep(end - Date.now() + 20);
+    }
+  });
+
+  test("a key's window survives the death of the runtime", async () => {
+    const key = fragileOrigin.mint({ rpm: 50 });
+    const end = windowEnd();
+    const first = await mortal.crowd(10, 3, "/v1/vaults", { key });
+    assert.equal(admitted(first).length, 30);
+    await mortal.kill();
+    await mortal.start();
+    const second = await mortal.crowd(64, 2, "/v1/vaults", { key });
+    assert.ok(Date.now() < end, "all of it in one minute");
+    assert.deepEqual(descending(remaining(admitted(second))), countdown(19));
+    assert.equal(fragileOrigin.questions.filter(({ digest }) => digest === key.digest).length, 1, "the record did, too");
+  });
+
+  test("an address's window survives the death of the runtime", async () => {
+    const options = { ip: "198.51.100.9" };
+    const first = await mortal.crowd(4, 1, "/v1/vaults", options).catch(() => []);
+    await until("the runtime was killed", 30, () => mortal.child.killed);
+    await until("it is back", 30, () => mortal.get("/ready").then(() => true, () => false));
+    const second = await mortal.crowd(32, 1, "/v1/vaults", options);
+    const left = remaining(admitted(second));
+    assert.ok(admitted(first).length === 4 && Math.max(...left) <= 5 && left.length === 6, `${left}`);
+  });
+
+  test("a window survives eleven idle seconds, after which the object is evicted", async () => {
+    const key = origin.mint({ rpm: 50 });
+    const end = windowEnd();
+    const first = await edge.crowd(10, 3, "/v1/vaults", { key });
+    const keyless = await edge.crowd(4, 1, "/v1/vaults", { ip: "198.51.100.11" });
+    await sleep(12_000);
+    const second = await edge.crowd(64, 2, "/v1/vaults", { key });
+    const after = await edge.crowd(16, 1, "/v1/vaults", { ip: "198.51.100.11" });
+    assert.ok(Date.now() < end, "all of it in one minute");
+    assert.deepEqual([admitted(first).length, admitted(second).length], [30, 20]);
+    assert.deepEqual([admitted(keyless).length, admitted(after).length], [4, 6]);
+  });
+
+  test("of thousands of requests in flight none that began after the acknowledgement is served", async () => {
+    const key = origin.mint({ rpm: 1_000_000 });
+    assert.equal((await edge.get("/v1/vaults", { key })).status, 200);
+    let [number, acknowledged, enough] = [0, Infinity, false];
+    const replies = [];
+    const caller = async () => {
+      while (!enough) {
+        // An address each: the budget for rejected keys is not this story's.
+        const ip = `10.${(number >> 16) & 255}.${(number >> 8) & 255}.${number++ & 255}`;
+        replies.push(await edge.get("/v1/vaults", { key, ip }));
+      }
+    };
+    const crowd = Promise.all(Array.from({ length: 200 }, caller));
+    await until("thousands are under way", 60, () => replies.length > 3_000);
+    const revoked = { ...key.record, active: false, version: 2 };
+    origin.keys.set(key.digest, revoked);
+    assert.equal((await edge.tell(key.digest, revoked)).status, 204);
+    acknowledged = performance.now();
+    await until("thousands have come after", 60, () => replies.filter(({ begun }) => begun > acknowledged).length > 2_000);
+    enough = true;
+    await crowd;
+    const late = replies.filter(({ begun }) => begun > acknowledged);
+    assert.deepEqual([...new Set(late.map(({ status }) => status))], [401]);
+    const early = replies.filter(({ begun }) => begun < acknowledged);
+    assert.ok(early.some(({ status }) => status === 200));
+    assert.ok(early.every(({ status }) => status === 200 || status === 401), "nothing in between");
+  });
+
+  test("with the origin away a record holds for thirty seconds; then the gate is shut and the public is anonymous", async () => {
+    const key = origin.mint();
+    assert.equal((await edge.get("/v1/me", { key })).status, 200);
+    const begun = Date.now();
+    origin.silent.add(key.digest);
+    await sleep(21_000);
+    assert.equal((await edge.get("/v1/me", { key })).status, 200);
+    await sleep(begun + 30_500 - Date.now());
+    const gated = await edge.get("/v1/me", { key, ip: "198.51.100.21" });
+    assert.deepEqual([gated.status, gated.headers["retry-after"]], [503, "5"]);
+    const open = await edge.get("/v1/vaults", { key, ip: "198.51.100.21" });
+    assert.deepEqual([open.status, open.headers["x-ratelimit-limit"]], [200, "10"]);
+    origin.silent.delete(key.digest);
+    await until("the key is known again", 5, async () => (await edge.get("/v1/me", { key })).status === 200);
+  });
+
+  test("a key works at its first request, and a guessed one leaves nothing behind", async () => {
+    const guess = { text: `pk_live_${"0".repeat(32)}` };
+    const replies = await edge.crowd(6, 1, "/v1/vaults", { key: guess, ip: "198.51.100.31" });
+    assert.deepEqual([...new Set(replies.map((reply) => reply.status))], [401]);
+    const key = origin.mint();
+    const first = await edge.crowd(16, 1, "/v1/me", { key });
+    assert.equal(admitted(first).length, 16);
+    assert.equal(origin.questions.filter(({ digest }) => digest === key.digest).length, 1, "one question for all");
+    assert.deepEqual(new Set(origin.questions.map(({ principal }) => principal)), new Set(['{"kind":"edge"}']));
+  });
+
+  test("usage arrives once, and none of it is lost while the origin refuses it", async () => {
+    const key = origin.mint({ rpm: 20 });
+    origin.refusing.add(key.digest);
+    const end = windowEnd();
+    const replies = [
+      ...(await edge.crowd(30, 1, "/v1/vaults", { key })),
+      ...(await edge.crowd(5, 1, "/v1/chains", { key })),
+      ...(await edge.crowd(3, 1, "/v1/health", { key, ip: "198.51.100.41" })),
+    ];
+    assert.deepEqual([admitted(replies).length, replies.length], [23, 38]);
+    await sleep(end - Date.now());
+    const sent = () => origin.batches.filter(({ digest }) => digest === key.digest);
+    await until("a batch came", 20, () => sent().length > 0);
+    origin.refusing.delete(key.digest);
+    await until("it came again", 30, () => sent().some(({ taken }) => taken));
+    const [refused] = sent();
+    const { taken: _, ...again } = sent().find(({ taken }) => taken);
+    assert.deepEqual({ ...again, taken: false }, refused, "the same batch");
+    assert.deepEqual([again.sequence, again.through], [1, end / 1000]);
+    const { served, throttled, rows } = origin.usage(key.digest);
+    assert.deepEqual([served, throttled], [23, 15]);
+    const health = rows.find(({ endpoint }) => endpoint === "GET /v1/health");
+    assert.deepEqual([health.served, health.day], [3, Math.floor((end - WINDOW) / 86_400_000)]);
+  });
+});

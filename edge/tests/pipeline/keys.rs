@@ -1,0 +1,235 @@
+//! What the holder of a key notices, and whoever presents one that does not hold.
+
+use crate::objects::*;
+use crate::world::*;
+use rds_edge::respond::Reply;
+use rds_shared::access::{KeyRecord, Plan, Principal};
+
+const ROWS: &str = "{\"data\":[]}";
+
+fn keyed(number: u32, target: &str) -> Ask {
+    Ask::new("GET", target).with("authorization", &bearer(number)).with("cf-connecting-ip", "192.0.2.7")
+}
+
+fn remaining(reply: &Reply) -> Option<&str> {
+    reply.header("x-ratelimit-remaining")
+}
+
+fn world_with(record: KeyRecord) -> World {
+    let world = World::new(|_| Ok(page(ROWS)));
+    world.objects.mint(1, record);
+    world
+}
+
+#[test]
+fn a_key_has_its_own_limit_wherever_its_holder_is() {
+    let world = world_with(record(Plan::Data, 50));
+    for left in (0..50).rev() {
+        let ask = keyed(1, "/v1/vaults").with("cf-connecting-ip", &format!("198.51.100.{left}"));
+        let reply = world.send(&ask);
+        assert_eq!((reply.status, remaining(&reply)), (200, Some(left.to_string().as_str())));
+    }
+    let refused = world.send(&keyed(1, "/v1/vaults"));
+    assert_eq!((refused.status, refused.header("x-ratelimit-limit")), (429, Some("50")));
+    world.pass_seconds(60);
+    assert_eq!(world.send(&keyed(1, "/v1/vaults")).status, 200);
+}
+
+#[test]
+fn one_call_to_one_object_is_all_that_a_keyed_request_costs() {
+    let world = world_with(record(Plan::Data, 300));
+    world.send(&keyed(1, "/v1/vaults"));
+    assert_eq!((world.objects.key_calls.get(), world.objects.address_calls.get()), (1, 0));
+}
+
+#[test]
+fn a_key_pages_as_deep_as_it_likes_and_the_origin_is_told_whose_it_is() {
+    let world = world_with(record(Plan::Decisioning, 300));
+    assert_eq!(world.send(&keyed(1, "/v1/vaults?page=30&limit=100")).status, 200);
+    let principal =
+        world.last_call().headers.iter().find(|(name, _)| *name == "x-service-principal").unwrap().1.clone();
+    let holder = Principal::Key { id: 7, org_id: 3, plan: Plan::Decisioning };
+    assert_eq!(Principal::from_json(&principal), Some(holder));
+}
+
+#[test]
+fn a_bad_key_costs_the_anonymous_budget_and_is_never_anonymous() {
+    let world = World::new(|_| Ok(page(ROWS)));
+    world.objects.mint(2, KeyRecord { active: false, ..record(Plan::Data, 300) });
+    let bad = [bearer(9), bearer(2), "Bearer pk_live_short".to_owned(), "Basic eDp5".to_owned(), String::new()];
+    for (number, target) in ["/v1/vaults", "/v1/me", "/v1/health", "/ready"].into_iter().cycle().take(10).enumerate() {
+        let ask = Ask::new("GET", target).with("authorization", &bad[number % bad.len()]).with("origin", OUR_PAGE);
+        let reply = world.send(&ask);
+        assert_eq!((reply.status, reply.header("x-ratelimit-limit")), (401, Some("10")), "{target}");
+        assert_eq!(remaining(&reply), Some((9 - number).to_string().as_str()));
+        assert!(text(&reply).contains("\"legacy_code\":\"invalid_api_key\""));
+        assert_eq!(reply.header("www-authenticate"), Some("Bearer"));
+    }
+    let spent = world.send(&Ask::new("GET", "/v1/vaults").with("authorization", &bearer(9)));
+    assert_eq!((spent.status, spent.header("retry-after").is_some()), (429, true));
+    assert_eq!(world.send(&Ask::new("GET", "/v1/vaults")).status, 429, "the same budget");
+    assert_eq!(world.asked(), 0);
+}
+
+#[test]
+fn an_index_token_opens_no_route_yet() {
+    let world = World::new(|_| Ok(page(ROWS)));
+    let token = format!("Bearer ix_live_{:032x}", 5);
+    let reply = world.send(&Ask::new("GET", "/v1/vaults").with("authorization", &token));
+    assert_eq!((reply.status, world.objects.key_calls.get()), (401, 0));
+}
+
+#[test]
+fn a_gated_route_asks_for_the_plan() {
+    let world = World::new(|_| Ok(page(ROWS)));
+    world.objects.mint(1, record(Plan::Data, 300));
+    assert_eq!(world.send(&keyed(1, "/v1/me")).status, 200);
+    assert_eq!(world.send(&keyed(1, "/v1/vaults/scores")).status, 200);
+}
+
+#[test]
+fn what_only_holders_may_have_is_private_and_a_copy_of_its_own() {
+    let world = world_with(record(Plan::Data, 300));
+    for x in ["MISS", "HIT"] {
+        let reply = world.send(&keyed(1, "/v1/vaults/scores"));
+        assert_eq!((x_cache(&reply), reply.header("vary")), (x, Some("Origin, Authorization")));
+        assert_eq!(reply.header("cache-control"), Some("private, max-age=0, must-revalidate"));
+    }
+    let unchanged = world.send(&keyed(1, "/v1/vaults/scores").with("if-none-match", "*"));
+    assert_eq!(
+        (unchanged.status, unchanged.header("cache-control")),
+        (304, Some("private, max-age=0, must-revalidate"))
+    );
+    let keyless = world.send(&Ask::new("GET", "/v1/vaults/scores").with("if-none-match", "*"));
+    assert_eq!((keyless.status, keyless.header("etag")), (401, None), "not even whether it changed");
+    world.pass_seconds(16);
+    world.origin_is_down();
+    let stale = world.send(&keyed(1, "/v1/vaults/scores"));
+    assert_eq!(
+        (x_cache(&stale), stale.header("cache-control")),
+        ("STALE-ERROR", Some("private, max-age=0, must-revalidate"))
+    );
+    assert_eq!(world.send(&Ask::new("GET", "/v1/vaults/scores")).status, 401);
+}
+
+#[test]
+fn what_is_the_same_for_everybody_is_one_copy() {
+    let world = world_with(record(Plan::Data, 300));
+    world.get("/v1/vaults");
+    let reply = world.send(&keyed(1, "/v1/vaults"));
+    assert_eq!((x_cache(&reply), reply.header("vary"), world.asked()), ("HIT", Some("Origin"), 1));
+    assert_eq!(reply.header("cache-control"), Some("public, max-age=0, must-revalidate"));
+}
+
+#[test]
+fn a_shared_keys_clients_have_a_quarter_each_and_the_nameless_one_together() {
+    let world = world_with(KeyRecord { shared: true, ..record(Plan::Data, 8) });
+    let client = |name: &str| keyed(1, "/v1/vaults").with("x-service-subclient", name);
+    for left in ["1", "0"] {
+        let reply = world.send(&client("one"));
+        assert_eq!((reply.status, reply.header("x-ratelimit-subclient-remaining")), (200, Some(left)));
+        assert_eq!(reply.header("x-ratelimit-subclient-limit"), Some("2"));
+    }
+    let refused = world.send(&client("one"));
+    assert_eq!((refused.status, remaining(&refused)), (429, Some("6")));
+    assert!(text(&refused).contains("client"));
+    assert_eq!(world.send(&client(" one ")).status, 429);
+    assert_eq!(world.send(&client("two")).status, 200);
+    assert_eq!([0, 1, 2].map(|_| world.send(&keyed(1, "/v1/vaults")).status), [200, 200, 429]);
+}
+
+#[test]
+fn a_clients_name_is_bounded_on_shared_keys_and_ignored_on_others() {
+    let world = world_with(KeyRecord { shared: true, ..record(Plan::Data, 8) });
+    world.objects.mint(2, record(Plan::Data, 8));
+    let long = "x".repeat(129);
+    let reply = world.send(&keyed(1, "/v1/vaults").with("x-service-subclient", &long));
+    assert_eq!((reply.status, remaining(&reply)), (400, Some("7")));
+    assert!(text(&reply).contains("\"in\":\"header\"") && text(&reply).contains("x-service-subclient"));
+    let ordinary = world.send(&keyed(2, "/v1/vaults").with("x-service-subclient", &long));
+    assert_eq!((ordinary.status, ordinary.header("x-ratelimit-subclient-limit")), (200, None));
+}
+
+#[test]
+fn health_is_charged_to_the_address_also_with_a_key() {
+    let world = world_with(record(Plan::Data, 300));
+    let reply = world.send(&keyed(1, "/v1/health"));
+    assert_eq!((reply.status, reply.header("x-ratelimit-limit"), remaining(&reply)), (200, Some("60"), Some("59")));
+    world.run_timers();
+    let tallies = world.objects.tallies.borrow();
+    let (_, told) = &tallies[0];
+    assert_eq!((told.endpoint.as_str(), told.served, told.throttled), ("GET /v1/health", 1, 0));
+}
+
+#[test]
+fn refusals_are_remembered_for_a_second_and_all_of_them_are_told() {
+    let world = world_with(record(Plan::Data, 2));
+    for _ in 0..102 {
+        world.send(&keyed(1, "/v1/vaults"));
+    }
+    assert_eq!(world.objects.key_calls.get(), 3, "two served, one refused, the rest from memory");
+    world.pass_millis(999);
+    assert_eq!(world.send(&keyed(1, "/v1/vaults")).status, 429);
+    assert_eq!(world.objects.key_calls.get(), 3);
+    world.pass_millis(1);
+    assert_eq!(world.send(&keyed(1, "/v1/vaults")).status, 429);
+    assert_eq!(world.objects.key_calls.get(), 4);
+    world.run_timers();
+    let throttled: u32 = world.objects.tallies.borrow().iter().map(|(_, tally)| tally.throttled).sum();
+    assert_eq!(throttled, 102);
+    assert_eq!(world.timers.borrow().len(), 0);
+}
+
+#[test]
+fn a_revoked_key_reads_as_rejected_and_not_as_throttled_once_the_second_is_over() {
+    let world = world_with(record(Plan::Data, 1));
+    assert_eq!([0, 1].map(|_| world.send(&keyed(1, "/v1/vaults")).status), [200, 429]);
+    world.objects.mint(1, KeyRecord { active: false, version: 2, ..record(Plan::Data, 1) });
+    world.pass_millis(1_000);
+    assert_eq!(world.send(&keyed(1, "/v1/vaults")).status, 401);
+}
+
+#[test]
+fn an_older_row_is_proved_by_the_keys_text_once() {
+    let world = World::new(|_| Ok(page(ROWS)));
+    let digest = world.objects.mint(1, record(Plan::Data, 300));
+    let older = world.objects.keys.borrow_mut().remove(&digest).unwrap();
+    world.objects.older.borrow_mut().insert(digest, older);
+    assert_eq!(world.send(&keyed(1, "/v1/vaults")).status, 200);
+    assert_eq!(world.objects.key_calls.get(), 2);
+    assert_eq!((world.send(&keyed(1, "/v1/vaults")).status, world.objects.key_calls.get()), (200, 3));
+}
+
+#[test]
+fn a_key_that_cannot_be_judged_is_anonymous_in_public_and_nobody_behind_the_gate() {
+    let world = world_with(record(Plan::Data, 300));
+    for broken in [&world.objects.keys_are_away, &world.objects.origin_is_away] {
+        broken.set(true);
+        let public = world.send(&keyed(1, "/v1/vaults"));
+        assert_eq!((public.status, public.header("x-ratelimit-limit")), (200, Some("10")));
+        assert_eq!(
+            world.send(&keyed(1, "/v1/vaults?page=9&limit=100")).status,
+            403,
+            "with an anonymous caller's reach"
+        );
+        let gated = world.send(&keyed(1, "/v1/me"));
+        assert_eq!((gated.status, gated.header("retry-after"), remaining(&gated)), (503, Some("5"), None));
+        broken.set(false);
+    }
+    assert_eq!(world.send(&keyed(1, "/v1/me")).status, 200);
+    assert!(world.log.borrow().iter().all(|line| !line.contains("pk_live_")));
+}
+
+#[test]
+fn who_guesses_keys_is_soon_not_looked_up_any_more() {
+    let world = world_with(record(Plan::Data, 300));
+    assert_eq!(world.send(&keyed(1, "/v1/vaults")).status, 200);
+    for number in 100..400 {
+        let status = world.send(&keyed(number, "/v1/vaults")).status;
+        assert_eq!(status, if number < 110 { 401 } else { 429 });
+    }
+    assert_eq!(world.objects.key_calls.get(), 101, "one good, a hundred guesses");
+    assert_eq!(world.send(&keyed(1, "/v1/vaults")).status, 200, "a key known to be good is still served");
+    world.pass_seconds(60);
+    assert_eq!(world.send(&keyed(999, "/v1/vaults")).status, 401);
+}

@@ -1,0 +1,173 @@
+//! What a caller without a key notices of limits.
+
+use crate::objects::*;
+use crate::world::*;
+use rds_edge::respond::Reply;
+use rds_shared::access::Plan;
+
+const ROWS: &str = "{\"data\":[]}";
+
+fn from(address: &str, target: &str) -> Ask {
+    Ask::new("GET", target).with("cf-connecting-ip", address)
+}
+
+fn rate(reply: &Reply) -> (Option<&str>, Option<&str>) {
+    (reply.header("x-ratelimit-limit"), reply.header("x-ratelimit-remaining"))
+}
+
+fn spend(world: &World, ask: &Ask, times: usize) {
+    for _ in 0..times {
+        assert_ne!(world.send(ask).status, 429);
+    }
+}
+
+#[test]
+fn ten_a_minute_counted_down_and_back_at_once_when_the_minute_ends() {
+    let world = World::new(|_| Ok(page(ROWS)));
+    world.pass_seconds(5);
+    let ask = from("192.0.2.7", "/v1/vaults");
+    for left in (0..10).rev() {
+        let reply = world.send(&ask);
+        assert_eq!((reply.status, rate(&reply)), (200, (Some("10"), Some(left.to_string().as_str()))));
+        assert_eq!(reply.header("x-ratelimit-reset"), Some("1795219260"));
+        assert_eq!((reply.header("x-ratelimit-window"), reply.header("retry-after")), (Some("60s"), None));
+    }
+    let refused = world.send(&ask);
+    assert_eq!((refused.status, rate(&refused)), (429, (Some("10"), Some("0"))));
+    assert_eq!((refused.header("retry-after"), refused.header("cache-control")), (Some("55"), Some("no-store")));
+    assert!(text(&refused).contains("\"code\":\"RATE_LIMITED\""));
+    assert_eq!(world.send(&from("192.0.2.8", "/v1/vaults")).status, 200, "another address has its own");
+    world.pass_seconds(55);
+    assert_eq!(rate(&world.send(&ask)), (Some("10"), Some("9")));
+}
+
+#[test]
+fn every_answer_past_the_meter_says_how_the_budget_stands() {
+    let world = World::new(|_| Ok(page(ROWS)));
+    let mut left = 10;
+    let mut next = |ask: Ask, status: u16| {
+        left -= 1;
+        let reply = world.send(&ask.with("cf-connecting-ip", "192.0.2.7"));
+        assert_eq!((reply.status, reply.header("x-ratelimit-remaining")), (status, Some(left.to_string().as_str())));
+    };
+    next(Ask::new("GET", "/v1/vaults"), 200);
+    next(Ask::new("GET", "/v1/vaults"), 200);
+    next(Ask::new("GET", "/v1/vaults").with("if-none-match", "*"), 304);
+    next(Ask::new("GET", "/v1/vaults?limit=0"), 400);
+    next(Ask::new("GET", "/v1/vaults?page=9&limit=100"), 403);
+    next(Ask::new("POST", "/v1/vaults/batch"), 415);
+    world.pass_seconds(16);
+    world.origin_is_down();
+    next(Ask::new("HEAD", "/v1/vaults"), 200);
+    next(Ask::new("GET", "/v1/chains"), 503);
+    world.origin(|call| Ok(envelope(404, "NOT_FOUND", call)));
+    next(Ask::new("GET", "/v1/curators/nobody"), 404);
+}
+
+#[test]
+fn what_leads_nowhere_costs_nothing() {
+    let world = World::new(|_| Ok(page(ROWS)));
+    let long = format!("/v1/vaults?x={}", "a".repeat(9_000));
+    for ask in [
+        Ask::new("GET", "/nowhere"),
+        Ask::new("PATCH", "/v1/vaults"),
+        Ask::new("OPTIONS", "/v1/vaults"),
+        Ask::new("GET", &long),
+        Ask::new("GET", "/ready"),
+    ] {
+        assert_eq!(rate(&world.send(&ask)), (None, None));
+    }
+    assert_eq!((world.objects.address_calls.get(), world.objects.key_calls.get()), (0, 0));
+}
+
+#[test]
+fn one_subscriber_is_one_address_in_every_spelling() {
+    let world = World::new(|_| Ok(page(ROWS)));
+    for (one, other) in [("2001:db8:1:2::1", "2001:DB8:1:2:ffff::9"), ("192.0.2.7", "::ffff:192.0.2.7")] {
+        world.send(&from(one, "/v1/vaults"));
+        assert_eq!(rate(&world.send(&from(other, "/v1/vaults"))).1, Some("8"), "{one} {other}");
+    }
+    world.send(&Ask::new("GET", "/v1/vaults"));
+    assert_eq!(rate(&world.send(&from("192.0.2.1, 10.0.0.1", "/v1/vaults"))).1, Some("8"), "no address is one address");
+}
+
+#[test]
+fn our_pages_health_and_everybody_else_have_budgets_of_their_own() {
+    let world = World::new(|_| Ok(page(ROWS)));
+    let ask = from("192.0.2.7", "/v1/vaults");
+    spend(&world, &ask, 10);
+    assert_eq!(world.send(&ask).status, 429);
+    assert_eq!(rate(&world.send(&ask.clone().with("origin", OUR_PAGE))), (Some("60"), Some("59")));
+    assert_eq!(rate(&world.send(&from("192.0.2.7", "/v1/health"))), (Some("60"), Some("59")));
+    assert_eq!(world.send(&ask.with("origin", "https://evil.example")).status, 429, "a strange page is anybody");
+}
+
+#[test]
+fn after_a_thousand_in_a_day_the_wait_is_until_midnight() {
+    let world = World::new(|_| Ok(page(ROWS)));
+    let ask = from("192.0.2.7", "/v1/vaults");
+    for _ in 0..100 {
+        spend(&world, &ask, 10);
+        world.pass_seconds(60);
+    }
+    let refused = world.send(&ask);
+    assert!(text(&refused).contains("DAILY_LIMIT_EXCEEDED"));
+    let wait: i64 = refused.header("retry-after").unwrap().parse().unwrap();
+    assert_eq!((world.now().as_seconds() + wait) % 86_400, 0);
+    world.pass_seconds(wait);
+    assert_eq!(world.send(&ask).status, 200);
+}
+
+#[test]
+fn hammering_at_a_spent_budget_asks_no_object() {
+    let world = World::new(|_| Ok(page(ROWS)));
+    let ask = from("192.0.2.7", "/v1/vaults");
+    spend(&world, &ask, 10);
+    for _ in 0..500 {
+        assert_eq!(world.send(&ask).status, 429);
+    }
+    assert_eq!(world.objects.address_calls.get(), 11);
+}
+
+#[test]
+fn while_the_object_is_away_the_same_limits_hold_in_the_isolate() {
+    let world = World::new(|_| Ok(page(ROWS)));
+    world.objects.addresses_are_away.set(true);
+    let ask = from("192.0.2.7", "/v1/vaults");
+    for left in (0..10).rev() {
+        assert_eq!(rate(&world.send(&ask)).1, Some(left.to_string().as_str()));
+    }
+    assert_eq!(world.send(&ask).status, 429);
+    assert_eq!(world.send(&from("192.0.2.8", "/v1/vaults")).status, 200);
+    for number in 0..5_000_u32 {
+        let address = std::net::Ipv4Addr::from_bits(number).to_string();
+        world.send(&from(&address, "/v1/vaults"));
+    }
+    let uncounted = world.send(&from("198.51.100.1", "/v1/vaults"));
+    assert_eq!((uncounted.status, uncounted.header("retry-after"), rate(&uncounted).0), (503, Some("5"), None));
+    world.objects.addresses_are_away.set(false);
+    assert_eq!(world.send(&from("198.51.100.1", "/v1/vaults")).status, 200);
+}
+
+#[test]
+fn a_gated_route_without_a_key_costs_the_anonymous_budget() {
+    let world = World::new(|_| Ok(page(ROWS)));
+    let ask = from("192.0.2.7", "/v1/me");
+    for left in (0..10).rev() {
+        let reply = world.send(&ask);
+        assert_eq!((reply.status, rate(&reply).1), (401, Some(left.to_string().as_str())));
+        assert!(text(&reply).contains("\"legacy_code\":\"tier_required\""));
+    }
+    assert_eq!(world.send(&ask).status, 429);
+    assert_eq!(world.asked(), 0);
+    assert_eq!(world.send(&ask.with("origin", OUR_PAGE)).status, 401, "our pages need a key there, too");
+}
+
+#[test]
+fn a_key_frees_its_holder_from_the_addresss_budget() {
+    let world = World::new(|_| Ok(page(ROWS)));
+    world.objects.mint(1, record(Plan::Data, 300));
+    let ask = from("192.0.2.7", "/v1/vaults");
+    spend(&world, &ask, 10);
+    assert_eq!(world.send(&ask.with("authorization", &bearer(1))).status, 200);
+}

@@ -1,0 +1,120 @@
+//! The objects that count, in this process: the real rules for addresses, a scripted register of keys, and switches that
+//! break either.
+
+use rds_edge::guard::message::{AddressTake, KeyAsk, KeyMessage, KeyReply, Tally};
+use rds_edge::guard::subclient::Subclient;
+use rds_edge::ports::Unreachable;
+use rds_shared::access::budget::{AddressBudget, AddressCount, Count, Verdict, take_key};
+use rds_shared::access::{KeyDigest, KeyRecord, Plan};
+use rds_shared::route::Family;
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
+
+/// A key's text with the number in it.
+pub fn key_text(number: u32) -> String {
+    format!("pk_live_{number:032x}")
+}
+
+/// The value of `Authorization` for it.
+pub fn bearer(number: u32) -> String {
+    format!("Bearer {}", key_text(number))
+}
+
+/// A live key's record.
+pub fn record(plan: Plan, rpm: u32) -> KeyRecord {
+    KeyRecord { id: 7, org_id: 3, plan, rpm, shared: false, active: true, version: 1 }
+}
+
+#[derive(Default)]
+pub struct Objects {
+    /// The keys there are.
+    pub keys: RefCell<BTreeMap<KeyDigest, KeyRecord>>,
+    /// Keys whose text is asked for first.
+    pub older: RefCell<BTreeMap<KeyDigest, KeyRecord>>,
+    /// What was counted for keys beside their own budget.
+    pub tallies: RefCell<Vec<(KeyDigest, Tally)>>,
+    /// Questions to objects of keys, and to those of addresses.
+    pub key_calls: Cell<usize>,
+    pub address_calls: Cell<usize>,
+    /// Which objects do not answer.
+    pub keys_are_away: Cell<bool>,
+    pub addresses_are_away: Cell<bool>,
+    /// Whether the objects of keys answer that they cannot judge.
+    pub origin_is_away: Cell<bool>,
+    used: RefCell<BTreeMap<(KeyDigest, Family, Subclient), Count>>,
+    addresses: RefCell<BTreeMap<(u8, String, AddressBudget), AddressCount>>,
+}
+
+impl Objects {
+    /// From now on there is this key.
+    pub fn mint(&self, number: u32, record: KeyRecord) -> KeyDigest {
+        let digest = KeyDigest::of(&key_text(number));
+        self.keys.borrow_mut().insert(digest, record);
+        digest
+    }
+
+    pub fn key(&self, digest: &KeyDigest, message: &KeyMessage, now: i64) -> Result<KeyReply, Unreachable> {
+        self.key_calls.set(self.key_calls.get() + 1);
+        if self.keys_are_away.get() {
+            return Err(Unreachable("no answer".to_owned()));
+        }
+        match message {
+            KeyMessage::Ask(ask) => Ok(self.ask(ask, now.div_euclid(1_000))),
+            KeyMessage::News { digest, record } => {
+                let mut keys = self.keys.borrow_mut();
+                if keys.get(digest).is_none_or(|known| record.supersedes(known)) {
+                    keys.insert(*digest, *record);
+                }
+                Ok(KeyReply::Done)
+            }
+            KeyMessage::Report { tally } => {
+                self.note(*digest, tally);
+                Ok(KeyReply::Done)
+            }
+        }
+    }
+
+    fn ask(&self, ask: &KeyAsk, now: i64) -> KeyReply {
+        if self.origin_is_away.get() {
+            return KeyReply::Unable;
+        }
+        let older = self.older.borrow().get(&ask.digest).copied();
+        if let Some(record) = older {
+            if ask.text.is_none() {
+                return KeyReply::TextNeeded;
+            }
+            self.older.borrow_mut().remove(&ask.digest);
+            self.keys.borrow_mut().insert(ask.digest, record);
+        }
+        self.note(ask.digest, &ask.tally);
+        let Some(record) = self.keys.borrow().get(&ask.digest).copied().filter(|record| record.active) else {
+            return KeyReply::Rejected;
+        };
+        let verdict = ask.take.as_ref().and_then(|take| {
+            let mut used = self.used.borrow_mut();
+            let bucket = |client: Subclient| (ask.digest, take.family, client);
+            let total_bucket = bucket(Subclient::Overflow);
+            let mut total = used.get(&total_bucket).copied().unwrap_or_default();
+            let mut own = used.get(&bucket(take.client.clone())).copied().unwrap_or_default();
+            let verdict = take_key(&record, take.family, &mut total, Some(&mut own), now);
+            used.insert(total_bucket, total);
+            used.insert(bucket(take.client.clone()), own);
+            verdict
+        });
+        KeyReply::Known { record, verdict }
+    }
+
+    fn note(&self, digest: KeyDigest, tally: &[Tally]) {
+        self.tallies.borrow_mut().extend(tally.iter().map(|tally| (digest, tally.clone())));
+    }
+
+    pub fn address(&self, shard: u8, take: &AddressTake, now: i64) -> Result<Verdict, Unreachable> {
+        self.address_calls.set(self.address_calls.get() + 1);
+        if self.addresses_are_away.get() {
+            return Err(Unreachable("no answer".to_owned()));
+        }
+        let mut addresses = self.addresses.borrow_mut();
+        let count = addresses.entry((shard, take.address.clone(), take.budget)).or_default();
+        Ok(count.take(take.budget, now.div_euclid(1_000)))
+    }
+}

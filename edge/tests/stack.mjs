@@ -1,0 +1,169 @@
+// A Worker on real workerd before a scripted origin. The folder comes laid out from `cargo xtask test bundle`.
+
+import { createHash, createHmac, randomBytes } from "node:crypto";
+import { spawn } from "node:child_process";
+import { createServer, request, Agent } from "node:http";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+
+const SECRET = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
+const agent = new Agent({ keepAlive: true, maxSockets: 256 });
+
+export const WINDOW = 60_000;
+export const sha256 = (text) => createHash("sha256").update(text).digest("hex");
+export const sleep = (millis) => new Promise((resolve) => setTimeout(resolve, millis));
+/** When the running window ends, in milliseconds. */
+export const windowEnd = () => (Math.floor(Date.now() / WINDOW) + 1) * WINDOW;
+
+/** Waits until something holds; fails after `seconds`. */
+export async function until(what, seconds, holds) {
+  const deadline = Date.now() + seconds * 1000;
+  for (;;) {
+    const value = await holds();
+    if (value) return value;
+    if (Date.now() > deadline) throw new Error(`it never came about that ${what}`);
+    await sleep(50);
+  }
+}
+
+/** The origin, as far as the edge can tell: it knows some keys, takes usage, and has one page. */
+export class Origin {
+  keys = new Map();
+  /** Digests for whose questions nobody is there. */
+  silent = new Set();
+  /** Digests whose usage is refused for now. */
+  refusing = new Set();
+  questions = [];
+  batches = [];
+
+  async listen(port) {
+    this.server = createServer((incoming, response) => this.#answer(incoming, response));
+    await new Promise((resolve) => this.server.listen(port, "127.0.0.1", resolve));
+  }
+
+  close() {
+    this.server.close();
+    this.server.closeAllConnections();
+  }
+
+  /** A key of the given kind. */
+  mint(fields = {}) {
+    const text = `pk_live_${randomBytes(16).toString("hex")}`;
+    const id = this.keys.size + 1;
+    const record = { id, org_id: 1, plan: "data", rpm: 50, shared: false, active: true, version: 1, ...fields };
+    this.keys.set(sha256(text), record);
+    return { text, digest: sha256(text), record };
+  }
+
+  /** What the origin was told of a key, every batch once, however often it came. */
+  usage(digest) {
+    const once = new Map();
+    for (const batch of this.batches.filter((batch) => batch.taken && batch.digest === digest)) {
+      once.set(`${batch.source}/${batch.sequence}`, batch);
+    }
+    const rows = [...once.values()].flatMap((batch) => batch.rows);
+    const sum = (field) => rows.reduce((total, row) => total + row[field], 0);
+    return { served: sum("served"), throttled: sum("throttled"), rows };
+  }
+
+  async #answer(incoming, response) {
+    let body = "";
+    for await (const chunk of incoming) body += chunk;
+    const say = (status, value, headers = {}) => {
+      response.writeHead(status, { "content-type": "application/json", ...headers });
+      response.end(value === undefined ? undefined : JSON.stringify(value));
+    };
+    if (incoming.url === "/__edge/keys") {
+      const { digest } = JSON.parse(body);
+      this.questions.push({ digest, principal: incoming.headers["x-service-principal"] });
+      if (this.silent.has(digest)) return incoming.socket.destroy();
+      const record = this.keys.get(digest);
+      return say(200, record ? { answer: "known", record } : { answer: "unknown" });
+    }
+    if (incoming.url === "/__edge/usage") {
+      const batch = JSON.parse(body);
+      const taken = !this.refusing.has(batch.digest);
+      this.batches.push({ ...batch, taken });
+      return taken ? say(204) : say(503, {});
+    }
+    const kept = { "cdn-cache-control": "max-age=15, stale-if-error=86400", etag: 'W/"v1"' };
+    return say(200, { data: [] }, incoming.url.startsWith("/v1/vaults") ? kept : {});
+  }
+}
+
+/** A workerd process over a laid-out folder. */
+export class Edge {
+  constructor({ folder, port }) {
+    Object.assign(this, { folder, port, said: "" });
+  }
+
+  async start() {
+    const environment = { ...process.env, ASSERTION_KEY: `k1:${SECRET}` };
+    this.child = spawn(process.env.RDS_WORKERD, ["serve", "worker.capnp"], { cwd: this.folder, env: environment });
+    for (const stream of [this.child.stdout, this.child.stderr]) stream.on("data", (chunk) => (this.said += chunk));
+    process.once("exit", () => this.child.kill("SIGKILL"));
+    await until("the Worker answers", 30, () => this.get("/ready").then((reply) => reply.status === 200, () => false));
+  }
+
+  /** Ends it without a word of warning. */
+  async kill() {
+    const ended = new Promise((resolve) => this.child.once("exit", resolve));
+    this.child.kill("SIGKILL");
+    await ended;
+  }
+
+  /** One request: its status, headers, and when it was begun. */
+  get(path, { key, ip = "192.0.2.1", ...headers } = {}) {
+    if (key) headers.authorization = `Bearer ${key.text}`;
+    return this.send("GET", path, { "cf-connecting-ip": ip, ...headers });
+  }
+
+  send(method, path, headers, body) {
+    return new Promise((resolve, reject) => {
+      const begun = performance.now();
+      const options = { host: "127.0.0.1", port: this.port, method, path, headers, agent };
+      const outgoing = request(options, (response) => {
+        response.resume();
+        response.once("end", () => resolve({ status: response.statusCode, headers: response.headers, begun }));
+        response.once("error", reject);
+      });
+      outgoing.once("error", reject);
+      outgoing.end(body);
+    });
+  }
+
+  /** Tells of a changed key as the origin would; resolves when it is acknowledged. */
+  tell(digest, record) {
+    const path = "/__origin/keys";
+    const principal = '{"kind":"origin"}';
+    const body = JSON.stringify({ digest, record });
+    const seconds = Math.floor(Date.now() / 1000);
+    const nonce = randomBytes(16).toString("hex");
+    const text = `v1\nPOST\n${path}\n${seconds}\n${nonce}\n${sha256(body)}\n${principal}`;
+    const signature = createHmac("sha256", Buffer.from(SECRET, "hex")).update(text).digest("hex");
+    const assertion = `v1;k1;${seconds};${nonce};${signature}`;
+    return this.send("POST", path, { "x-service-assertion": assertion, "x-service-principal": principal }, body);
+  }
+
+  /** `callers` at once, `each` requests one after the other: all replies. */
+  async crowd(callers, each, path, options) {
+    const caller = async () => {
+      const replies = [];
+      for (let n = 0; n < each; n += 1) replies.push(await this.get(path, options));
+      return replies;
+    };
+    return (await Promise.all(Array.from({ length: callers }, caller))).flat();
+  }
+
+  /** Objects with a database on disk. */
+  stored(kind) {
+    const inside = (folder) => {
+      try {
+        return readdirSync(join(this.folder, "objects", folder)).filter((name) => name.endsWith(".sqlite"));
+      } catch {
+        return [];
+      }
+    };
+    return inside(kind).length;
+  }
+}

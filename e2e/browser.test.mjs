@@ -4,12 +4,10 @@ import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { after, before, describe, test } from 'node:test';
 import { chromium } from 'playwright-core';
-import { sharedStack, unasked } from './stack.mjs';
+import { bearer } from './operator.mjs';
+import { OURS, THEIRS, sharedStack, unasked } from './stack.mjs';
 
 const stack = sharedStack();
-/** An origin that `cargo xtask up` configures as the service's own. */
-const OURS = 'http://localhost:3000';
-const THEIRS = 'http://localhost:3999';
 
 let site;
 let browser;
@@ -50,7 +48,7 @@ const read = (page, target, options = {}) =>
     async ([url, init]) => {
       try {
         const response = await fetch(url, init);
-        const names = ['x-request-id', 'x-cache', 'etag', 'age', 'retry-after'];
+        const names = ['x-request-id', 'x-cache', 'etag', 'age', 'retry-after', 'x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset'];
         return { status: response.status, body: await response.json(), headers: Object.fromEntries(names.map((name) => [name, response.headers.get(name)])) };
       } catch (error) {
         return { error: error.name };
@@ -87,6 +85,14 @@ describe('a page of the service', () => {
     const answer = await read(page, '/v1/vaults/batch', options);
     assert.equal(answer.status, 200, JSON.stringify(answer));
     assert.equal(answer.body.data[0].id, id);
+  });
+
+  test('sees what is left of its allowance, or of the key that it sends', async () => {
+    const answer = await read(page, '/v1/chains');
+    assert.equal(answer.headers['x-ratelimit-limit'], '60');
+    for (const name of ['x-ratelimit-remaining', 'x-ratelimit-reset']) assert.match(answer.headers[name], /^\d+$/);
+    const keyed = await read(page, '/v1/chains', { headers: bearer(stack.keys.embedded) });
+    assert.equal(keyed.headers['x-ratelimit-limit'], '1200', JSON.stringify(keyed));
   });
 
   test('gets the whole answer from the browser when the browser confirms its copy', async () => {

@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { databaseLink } from './database-link.mjs';
 import { expectRetry, expectStale } from './expect.mjs';
+import { ANONYMOUS, HEALTH, allowance } from './metering.mjs';
 import { ended, isAlive, serve, up, xtask } from './private-stack.mjs';
 import { request, unasked, until } from './stack.mjs';
 
@@ -115,6 +116,8 @@ describe('the origin dies', () => {
       const answer = await stack.get(target);
       expectRetry(answer, 503, 'SERVICE_UNAVAILABLE');
       assert.ok(answer.millis < BUDGET_MILLIS, `${answer.millis} ms`);
+      const { limit, remaining } = allowance(answer);
+      assert.deepEqual([limit, remaining], [target === '/v1/health' ? HEALTH : ANONYMOUS, limit - 1], 'charged like any answer');
     }
     expectRetry(await stack.post('/v1/vaults/batch', { ids: [row.id] }), 503, 'SERVICE_UNAVAILABLE');
     assert.equal((await stack.get('/ready')).status, 503);

@@ -2,7 +2,7 @@
 //
 // A field under "additive" is ours: the interface allows new fields and leaves these shapes open.
 
-import { anything, count, flag, instant, listOf, nullable, number, oneOf, record, score, text } from './shape.mjs';
+import { anything, count, day, flag, instant, listOf, nullable, number, oneOf, record, score, text } from './shape.mjs';
 
 export const tier = oneOf('Prime', 'Core', 'Edge');
 const severity = oneOf('Critical', 'Warning', 'Info');
@@ -54,6 +54,29 @@ const vaultRow = {
 
 /** Vault (list row). */
 export const VaultRow = record(vaultRow);
+
+/** Bulk score row. */
+export const VaultScoreRow = record({
+  id: text,
+  address: text,
+  chain_id: count,
+  chain_name: text,
+  protocol_id: text,
+  asset_symbol: nullable(text),
+  tvl_usd: number,
+  apr_net: nullable(number),
+  total_score: nullable(score),
+  risk_tier: nullable(tier),
+  is_active: flag,
+  last_synced_at: nullable(instant),
+  score_run_id: nullable(text),
+  score_computed_at: nullable(instant),
+  score_updated_at: nullable(instant),
+  freshness_seconds: nullable(count),
+  needs_risk_review: flag,
+  is_high_confidence: flag,
+  tvl_status: oneOf('observed', 'unavailable'),
+});
 
 /** Contracts: a campaign or fee stream. */
 export const Reward = record({
@@ -266,6 +289,19 @@ export const data = (shape) => record({ data: shape });
 export const paged = (row) => record({ data: listOf(row), meta: PageMeta });
 
 const coverage = { totalIdentities: count, withApprovedVersion: count, coveragePercent: nullable(number) };
+
+/** Key identity. Ids are numbers, as the operators' verbs show them. */
+export const Me = record({
+  key: record({ id: count, prefix: text, partner_name: text, tier: oneOf('data', 'decisioning', 'embedded'), created_at: instant, last_used_at: nullable(instant), org_id: count }),
+  limits: record({ requests_per_minute: count, shared_key: flag, subclient_requests_per_minute: nullable(count) }),
+  usage: record({
+    day,
+    as_of_lag_seconds: count,
+    total_count: count,
+    throttled_count: count,
+    endpoints: listOf(record({ endpoint: text, count, last_seen: instant })),
+  }),
+});
 
 /** Health. */
 export const Health = record({

@@ -1,30 +1,13 @@
 // The operator's command line: every verb speaks JSON, and what it changes shows.
 
 import assert from 'node:assert/strict';
-import { execFile } from 'node:child_process';
 import { describe, test } from 'node:test';
-import { promisify } from 'node:util';
+import { failing, verb } from './operator.mjs';
 import { originEnvironment } from './private-stack.mjs';
 import { sharedStack } from './stack.mjs';
 
 const stack = sharedStack();
-const run = promisify(execFile);
-
-/** What a verb prints with --json. */
-async function json(...words) {
-  const { stdout } = await run(stack.origin_bin, [...words, '--json'], { env: originEnvironment(stack) });
-  return JSON.parse(stdout);
-}
-
-/** What becomes of a verb that must fail. */
-async function failing(environment, ...words) {
-  try {
-    await run(stack.origin_bin, words, { env: environment, timeout: 20_000 });
-  } catch (error) {
-    return error;
-  }
-  throw new assert.AssertionError({ message: `\`${words.join(' ')}\` should fail` });
-}
+const json = (...words) => verb(stack, ...words);
 
 /** Finds the named list in an answer that may be the list itself. */
 const rowsOf = (answer) => (Array.isArray(answer) ? answer : Object.values(answer).find(Array.isArray));
@@ -38,7 +21,7 @@ describe('doctor', () => {
 
   test('fails and says why when the database is not there', async () => {
     const environment = { ...originEnvironment(stack), DATABASE_URL: 'postgres://nobody:none@127.0.0.1:1/none' };
-    const error = await failing(environment, 'doctor', '--json');
+    const error = await failing(stack, environment, 'doctor', '--json');
     assert.notEqual(error.code, 0);
     assert.ok(rowsOf(JSON.parse(error.stdout)).some((check) => check.ok === false));
   });
@@ -61,7 +44,7 @@ describe('keys', () => {
   });
 
   test('of a plan that does not exist are refused', async () => {
-    const error = await failing(originEnvironment(stack), 'keys', 'mint', '--org', 'e2e', '--plan', 'gold');
+    const error = await failing(stack, originEnvironment(stack), 'keys', 'mint', '--org', 'e2e', '--plan', 'gold');
     assert.match(error.stderr, /gold/);
   });
 
@@ -77,7 +60,7 @@ describe('keys', () => {
 describe('serve', () => {
   test('names every variable that is missing or wrong, and shows no secret', async () => {
     const environment = { PATH: process.env.PATH, RDS_MASTER_KEY: 'secretsecret', RDS_EDGE_ADDR: 'nowhere' };
-    const error = await failing(environment, 'serve');
+    const error = await failing(stack, environment, 'serve');
     const said = error.stdout + error.stderr;
     for (const name of ['DATABASE_URL', 'RDS_ADMIN_TOKEN', 'RDS_EDGE_ASSERTION_KEYS', 'RDS_MASTER_KEY', 'RDS_EDGE_ADDR']) assert.match(said, new RegExp(name));
     assert.ok(!said.includes('secretsecret'));

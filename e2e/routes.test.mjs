@@ -4,6 +4,7 @@ import assert from 'node:assert/strict';
 import { before, test } from 'node:test';
 import { expectShape } from './expect.mjs';
 import * as fields from './interface-fields.mjs';
+import { bearer } from './operator.mjs';
 import { listOf } from './shape.mjs';
 import { sharedStack } from './stack.mjs';
 
@@ -101,6 +102,27 @@ test('a batch may name ids only, addresses only, or nothing', async () => {
   assert.deepEqual(await ids({ ids: [rows[0].id] }), [rows[0].id]);
   assert.deepEqual(await ids({ addresses: [rows[1].address] }), [rows[1].id]);
   assert.deepEqual(await ids({ ids: [], addresses: [] }), []);
+});
+
+test('bulk scores are the list in short, and say which run stands behind each', async () => {
+  const ask = (query) => stack.get(`/v1/vaults/scores${query}`, { headers: bearer(stack.keys.data) });
+  const answer = await ask('');
+  expectShape(answer, fields.paged(fields.VaultScoreRow));
+  const { data, meta } = answer.json;
+  assert.deepEqual(meta, { page: 1, limit: 500, total: rows.length, totalPages: 1 });
+  const listed = new Map(rows.map((row) => [row.id, row]));
+  const alike = Object.keys(data[0]).filter((name) => Object.hasOwn(rows[0], name) && name !== 'freshness_seconds');
+  for (const row of data) {
+    const whole = listed.get(row.id);
+    for (const name of alike) assert.deepEqual(row[name], whole[name], `${row.id} ${name}`);
+    if (row.total_score !== null) {
+      assert.ok(row.score_run_id.length > 0 && row.score_computed_at >= row.score_updated_at, row.id);
+      assert.equal(row.is_high_confidence, row.total_score >= 7.5 && row.apr_net >= 0.03 && row.apr_net <= 0.1, row.id);
+    }
+  }
+  const prime = (await ask('?riskTier=prime&limit=1000000')).json;
+  assert.equal(prime.meta.limit, 1000);
+  assert.deepEqual(sortedIds(prime.data), sortedIds(rows.filter((row) => row.risk_tier === 'Prime')));
 });
 
 test('snapshots, score history and events have the shapes of the interface', async () => {

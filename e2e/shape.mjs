@@ -9,6 +9,8 @@ export const flag = leaf('true or false', (value) => typeof value === 'boolean')
 export const score = leaf('a score', (value) => typeof value === 'number' && value >= 0 && value <= 10 && isMilli(value));
 /** ISO 8601 in UTC with milliseconds. */
 export const instant = leaf('an instant', (value) => typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(value));
+/** A UTC day. */
+export const day = leaf('a day', (value) => typeof value === 'string' && /^\d{4}-\d\d-\d\d$/.test(value));
 /** Anything at all, null included: for values whose shape is another test's story. */
 export const anything = leaf('anything', (value) => value !== undefined);
 

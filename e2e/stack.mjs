@@ -5,6 +5,9 @@ import { randomBytes } from 'node:crypto';
 
 /** Rows of one list that a caller without a key may page through. */
 export const KEYLESS_ROWS = 200;
+/** A browser origin that `cargo xtask up` configures as the service's own, and one that it does not. */
+export const OURS = 'http://localhost:3000';
+export const THEIRS = 'http://localhost:3999';
 
 /** What `cargo xtask up` wrote about a running stack, with requests to its doors. */
 export class Stack {
@@ -71,21 +74,33 @@ export function sharedStack() {
   return new Stack(JSON.parse(readFileSync(path, 'utf8')));
 }
 
+/** This run's part of the documentation network, so that runs within one minute do not meet. */
+const RUN = randomBytes(2).toString('hex');
 let callers = 0;
 
-/** Every request comes from an address of its own, so that no test lives on another's allowance. */
-function nextCaller() {
+/** A caller nobody was before: a network of its own, because allowances are counted by /64. */
+export function newCaller() {
   callers += 1;
-  return `198.18.${(callers >> 8) & 255}.${callers & 255}`;
+  return `2001:db8:${RUN}:${(callers & 0xffff).toString(16)}::1`;
 }
 
-/** One request. `json` is the parsed body, or undefined when it is no JSON; `millis` is how long the answer took. */
+/** A caller nobody was before, with an address of the old kind (the range is set apart for benchmarks). */
+export function newIpv4Caller() {
+  const [half, high, low] = randomBytes(3);
+  return `198.${18 + (half & 1)}.${high}.${low}`;
+}
+
+/**
+ * One request. `json` is the parsed body, or undefined when it is no JSON; `millis` is how long the answer took.
+ *
+ * It comes from an address of its own unless the headers name one, so that no test lives on another's allowance.
+ */
 export async function request(base, target, { method = 'GET', headers = {}, body, timeout = 65_000 } = {}) {
   const begun = performance.now();
   const response = await fetch(new URL(target, base), {
     method,
     body,
-    headers: { 'cf-connecting-ip': nextCaller(), ...headers },
+    headers: { 'cf-connecting-ip': newCaller(), ...headers },
     redirect: 'manual',
     signal: AbortSignal.timeout(timeout),
   });
@@ -102,8 +117,8 @@ function parsed(text) {
   }
 }
 
-/** Asks until `probe` gives something truthy, and gives it on. Fails with `what` after `seconds`. */
-export async function until(what, seconds, probe) {
+/** Asks until `probe` gives something truthy, and gives it on. Fails with `what` after `seconds`. `pauseMillis` spares what is asked. */
+export async function until(what, seconds, probe, pauseMillis = 50) {
   const deadline = performance.now() + seconds * 1000;
   let last;
   while (performance.now() < deadline) {
@@ -113,7 +128,7 @@ export async function until(what, seconds, probe) {
     } catch (error) {
       last = error;
     }
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await new Promise((resolve) => setTimeout(resolve, pauseMillis));
   }
   throw new Error(`not within ${seconds} s: ${what}`, { cause: last });
 }

@@ -4,14 +4,19 @@ import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import { expectError, expectShape } from './expect.mjs';
 import { Health, Ready } from './interface-fields.mjs';
-import { request, sharedStack, unasked } from './stack.mjs';
+import { ANONYMOUS, expectMetered, expectSpent, expectUnmetered, roomyWindow } from './metering.mjs';
+import { bearer, mint, revoke } from './operator.mjs';
+import { THEIRS, request, sharedStack, unasked } from './stack.mjs';
 
 const stack = sharedStack();
 
 describe("the origin's edge door", () => {
   test('tells a stranger nothing, not even which paths exist', async () => {
     const answers = [];
-    for (const [target, method] of [['/v1/vaults', 'GET'], ['/v1/nope', 'GET'], ['/v1/vaults', 'DELETE'], ['/v1/health', 'GET'], ['/v1/vaults?page=0', 'GET']]) {
+    for (const [target, method] of [
+      ['/v1/vaults', 'GET'], ['/v1/nope', 'GET'], ['/v1/vaults', 'DELETE'], ['/v1/health', 'GET'], ['/v1/vaults?page=0', 'GET'],
+      ['/v1/me', 'GET'], ['/__edge/keys', 'POST'], ['/__edge/usage', 'POST'], ['/__edge/usage', 'GET'],
+    ]) {
       const answer = await request(stack.origin_edge, target, { method });
       const error = expectError(answer, 401, 'UNAUTHORIZED');
       answers.push(error.message);
@@ -30,10 +35,44 @@ describe("the origin's edge door", () => {
   });
 });
 
+describe("the edge's ear for the origin", () => {
+  test('is an unknown route to everybody else', async () => {
+    const news = JSON.stringify({ digest: '0'.repeat(64), record: { id: 1, org_id: 1, plan: 'embedded', rpm: 1_000_000, shared: false, active: true, version: 1 } });
+    const now = Math.floor(Date.now() / 1000);
+    const unknown = await stack.post('/v1/nope', news);
+    for (const headers of [
+      {}, bearer(stack.keys.embedded), bearer(stack.admin_token),
+      { 'x-service-assertion': `v1;k1;${now};${'0'.repeat(32)};${'0'.repeat(64)}`, 'x-service-principal': '{"kind":"origin"}' },
+    ]) {
+      const answer = await stack.post('/__origin/keys', news, headers);
+      const error = expectError(answer, 404, 'NOT_FOUND');
+      assert.equal(error.message, unknown.json.error.message);
+      expectUnmetered(answer);
+    }
+    for (const method of ['GET', 'DELETE']) expectError(await stack.get('/__origin/keys', { method }), 404, 'NOT_FOUND');
+  });
+});
+
 describe('the relay door', () => {
   test('answers health and readiness', async () => {
     expectShape(await request(stack.relay, '/v1/health'), Health);
     expectShape(await request(stack.relay, '/ready'), Ready);
+  });
+
+  test('checks a key itself, and charges its caller for one that does not hold', async () => {
+    const health = (credential) => request(stack.relay, '/v1/health', { headers: bearer(credential) });
+    const [key, revoked] = [await mint(stack), await mint(stack)];
+    expectShape(await health(key.key), Health);
+    expectShape(await health(revoked.key), Health);
+    await revoke(stack, revoked);
+    const end = await roomyWindow();
+    for (let left = ANONYMOUS - 1; left >= 0; left -= 1) {
+      const answer = await health(left % 2 ? revoked.key : 'nonsense');
+      assert.equal(expectError(answer, 401, 'UNAUTHORIZED').legacy_code, 'invalid_api_key');
+      expectMetered(answer, { limit: ANONYMOUS, remaining: left, end });
+    }
+    expectSpent(await health(revoked.key), { limit: ANONYMOUS, end });
+    expectShape(await health(key.key), Health);
   });
 
   test('has no other route, and no admin one', async () => {
@@ -90,10 +129,10 @@ describe('the test clock', () => {
 
 describe('pages of other sites', () => {
   test('are not let in, by answer or by preflight', async () => {
-    const answer = await stack.ok('/v1/chains', { headers: { origin: 'https://elsewhere.example' } });
+    const answer = await stack.ok('/v1/chains', { headers: { origin: THEIRS } });
     assert.equal(answer.headers.get('access-control-allow-origin'), null);
     assert.match(answer.headers.get('vary'), /origin/i);
-    const headers = { origin: 'https://elsewhere.example', 'access-control-request-method': 'GET' };
+    const headers = { origin: THEIRS, 'access-control-request-method': 'GET' };
     const preflight = await stack.get('/v1/chains', { method: 'OPTIONS', headers });
     assert.equal(preflight.headers.get('access-control-allow-origin'), null);
   });

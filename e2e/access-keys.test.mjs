@@ -1,0 +1,216 @@
+// Keys from mint to revocation: what they open, and that nothing opens without one that holds.
+
+import assert from 'node:assert/strict';
+import { describe, test } from 'node:test';
+import { expectError } from './expect.mjs';
+import { ANONYMOUS, PLANS, allowance, expectMetered, expectSpent, roomyWindow } from './metering.mjs';
+import { bearer, mint, organisation, revoke, verb } from './operator.mjs';
+import { OURS, newCaller, sharedStack, unasked } from './stack.mjs';
+
+const stack = sharedStack();
+const GATED = ['/v1/me', '/v1/vaults/scores'];
+/** Credentials of the right and of the wrong form that open nothing. */
+const STRANGE = [
+  bearer('pk_live_00000000000000000000000000000000'), bearer('pk_live_0000'), bearer('nonsense'), { authorization: 'Basic dTpw' }, bearer(stack.index_token),
+];
+
+const from = (caller) => ({ 'cf-connecting-ip': caller });
+const ask = (target, headers, options) => stack.get(target, { ...options, headers });
+
+/** The one refusal of a credential that does not hold, which says nothing about which credentials exist. */
+function expectRejected(answer) {
+  const error = expectError(answer, 401, 'UNAUTHORIZED');
+  assert.equal(error.legacy_code, 'invalid_api_key');
+  assert.equal(answer.headers.get('www-authenticate'), 'Bearer');
+  assert.equal(answer.headers.get('etag'), null);
+  return error;
+}
+
+/** The refusal of a caller who brought no credential where one is needed. */
+function expectKeyWanted(answer) {
+  const error = expectError(answer, 401, 'UNAUTHORIZED');
+  assert.equal(error.legacy_code, 'tier_required');
+  assert.match(error.message, /key/i);
+}
+
+describe('a key', () => {
+  for (const [plan, limit] of Object.entries(PLANS)) {
+    test(`of plan ${plan} has ${limit} requests a minute and opens what needs a key`, async () => {
+      for (const target of GATED) {
+        const answer = await stack.ok(target, { headers: bearer(stack.keys[plan]) });
+        assert.equal(allowance(answer).limit, limit);
+      }
+    });
+  }
+
+  test('works in every case of its scheme, and in no other case of its own', async () => {
+    for (const scheme of ['bearer', 'BEARER']) await stack.ok('/v1/me', { headers: { authorization: `${scheme} ${stack.keys.data}` } });
+    expectRejected(await ask('/v1/me', bearer(stack.keys.data.toUpperCase().replace('PK_LIVE_', 'pk_live_'))));
+  });
+
+  test('lifts the end of lists', async () => {
+    for (const target of ['/v1/vaults?page=3&limit=100', '/v1/vaults?page=201&limit=1', '/v1/curators?page=11', '/v1/protocols/nobody?vaultPage=11']) {
+      const error = expectError(await ask(target), 403, 'FORBIDDEN');
+      assert.match(error.message, /\bkey\b/i);
+      const keyed = await ask(target, bearer(stack.keys.data));
+      assert.ok([200, 404].includes(keyed.status), keyed.text);
+    }
+    const rows = await stack.vaults();
+    const { json } = await stack.ok('/v1/vaults/scores', { headers: bearer(stack.keys.data) });
+    assert.equal(json.data.length, rows.length);
+  });
+
+  test('works on its first request', async () => {
+    for (let n = 0; n < 3; n += 1) {
+      const { headers } = await mint(stack);
+      const answer = await stack.ok('/v1/vaults/scores', { headers });
+      assert.equal(allowance(answer).remaining, PLANS.data - 1);
+    }
+  });
+});
+
+describe('without a key', () => {
+  test('a gated route says what it needs, and charges the address for asking', async () => {
+    const headers = from(newCaller());
+    const end = await roomyWindow();
+    for (let left = ANONYMOUS - 1; left >= 0; left -= 1) {
+      const answer = await ask(GATED[left % 2], headers);
+      expectKeyWanted(answer);
+      expectMetered(answer, { limit: ANONYMOUS, remaining: left, end });
+    }
+    for (const target of [...GATED, '/v1/chains']) expectSpent(await ask(target, headers), { limit: ANONYMOUS, end });
+  });
+
+  test('a page of the service needs one as well', async () => {
+    for (const target of GATED) expectKeyWanted(await ask(target, { origin: OURS }));
+  });
+});
+
+describe('a credential that does not hold', () => {
+  test('is refused alike on public and gated routes, and opens nothing as anonymous', async () => {
+    const messages = new Set();
+    for (const strange of STRANGE) {
+      for (const target of ['/v1/vaults', '/v1/vaults?page=0', '/v1/vaults/nobody', '/v1/health', ...GATED]) {
+        messages.add(expectRejected(await ask(target, strange)).message);
+      }
+      const page = await ask('/v1/vaults', { ...strange, origin: OURS });
+      expectRejected(page);
+      assert.equal(page.headers.get('access-control-allow-origin'), OURS);
+    }
+    assert.equal(messages.size, 1, 'one refusal for all');
+  });
+
+  test('is charged to the anonymous requests of its address, and 429 once they are used up', async () => {
+    const headers = from(newCaller());
+    const [strange, malformed, other] = STRANGE;
+    const end = await roomyWindow();
+    for (let left = ANONYMOUS - 1; left >= 0; left -= 1) {
+      const credential = [strange, malformed, {}, other][left % 4];
+      const answer = await ask(['/v1/chains', '/v1/vaults/scores', '/v1/chains'][left % 3], { ...headers, ...credential });
+      expectMetered(answer, { limit: ANONYMOUS, remaining: left, end });
+      if (credential.authorization) expectRejected(answer);
+    }
+    for (const credential of [...STRANGE, {}]) {
+      for (const target of ['/v1/chains', '/v1/me']) expectSpent(await ask(target, { ...headers, ...credential }), { limit: ANONYMOUS, end });
+    }
+    await stack.ok('/v1/me', { headers: { ...headers, ...bearer(stack.keys.data) } });
+  });
+
+  test('is refused without a look at the copies', async () => {
+    const target = unasked('/v1/vaults');
+    const { headers } = await stack.ok(target);
+    for (const options of [{}, { method: 'HEAD' }]) {
+      const answer = await ask(target, { ...STRANGE[0], 'if-none-match': headers.get('etag') }, options);
+      assert.equal(answer.status, 401);
+      for (const name of ['etag', 'x-cache', 'age']) assert.equal(answer.headers.get(name), null, name);
+    }
+  });
+});
+
+describe('a revoked key', () => {
+  test('is refused from the next request on, from a copy or not', async () => {
+    const key = await mint(stack);
+    const copied = [unasked('/v1/vaults?limit=2'), unasked('/v1/vaults/scores?limit=2')];
+    for (const target of [...copied, ...copied]) await stack.ok(target, { headers: key.headers });
+    await revoke(stack, key);
+    for (const target of [...copied, unasked('/v1/vaults'), ...GATED, '/v1/vaults?page=0', '/v1/health']) expectRejected(await ask(target, key.headers));
+    for (const target of copied) expectRejected(await ask(target, { ...key.headers, 'if-none-match': '*' }));
+  });
+
+  test('that was throttled is refused as such, and not as throttled', async () => {
+    const key = await mint(stack, { rpm: 2 });
+    const end = await roomyWindow(15);
+    for (let n = 0; n < 2; n += 1) await stack.ok('/v1/chains', { headers: key.headers });
+    const throttled = Promise.all(Array.from({ length: 20 }, () => ask('/v1/chains', key.headers)));
+    for (const answer of await throttled) expectSpent(answer, { limit: 2, end });
+    await revoke(stack, key);
+    expectRejected(await ask('/v1/chains', key.headers));
+  });
+
+  test('lets in nothing that starts after the command has answered, however much is under way', { timeout: 60_000 }, async () => {
+    const key = await mint(stack, { rpm: 1_000_000 });
+    const target = unasked('/v1/vaults/scores?limit=1');
+    await stack.ok(target, { headers: key.headers });
+    const seen = [];
+    let stopAt = Infinity;
+    const callers = Array.from({ length: 48 }, async () => {
+      while (performance.now() < stopAt) {
+        const begun = performance.now();
+        const { status } = await ask(target, key.headers);
+        seen.push({ begun, status });
+      }
+    });
+    await revoke(stack, key);
+    const acknowledged = performance.now();
+    stopAt = acknowledged + 1_000;
+    await Promise.all(callers);
+    const late = seen.filter(({ begun }) => begun > acknowledged);
+    assert.ok(late.length > 20 && seen.some(({ status }) => status === 200), `${seen.length} requests, ${late.length} of them late`);
+    assert.deepEqual([...new Set(late.map(({ status }) => status))], [401]);
+    assert.deepEqual([...new Set(seen.map(({ status }) => status))].toSorted(), [200, 401]);
+  });
+
+  test('stays revoked, whatever is done to it', async () => {
+    const key = await mint(stack);
+    await revoke(stack, key);
+    await revoke(stack, key);
+    await verb(stack, 'keys', 'align', '--org', key.org, '--plan', 'embedded');
+    expectRejected(await ask('/v1/me', key.headers));
+    const row = (await verb(stack, 'keys', 'list')).find(({ id }) => id === key.id);
+    assert.equal(row.is_active, false);
+  });
+
+  test('takes no other key of its organisation along', async () => {
+    const org = organisation();
+    const [key, other] = [await mint(stack, { org }), await mint(stack, { org })];
+    await revoke(stack, key);
+    await stack.ok('/v1/me', { headers: other.headers });
+  });
+});
+
+describe('a contracted rate', () => {
+  const rate = async ({ headers }) => {
+    const answer = await stack.ok('/v1/me', { headers });
+    assert.equal(answer.json.data.limits.requests_per_minute, allowance(answer).limit);
+    return allowance(answer).limit;
+  };
+  const tier = async ({ headers }) => (await stack.ok('/v1/me', { headers })).json.data.key.tier;
+
+  test('belongs to its key alone', async () => {
+    const org = organisation();
+    assert.equal(await rate(await mint(stack, { org, rpm: 7 })), 7);
+    assert.equal(await rate(await mint(stack, { org })), PLANS.data);
+  });
+
+  test('survives the alignment of plans, which every other key follows at once', async () => {
+    const org = organisation();
+    const [contracted, ordinary] = [await mint(stack, { org, rpm: 7 }), await mint(stack, { org })];
+    assert.deepEqual([await rate(contracted), await rate(ordinary)], [7, PLANS.data]);
+    for (const plan of ['decisioning', 'data', 'embedded']) {
+      await verb(stack, 'keys', 'align', '--org', org, '--plan', plan);
+      assert.equal(await rate(ordinary), PLANS[plan]);
+      assert.deepEqual([await tier(contracted), await tier(ordinary)], [plan, plan]);
+    }
+    assert.equal(allowance(await ask('/v1/chains', contracted.headers)).limit, 7);
+  });
+});

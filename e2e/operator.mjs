@@ -1,0 +1,53 @@
+// The operator's command line, run against a stack: verbs, and the keys that they make.
+
+import assert from 'node:assert/strict';
+import { execFile, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { promisify } from 'node:util';
+import { originEnvironment } from './private-stack.mjs';
+
+const run = promisify(execFile);
+
+/** What a verb prints with --json. */
+export async function verb(stack, ...words) {
+  const { stdout } = await run(stack.origin_bin, [...words, '--json'], { env: originEnvironment(stack), timeout: 60_000 });
+  return JSON.parse(stdout);
+}
+
+/** What becomes of a verb that must fail. */
+export async function failing(stack, environment, ...words) {
+  try {
+    await run(stack.origin_bin, words, { env: environment, timeout: 20_000 });
+  } catch (error) {
+    return error;
+  }
+  throw new assert.AssertionError({ message: `\`${words.join(' ')}\` should fail` });
+}
+
+/** A verb that takes its time, as a process. What it prints gathers in `said`, and `ended` resolves to its exit code. */
+export function started(stack, ...words) {
+  const child = spawn(stack.origin_bin, words, { env: originEnvironment(stack), stdio: ['ignore', 'pipe', 'pipe'] });
+  child.said = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => (child.said += chunk));
+  child.ended = new Promise((resolve) => child.once('exit', (code, signal) => resolve(code ?? signal)));
+  process.once('exit', () => child.kill('SIGKILL'));
+  return child;
+}
+
+/** An organisation that nobody has. */
+export const organisation = () => `e2e-${randomBytes(6).toString('hex')}`;
+
+/** A new key: `{id, key, org}`, with the request header that presents it. */
+export async function mint(stack, { org = organisation(), plan = 'data', rpm, shared = false } = {}) {
+  const words = ['keys', 'mint', '--org', org, '--plan', plan];
+  if (rpm) words.push('--rpm', String(rpm));
+  if (shared) words.push('--shared');
+  const { id, key } = await verb(stack, ...words);
+  return { id, key, org, headers: bearer(key) };
+}
+
+/** Revokes for good; resolves when nobody is let in with the key any more. */
+export const revoke = (stack, { id }) => verb(stack, 'keys', 'revoke', String(id));
+
+/** The request header that presents a credential. */
+export const bearer = (credential) => ({ authorization: `Bearer ${credential}` });

@@ -26,6 +26,14 @@ pub struct Answer {
     pub body: Vec<u8>,
 }
 
+impl Answer {
+    /// The headers, names and values in lower case.
+    pub fn headers(&self) -> impl Iterator<Item = (&str, &str)> {
+        let lines = self.head.lines().skip(1).filter_map(|line| line.split_once(':'));
+        lines.map(|(name, value)| (name, value.trim()))
+    }
+}
+
 impl Connection {
     /// Connects.
     pub fn open(address: SocketAddr) -> Result<Self> {

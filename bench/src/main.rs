@@ -3,10 +3,12 @@
 //! A figure of one machine says little, a ratio of two peers on it says more: every measurement alternates between
 //! the service and its peer, and the median of the pairs counts. Client and server run on different cores.
 
+mod access;
 mod constant;
 mod cores;
 mod http;
 mod load;
+mod market;
 mod reads;
 mod report;
 mod versus;
@@ -28,7 +30,9 @@ struct Cli {
 #[derive(Subcommand)]
 enum What {
     /// Reads: lists at the origin, copies at the edge, start, import and the size of the Worker.
-    Reads(Plan),
+    Reads(reads::Options),
+    /// Access: what it costs to check, charge and answer a keyed request at the edge.
+    Access(Plan),
     /// Serves one file's bytes on a loopback port: the peer that the origin is measured against.
     #[command(hide = true)]
     Constant {
@@ -51,12 +55,6 @@ pub struct Plan {
     /// Keep-alive connections.
     #[arg(long, default_value_t = 32)]
     connections: usize,
-    /// A folder of data sets whose import is timed.
-    #[arg(long, default_value = "../shared/data")]
-    data: PathBuf,
-    /// Only these parts: origin, edge, start.
-    #[arg(long, value_delimiter = ',')]
-    only: Vec<String>,
 }
 
 impl Plan {
@@ -64,16 +62,11 @@ impl Plan {
     pub fn duration(&self) -> Duration {
         Duration::from_secs_f64(self.seconds)
     }
-
-    /// Whether a part is asked for.
-    pub fn wants(&self, part: &str) -> bool {
-        self.only.is_empty() || self.only.iter().any(|only| only == part)
-    }
 }
 
 impl Default for Plan {
     fn default() -> Self {
-        Plan { seconds: 3.0, rounds: 7, connections: 32, data: PathBuf::from("../shared/data"), only: Vec::new() }
+        Plan { seconds: 3.0, rounds: 7, connections: 32 }
     }
 }
 
@@ -94,7 +87,11 @@ fn main() -> ExitCode {
 fn run(what: Option<What>) -> Result<()> {
     match what {
         Some(What::Constant { port, body }) => constant::serve(port, &body),
-        Some(What::Reads(plan)) => reads::run(&plan),
-        None => reads::run(&Plan::default()),
+        Some(What::Reads(options)) => reads::run(&options),
+        Some(What::Access(plan)) => access::run(&plan),
+        None => {
+            reads::run(&reads::Options::default())?;
+            access::run(&Plan::default())
+        }
     }
 }

@@ -59,14 +59,13 @@ impl Report {
         out
     }
 
-    /// Writes `bench/RESULTS.md`.
-    pub fn write(&self, plan: &Plan) -> Result<()> {
-        let text = format!(
-            "# Results\n\nWritten by `cargo xtask bench reads` on {date}, on {cores} cores of {model}.\n\n{table}\n\
+    /// Writes the section of one measurement in `bench/RESULTS.md`, and leaves the others as they are. `method` says what
+    /// else a reader has to know of it.
+    pub fn write(&self, name: &str, plan: &Plan, method: &str) -> Result<()> {
+        let section = format!(
+            "## {name}\n\nWritten by `cargo xtask bench {name}` on {date}, on {cores} cores of {model}.\n\n{table}\n\
              A ratio is the median of {rounds} pairs, each peer loaded for {seconds} s in turn over {connections} keep-alive connections, after a \
-             load that is not counted. Servers run on one core, the client on another. CPU is what the kernel charged the server's process, user and system, \
-             divided by the requests answered. Every request to the origin carries a fresh signature, which the origin verifies; the origin's peer is axum of the same version on the same \
-             runtime, with one handler that returns a static body. The edge and its peer run on plain workerd. Only ratios compare between machines.\n",
+             load that is not counted. {method}\n",
             date = today(),
             cores = cores::count(),
             model = cores::model(),
@@ -75,9 +74,40 @@ impl Report {
             seconds = plan.seconds,
             connections = plan.connections,
         );
-        std::fs::write(workspace::root().join("bench/RESULTS.md"), text)?;
-        Ok(())
+        let file = workspace::root().join("bench/RESULTS.md");
+        let before = match std::fs::read_to_string(&file) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+            Err(error) => return Err(error.into()),
+        };
+        Ok(std::fs::write(file, with_section(&before, name, &section))?)
     }
+}
+
+const INTRODUCTION: &str = "# Results
+
+A section a measurement, written by `cargo xtask bench NAME`. Servers run on one core, the client on another. CPU is what the kernel charged the server's \
+process, user and system, divided by the requests answered. Only ratios compare between machines.
+";
+
+/// The results with this section in the place of the older one, or behind the others.
+fn with_section(results: &str, name: &str, section: &str) -> String {
+    let mut sections: Vec<(&str, &str)> = results
+        .split("\n## ")
+        .skip(1)
+        .map(|rest| rest.split_once('\n').unwrap_or((rest, "")))
+        .map(|(title, text)| (title.trim(), text))
+        .collect();
+    let text = section.split_once('\n').map_or("", |(_, text)| text);
+    match sections.iter_mut().find(|(title, _)| *title == name) {
+        Some(older) => older.1 = text,
+        None => sections.push((name, text)),
+    }
+    let mut out = String::from(INTRODUCTION);
+    for (title, text) in sections {
+        let _ = write!(out, "\n## {title}\n\n{}\n", text.trim());
+    }
+    out
 }
 
 /// Today's date in UTC.
@@ -85,4 +115,20 @@ fn today() -> String {
     let seconds = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let text = rds_shared::wire::Timestamp::from_seconds(i64::try_from(seconds).unwrap_or(0)).to_string();
     text.chars().take(10).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::with_section;
+
+    #[test]
+    fn a_measurement_replaces_its_own_section_and_no_other() {
+        let first = with_section("", "reads", "## reads\n\none\n");
+        let both = with_section(&first, "access", "## access\n\ntwo\n");
+        let again = with_section(&both, "reads", "## reads\n\nthree\n");
+        assert!(first.ends_with("\n\n## reads\n\none\n"));
+        assert!(both.ends_with("\n\n## reads\n\none\n\n## access\n\ntwo\n"));
+        assert!(again.ends_with("\n\n## reads\n\nthree\n\n## access\n\ntwo\n"));
+        assert_eq!(again.matches("# Results").count(), 1);
+    }
 }

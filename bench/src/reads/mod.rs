@@ -1,33 +1,62 @@
 //! `reads`: what it costs to answer a list, at the origin and at the edge, and how long a start takes.
 
 mod edge;
-mod market;
 mod origin;
 mod start;
 
-use anyhow::Result;
+use std::path::PathBuf;
+
+use anyhow::{Result, bail};
+use clap::Args;
 use xtask::console::heading;
 use xtask::provision::cache::Cache;
 
 use crate::report::Report;
-use crate::{Plan, cores};
+use crate::{Plan, cores, market};
+
+const PARTS: [&str; 3] = ["origin", "edge", "start"];
+const METHOD: &str = "Every request to the origin carries a fresh signature, which the origin verifies; the origin's peer is axum of the same \
+    version on the same runtime, with one handler that returns a static body. The edge and its peer run on plain workerd.";
+
+/// What `reads` can be told.
+#[derive(Args, Clone, Debug)]
+pub struct Options {
+    #[command(flatten)]
+    plan: Plan,
+    /// A folder of data sets whose import is timed.
+    #[arg(long, default_value = "../shared/data")]
+    data: PathBuf,
+    /// Only these parts: origin, edge, start.
+    #[arg(long, value_delimiter = ',')]
+    only: Vec<String>,
+}
+
+impl Default for Options {
+    fn default() -> Self {
+        Options { plan: Plan::default(), data: PathBuf::from("../shared/data"), only: Vec::new() }
+    }
+}
 
 /// Measures every part, prints the table, and writes it beside the crate.
-pub fn run(plan: &Plan) -> Result<()> {
+pub fn run(options: &Options) -> Result<()> {
+    let Options { plan, data, only } = options;
+    if let Some(unknown) = only.iter().find(|part| !PARTS.contains(&part.as_str())) {
+        bail!("reads has no part {unknown}; it has {}", PARTS.join(", "));
+    }
     let cache = Cache::open()?;
     let mut report = Report::default();
-    type Part = fn(&Cache, &Plan, &mut Report) -> Result<()>;
-    let parts: [(&str, Part); 3] = [("origin", origin::measure), ("edge", edge::measure), ("start", start::measure)];
-    for (name, measure) in parts {
-        if plan.wants(name) {
-            heading(&format!("\nreads: {name}"));
-            measure(&cache, plan, &mut report)?;
-            cores::release()?;
+    for part in PARTS.into_iter().filter(|part| only.is_empty() || only.iter().any(|only| only == part)) {
+        heading(&format!("\nreads: {part}"));
+        match part {
+            "origin" => origin::measure(&cache, plan, &mut report)?,
+            "edge" => edge::measure(&cache, plan, &mut report)?,
+            _ => start::measure(data, &mut report)?,
         }
+        cores::release()?;
     }
     println!("\n{}", report.table());
-    if plan.only.is_empty() {
-        report.write(plan)?;
+    if only.is_empty() {
+        report.write("reads", plan, METHOD)?;
     }
     Ok(())
 }

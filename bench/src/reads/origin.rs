@@ -9,7 +9,7 @@ use xtask::provision::cache::Cache;
 use xtask::up::Edge;
 use xtask::up::ports::{Ports, local};
 
-use super::market::{LIST, Market};
+use crate::market::{LIST, Market};
 use crate::report::Report;
 use crate::versus::{self, Peer, cpu_micros, rate};
 use crate::{Plan, cores, http};

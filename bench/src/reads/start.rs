@@ -1,26 +1,25 @@
 //! How long a person waits: from `cargo xtask up` to the first answer, and for the import of the public data sets.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
 use anyhow::{Result, bail};
 use rustix::process::{Pid, Signal, kill_process};
-use xtask::provision::cache::Cache;
 use xtask::up::Edge;
 use xtask::up::ports::{Ports, local};
 use xtask::workspace;
 
-use super::market::Market;
+use crate::market::Market;
 use crate::report::Report;
-use crate::{Plan, cores, http};
+use crate::{cores, http};
 
 const TARGET_START: f64 = 15.0;
 const TARGET_IMPORT: f64 = 30.0;
 const PATIENCE: Duration = Duration::from_secs(300);
 
 /// Measures a first start, a second one on the same state, and the import.
-pub fn measure(_: &Cache, plan: &Plan, report: &mut Report) -> Result<()> {
+pub fn measure(data: &Path, report: &mut Report) -> Result<()> {
     cores::release()?;
     let folder = std::env::temp_dir().join(format!("rds-bench-start-{}", std::process::id()));
     std::fs::create_dir_all(&folder)?;
@@ -35,7 +34,7 @@ pub fn measure(_: &Cache, plan: &Plan, report: &mut Report) -> Result<()> {
     );
     report.at_most("start: the same with the data kept from the run before, s", second, TARGET_START, "");
 
-    let data = workspace::root().join(&plan.data);
+    let data = workspace::root().join(data);
     if data.is_dir() {
         let market = Market::start(0, Edge::None)?;
         cores::release()?;
@@ -50,7 +49,7 @@ pub fn measure(_: &Cache, plan: &Plan, report: &mut Report) -> Result<()> {
 }
 
 /// Seconds from the command to the first vault list with rows in it. The stack is stopped again.
-fn first_answer(state: &std::path::Path) -> Result<f64> {
+fn first_answer(state: &Path) -> Result<f64> {
     let port = Ports::free()?.edge;
     let log: PathBuf = state.join("up.log");
     let file = std::fs::File::create(&log)?;

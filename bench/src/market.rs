@@ -61,8 +61,8 @@ impl Market {
         Ok(market)
     }
 
-    /// Runs a verb of the operator's command line on this market's database.
-    pub fn verb(&self, words: &[&str]) -> Result<()> {
+    /// Runs a verb of the operator's command line on this market's database. Gives what it printed.
+    pub fn verb(&self, words: &[&str]) -> Result<String> {
         let mut command = Command::new(self.text("origin_bin")?);
         for line in std::fs::read_to_string(self.text("origin_env")?)?.lines() {
             if let Some((name, value)) = line.split_once('=') {
@@ -73,7 +73,15 @@ impl Market {
         if !output.status.success() {
             bail!("`rds-origin {}`: {}", words.join(" "), String::from_utf8_lossy(&output.stderr));
         }
-        Ok(())
+        Ok(String::from_utf8(output.stdout)?)
+    }
+
+    /// Mints a key with so many requests a minute.
+    pub fn mint(&self, rpm: u32) -> Result<String> {
+        let said =
+            self.verb(&["keys", "mint", "--org", "bench", "--plan", "data", "--rpm", &rpm.to_string(), "--json"])?;
+        let minted: Value = serde_json::from_str(&said)?;
+        minted.get("key").and_then(Value::as_str).map(str::to_owned).context("`keys mint` printed no key")
     }
 
     /// Waits until the running service lists a market of so many vaults, of which a few are out of service.

@@ -1,0 +1,107 @@
+//! The JavaScript peer: `bench/js-peer` on the workerd that runs the edge.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use rds_shared::access::KeyDigest;
+use rustix::process::Signal;
+use serde_json::{Map, Value};
+use xtask::console::Step;
+use xtask::provision::cache::Cache;
+use xtask::provision::npm;
+use xtask::service::{Service, StopRule};
+use xtask::up::ports::{Ports, local};
+use xtask::up::probe;
+use xtask::workspace;
+
+use crate::http::Answer;
+use crate::market::LIST;
+use crate::{cores, http};
+
+const STOP: StopRule = StopRule { signal: Signal::TERM, grace: Duration::from_secs(10) };
+const PATIENCE: Duration = Duration::from_secs(30);
+/// What the peer hashes when it is asked whether it is ready.
+const SAMPLE: &str = "pk_live_0123456789abcdef0123456789abcdef";
+/// Headers of an answer that are not the copy's: the runtime's, and those that every request has of its own.
+const OWN: [&str; 9] = [
+    "content-length",
+    "date",
+    "connection",
+    "age",
+    "x-request-id",
+    "x-ratelimit-limit",
+    "x-ratelimit-remaining",
+    "x-ratelimit-reset",
+    "x-ratelimit-window",
+];
+
+/// The running peer. It ends with the value.
+pub struct JsPeer {
+    /// Where it listens.
+    pub address: SocketAddr,
+    service: Service,
+    folder: PathBuf,
+}
+
+impl JsPeer {
+    /// Its process id.
+    pub fn pid(&self) -> u32 {
+        self.service.pid()
+    }
+}
+
+impl Drop for JsPeer {
+    fn drop(&mut self) {
+        self.service.stop();
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// Starts it on the servers' core, with the body and the headers of the edge's own hit as its copy of the list.
+pub fn start(cache: &Cache, hit: &Answer) -> Result<JsPeer> {
+    let mut step = Step::start("the JavaScript peer");
+    let folder = std::env::temp_dir().join(format!("rds-bench-js-{}", std::process::id()));
+    let objects = folder.join("objects");
+    std::fs::create_dir_all(&objects)?;
+    let port = Ports::free()?.edge;
+    let headers: Map<String, Value> = hit
+        .headers()
+        .filter(|(name, _)| !OWN.contains(name))
+        .map(|(name, value)| (name.to_owned(), Value::from(value)))
+        .collect();
+    let mut command = Command::new(npm::workerd(cache)?);
+    command
+        .arg("serve")
+        .arg(workspace::root().join("bench/js-peer/worker.capnp"))
+        .arg(format!("--socket-addr=http={}", local(port)))
+        .arg(format!("--directory-path=objects={}", objects.display()))
+        .env("TARGET", LIST)
+        .env("BODY", std::str::from_utf8(&hit.body)?)
+        .env("HEADERS", serde_json::to_string(&headers)?);
+    let log = folder.join("log");
+    let mut service = cores::on_server(|| Service::start("the JavaScript peer", command, log, STOP))?;
+    service.wait_until(&mut step, PATIENCE, || probe::is_ok(port, "/ready"))?;
+    let address = local(port).into();
+    let peer = JsPeer { address, service, folder };
+    let digest = http::ask(address, &http::get("/ready", "")).context("the peer's digest")?;
+    ensure!(digest.body == KeyDigest::of(SAMPLE).to_hex().as_bytes(), "the peer's SHA-256 is none");
+    step.done(&format!("port {port}"));
+    Ok(peer)
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_peer_runs_under_the_date_of_the_service() {
+        let date = |text: &str, name: &str| {
+            text.lines()
+                .find_map(|line| line.trim().strip_prefix(name)?.split('"').nth(1).map(str::to_owned))
+                .expect(name)
+        };
+        let service = date(include_str!("../../../wrangler.toml"), "compatibility_date");
+        assert_eq!(date(include_str!("../../js-peer/worker.capnp"), "compatibilityDate"), service);
+    }
+}

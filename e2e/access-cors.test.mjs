@@ -64,7 +64,8 @@ describe('a page of the service', () => {
 
   test('asks for leave free of charge, before and after its allowance is used up', async () => {
     const caller = { 'cf-connecting-ip': newCaller() };
-    const leave = () => asPage(OURS, '/v1/chains', { method: 'OPTIONS', headers: { ...caller, 'access-control-request-method': 'GET', 'access-control-request-headers': 'authorization' } });
+    const question = { ...caller, 'access-control-request-method': 'GET', 'access-control-request-headers': 'authorization' };
+    const leave = () => asPage(OURS, '/v1/chains', { method: 'OPTIONS', headers: question });
     const end = await roomyWindow(15);
     for (const answer of await times(15, leave)) expectUnmetered(answer);
     const reads = await times(FIRST_PARTY, () => asPage(OURS, '/v1/chains', { headers: caller }));

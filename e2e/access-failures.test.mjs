@@ -5,7 +5,7 @@ import { readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { expectError, expectRetry, expectStale } from './expect.mjs';
-import { ANONYMOUS, PLANS, allowance, expectMetered, expectSpent, roomyWindow, times } from './metering.mjs';
+import { ANONYMOUS, PLANS, allowance, expectMetered, expectSpent, lastingDay, roomyWindow, times } from './metering.mjs';
 import { bearer, mint, revoke, started, verb } from './operator.mjs';
 import { up } from './private-stack.mjs';
 import { OURS, newCaller, unasked, until } from './stack.mjs';
@@ -77,6 +77,7 @@ describe('the origin hangs', () => {
 
   before(async () => {
     [list, scores, deep] = [unasked('/v1/vaults?limit=2'), unasked('/v1/vaults/scores?limit=2'), unasked('/v1/vaults?page=3&limit=100')];
+    await lastingDay(400);
     end = await roomyWindow(20);
     // Minted now and asked with at once, this one first: their leases begin here, and this one's ends first.
     counted = await mint(stack, { rpm: LIMIT });

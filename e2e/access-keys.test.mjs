@@ -167,7 +167,6 @@ describe('a revoked key', () => {
     const late = seen.filter(({ begun }) => begun > acknowledged);
     assert.ok(late.length > 20 && seen.some(({ status }) => status === 200), `${seen.length} requests, ${late.length} of them late`);
     assert.deepEqual([...new Set(late.map(({ status }) => status))], [401]);
-    assert.deepEqual([...new Set(seen.map(({ status }) => status))].toSorted(), [200, 401]);
   });
 
   test('stays revoked, whatever is done to it', async () => {

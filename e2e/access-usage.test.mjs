@@ -4,7 +4,7 @@ import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { expectShape } from './expect.mjs';
 import { Me, data } from './interface-fields.mjs';
-import { ANONYMOUS, PLANS, allowance, expectMetered, expectSpent, roomyWindow, times, windowOver } from './metering.mjs';
+import { ANONYMOUS, PLANS, allowance, expectMetered, expectSpent, lastingDay, roomyWindow, times, windowOver } from './metering.mjs';
 import { bearer, mint } from './operator.mjs';
 import { newCaller, sharedStack, unasked, until } from './stack.mjs';
 
@@ -14,7 +14,6 @@ const me = async ({ headers }) => (await stack.ok('/v1/me', { headers })).json.d
 
 /** How long these stories may take; midnight would part their day in two. */
 const STORY_SECONDS = 300;
-const DAY_SECONDS = 86_400;
 
 describe('a new key', () => {
   test('says who it is, what it may do, and that it has done nothing', async () => {
@@ -61,7 +60,7 @@ describe('when the minute is over', { concurrency: true }, () => {
   let keys;
 
   before(async () => {
-    await until('a day that lasts', STORY_SECONDS + 5, () => DAY_SECONDS - ((Date.now() / 1000) % DAY_SECONDS) > STORY_SECONDS);
+    await lastingDay(STORY_SECONDS);
     keys = {
       counted: await mint(stack, { rpm: LIMIT }),
       small: await mint(stack, { rpm: 3 }),

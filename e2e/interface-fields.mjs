@@ -292,7 +292,15 @@ const coverage = { totalIdentities: count, withApprovedVersion: count, coverageP
 
 /** Key identity. Ids are numbers, as the operators' verbs show them. */
 export const Me = record({
-  key: record({ id: count, prefix: text, partner_name: text, tier: oneOf('data', 'decisioning', 'embedded'), created_at: instant, last_used_at: nullable(instant), org_id: count }),
+  key: record({
+    id: count,
+    prefix: text,
+    partner_name: text,
+    tier: oneOf('data', 'decisioning', 'embedded'),
+    created_at: instant,
+    last_used_at: nullable(instant),
+    org_id: count,
+  }),
   limits: record({ requests_per_minute: count, shared_key: flag, subclient_requests_per_minute: nullable(count) }),
   usage: record({
     day,

@@ -6,6 +6,7 @@ import { until } from './stack.mjs';
 
 /** Length of every window; windows begin with the minutes of the clock. */
 const WINDOW_SECONDS = 60;
+const DAY_SECONDS = 86_400;
 /** Requests a minute of an address: without a key, of a page of the service, for health. */
 export const ANONYMOUS = 10;
 export const FIRST_PARTY = 60;
@@ -22,6 +23,10 @@ export const roomyWindow = (seconds = 10) =>
 
 /** Waits until the window that ends at `end` is over. */
 export const windowOver = (end) => until('the window is over', WINDOW_SECONDS + 5, () => Date.now() / 1000 > end + 0.1);
+
+/** Waits for a UTC day with so many seconds left in it, for a story about what is counted by day. */
+export const lastingDay = (seconds) =>
+  until('a day that lasts', seconds + 5, () => DAY_SECONDS - ((Date.now() / 1000) % DAY_SECONDS) > seconds);
 
 /** The allowance that an answer tells of, as numbers; null where it tells of none. */
 export function allowance({ headers }) {

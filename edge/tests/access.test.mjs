@@ -11,6 +11,9 @@ const edge = new Edge(steady);
 const mortal = new Edge(fragile);
 const admitted = (replies) => replies.filter((reply) => reply.status === 200);
 const remaining = (replies) => replies.map((reply) => Number(reply.headers["x-ratelimit-remaining"]));
+/** Ends when the crowds are through: the storm would take their minute from them. */
+let crowdsAreThrough;
+const calm = new Promise((resolve) => (crowdsAreThrough = resolve));
 const countdown = (from, to = 0) => Array.from({ length: from - to + 1 }, (_, n) => from - n);
 const descending = (numbers) => numbers.sort((a, b) => b - a);
 
@@ -22,6 +25,7 @@ before(async () => {
   if (windowEnd() - Date.now() < 32_000) await sleep(windowEnd() - Date.now());
 });
 after(async () => {
+  for (const one of [edge, mortal]) if (one.said) console.error(`workerd said:\n${one.said.slice(-2_000)}`);
   await Promise.all([edge.kill(), mortal.kill()]);
   for (const one of origins) one.close();
 });
@@ -29,7 +33,7 @@ after(async () => {
 describe("access", { concurrency: true }, () => {
   test("64 callers on a limit of 50: exactly 50 pass, in each of two minutes", async () => {
     const key = origin.mint({ rpm: 50 });
-    for (const _ of [1, 2]) {
+    for (const minute of [1, 2]) {
       const end = windowEnd();
       const replies = await edge.crowd(64, 3, "/v1/vaults", { key });
       assert.ok(Date.now() < end, "the crowd was through before the minute ended");
@@ -39,8 +43,9 @@ describe("access", { concurrency: true }, () => {
       const resets = new Set(replies.map((reply) => reply.headers["x-ratelimit-reset"]));
       assert.deepEqual([...resets], [String(end / 1000)]);
       for (const reply of refused) assert.ok(Number(reply.headers["retry-after"]) >= 1);
-      if (_ === 1) await sleep(end - Date.now() + 20);
+      if (minute === 1) await sleep(end - Date.now() + 20);
     }
+    crowdsAreThrough();
   });
 
   test("a key's window survives the death of the runtime", async () => {
@@ -79,10 +84,10 @@ describe("access", { concurrency: true }, () => {
     assert.deepEqual([admitted(keyless).length, admitted(after).length], [4, 6]);
   });
 
-  test("of thousands of requests in flight none that began after the acknowledgement is served", async () => {
+  test("of thousands of requests none that began after a revocation was acknowledged is served", async () => {
     const key = origin.mint({ rpm: 1_000_000 });
-    assert.equal((await edge.get("/v1/vaults", { key })).status, 200);
-    let [number, acknowledged, enough] = [0, Infinity, false];
+    await calm;
+    let [number, enough] = [0, false];
     const replies = [];
     const caller = async () => {
       while (!enough) {
@@ -92,19 +97,21 @@ describe("access", { concurrency: true }, () => {
       }
     };
     const crowd = Promise.all(Array.from({ length: 200 }, caller));
-    await until("thousands are under way", 60, () => replies.length > 3_000);
-    const revoked = { ...key.record, active: false, version: 2 };
-    origin.keys.set(key.digest, revoked);
-    assert.equal((await edge.tell(key.digest, revoked)).status, 204);
-    acknowledged = performance.now();
-    await until("thousands have come after", 60, () => replies.filter(({ begun }) => begun > acknowledged).length > 2_000);
-    enough = true;
-    await crowd;
-    const late = replies.filter(({ begun }) => begun > acknowledged);
-    assert.deepEqual([...new Set(late.map(({ status }) => status))], [401]);
-    const early = replies.filter(({ begun }) => begun < acknowledged);
-    assert.ok(early.some(({ status }) => status === 200));
-    assert.ok(early.every(({ status }) => status === 200 || status === 401), "nothing in between");
+    const since = (instant) => replies.filter(({ begun }) => begun > instant);
+    try {
+      await until("thousands were answered", 60, () => replies.length > 2_000);
+      const revoked = { ...key.record, active: false, version: 2 };
+      origin.keys.set(key.digest, revoked);
+      assert.equal((await edge.tell(key.digest, revoked)).status, 204);
+      const acknowledged = performance.now();
+      await until("a thousand came after", 60, () => since(acknowledged).length > 1_000);
+      assert.deepEqual([...new Set(since(acknowledged).map(({ status }) => status))], [401]);
+      const early = replies.filter(({ begun }) => begun <= acknowledged);
+      assert.deepEqual([...new Set(early.map(({ status }) => status))].sort(), [200, 401], "and nothing in between");
+    } finally {
+      enough = true;
+      await crowd;
+    }
   });
 
   test("with the origin away a record holds for thirty seconds; then the gate is shut and the public is anonymous", async () => {
@@ -146,9 +153,9 @@ describe("access", { concurrency: true }, () => {
     assert.deepEqual([admitted(replies).length, replies.length], [23, 38]);
     await sleep(end - Date.now());
     const sent = () => origin.batches.filter(({ digest }) => digest === key.digest);
-    await until("a batch came", 20, () => sent().length > 0);
+    await until("a batch came", 40, () => sent().length > 0);
     origin.refusing.delete(key.digest);
-    await until("it came again", 30, () => sent().some(({ taken }) => taken));
+    await until("it came again", 60, () => sent().some(({ taken }) => taken));
     const [refused] = sent();
     const { taken: _, ...again } = sent().find(({ taken }) => taken);
     assert.deepEqual({ ...again, taken: false }, refused, "the same batch");

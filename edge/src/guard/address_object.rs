@@ -2,20 +2,25 @@
 
 use super::DiskFault;
 use super::address::{AddressDisk, AddressGuard as Machine};
+use super::key_object::respond;
 use super::message;
 use super::sql::{Database, number};
 use crate::runtime;
 use core::cell::{Cell, RefCell};
 use rds_shared::access::budget::{AddressBudget, AddressCount, Count, Verdict};
-use worker::{DurableObject, Env, Request, Response, Result, State, console_error, durable_object};
+use wasm_bindgen::JsValue;
+use wasm_bindgen::prelude::wasm_bindgen;
+use worker::web_sys::{Request, Response};
+use worker::worker_sys::types::DurableObjectState;
+use worker::{Env, State, console_error};
 
 const TABLE: &str = "
     CREATE TABLE IF NOT EXISTS counts (
         address TEXT NOT NULL, budget TEXT NOT NULL, minute INTEGER NOT NULL, in_minute INTEGER NOT NULL,
         day INTEGER NOT NULL, in_day INTEGER NOT NULL, PRIMARY KEY (address, budget)) WITHOUT ROWID";
 
-/// The object.
-#[durable_object(fetch)]
+/// The object. Bound by hand, as [`super::key_object`] says why.
+#[wasm_bindgen]
 pub struct AddressGuard {
     disk: Disk,
     /// Read from the disk at the first need, and again after a fault.
@@ -28,20 +33,22 @@ struct Disk {
     ready: Cell<bool>,
 }
 
-impl DurableObject for AddressGuard {
-    fn new(state: State, _: Env) -> Self {
-        let disk = Disk { database: Database::of(&state), ready: Cell::new(false) };
+#[wasm_bindgen]
+impl AddressGuard {
+    /// An instance over the object's storage; nothing is read yet.
+    #[wasm_bindgen(constructor)]
+    pub fn new(state: DurableObjectState, _: Env) -> Self {
+        let disk = Disk { database: Database::of(&State::from(state)), ready: Cell::new(false) };
         AddressGuard { disk, machine: RefCell::default() }
     }
 
-    async fn fetch(&self, request: Request) -> Result<Response> {
+    /// Charges a request. Without a verdict in the answer the Worker counts this object as unreachable.
+    pub fn fetch(&self, request: &Request) -> Result<JsValue, JsValue> {
         let text = request.headers().get(message::HEADER)?.unwrap_or_default();
-        let response = Response::empty()?;
-        // Without the header the Worker counts this object as unreachable.
-        if let Some(verdict) = self.take(&text) {
-            response.headers().set(message::HEADER, &message::write(&verdict))?;
+        match self.take(&text) {
+            Some(verdict) => respond(&verdict),
+            None => Ok(Response::new()?.into()),
         }
-        Ok(response)
     }
 }
 
@@ -66,7 +73,7 @@ impl AddressGuard {
 }
 
 impl Disk {
-    fn table(&self) -> core::result::Result<&Database, DiskFault> {
+    fn table(&self) -> Result<&Database, DiskFault> {
         if !self.ready.get() {
             self.database.run(TABLE, &[])?;
             self.ready.set(true);
@@ -76,13 +83,13 @@ impl Disk {
 }
 
 impl AddressDisk for Disk {
-    fn stored(&self) -> core::result::Result<usize, DiskFault> {
+    fn stored(&self) -> Result<usize, DiskFault> {
         let rows = self.table()?.rows("SELECT count(*) FROM counts", &[])?;
         let count = rows.into_iter().next().map(|mut row| row.count()).transpose()?;
         Ok(usize::try_from(count.unwrap_or_default()).unwrap_or(usize::MAX))
     }
 
-    fn read(&self, address: &str, budget: AddressBudget) -> core::result::Result<Option<AddressCount>, DiskFault> {
+    fn read(&self, address: &str, budget: AddressBudget) -> Result<Option<AddressCount>, DiskFault> {
         let query = "SELECT minute, in_minute, day, in_day FROM counts WHERE address = ? AND budget = ?";
         let rows = self.table()?.rows(query, &[address.into(), budget.as_str().into()])?;
         let read = |mut row: super::sql::Row| {
@@ -94,7 +101,7 @@ impl AddressDisk for Disk {
         rows.into_iter().next().map(read).transpose()
     }
 
-    fn write(&self, address: &str, budget: AddressBudget, count: AddressCount) -> core::result::Result<(), DiskFault> {
+    fn write(&self, address: &str, budget: AddressBudget, count: AddressCount) -> Result<(), DiskFault> {
         let AddressCount { minute, day } = count;
         self.table()?.run(
             "INSERT OR REPLACE INTO counts VALUES (?, ?, ?, ?, ?, ?)",
@@ -109,7 +116,7 @@ impl AddressDisk for Disk {
         )
     }
 
-    fn sweep(&self, window: i64, day: i64) -> core::result::Result<(), DiskFault> {
+    fn sweep(&self, window: i64, day: i64) -> Result<(), DiskFault> {
         let daily = AddressBudget::ALL.iter().filter(|budget| budget.per_day().is_some());
         for budget in daily {
             let budget = budget.as_str().into();

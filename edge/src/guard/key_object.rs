@@ -2,6 +2,9 @@
 //!
 //! It asks the origin who the key belongs to, one question at a time, and sends it what was used, every minute, until it is
 //! acknowledged. The object's clock is the only one that counts.
+//!
+//! The class is bound by hand: the SDK's macro copies every request and response once more, and makes a promise of an
+//! answer that is at hand.
 
 use super::DiskFault;
 use super::flight::{Flight, Ticket};
@@ -22,7 +25,13 @@ use rds_shared::route::Method;
 use rds_shared::wire::{RequestId, hex};
 use serde::Serialize;
 use std::rc::Rc;
-use worker::{DurableObject, Env, Request, Response, Result, State, console_error, durable_object};
+use wasm_bindgen::JsValue;
+use wasm_bindgen::prelude::wasm_bindgen;
+use worker::js_sys::{Date, Object, Promise};
+use worker::wasm_bindgen_futures::future_to_promise;
+use worker::web_sys::{Request, Response};
+use worker::worker_sys::types::DurableObjectState;
+use worker::{Env, State, console_error};
 
 /// Keys flush their usage spread over this long after the minute, so that they do not all come to the origin at once.
 const SPREAD_SECONDS: i64 = 10;
@@ -32,7 +41,7 @@ const RETRY: Duration = Duration::from_secs(15);
 const BATCHES: usize = 8;
 
 /// The object.
-#[durable_object(alarm)]
+#[wasm_bindgen]
 pub struct KeyGuard {
     inner: Rc<Inner>,
 }
@@ -48,50 +57,55 @@ struct Inner {
     alarm_is_set: Cell<bool>,
 }
 
-impl DurableObject for KeyGuard {
-    fn new(state: State, env: Env) -> Self {
+#[wasm_bindgen]
+impl KeyGuard {
+    /// An instance over the object's storage; nothing is read yet.
+    #[wasm_bindgen(constructor)]
+    pub fn new(state: DurableObjectState, env: Env) -> Self {
+        let state = State::from(state);
         let disk = Database::of(&state);
         let (machine, question) = (RefCell::default(), Rc::default());
         KeyGuard { inner: Rc::new(Inner { state, env, disk, machine, question, alarm_is_set: Cell::new(false) }) }
     }
 
-    async fn fetch(&self, request: Request) -> Result<Response> {
+    /// Answers a message: a response if nobody has to be waited for, else a promise of one.
+    pub fn fetch(&self, request: &Request) -> Result<JsValue, JsValue> {
         let text = request.headers().get(message::HEADER)?.unwrap_or_default();
-        let reply = match message::read(&text) {
-            Some(KeyMessage::Ask(ask)) => self.inner.ask(ask).await,
-            Some(KeyMessage::News { digest, record }) => self.inner.news(digest, record),
-            Some(KeyMessage::Report { tally }) => self.inner.report(&tally).await,
-            None => KeyReply::Unable,
+        let ask = match message::read(&text) {
+            Some(KeyMessage::Ask(ask)) => ask,
+            Some(KeyMessage::News { digest, record }) => return respond(&self.inner.news(digest, record)),
+            Some(KeyMessage::Report { tally }) => return respond(&self.inner.report(&tally)),
+            None => return respond(&KeyReply::Unable),
         };
-        let response = Response::empty()?;
-        response.headers().set(message::HEADER, &message::write(&reply))?;
-        Ok(response)
+        if let Some(reply) = self.inner.ask_at_once(&ask) {
+            return respond(&reply);
+        }
+        let inner = Rc::clone(&self.inner);
+        Ok(future_to_promise(async move { respond(&inner.ask(&ask).await) }).into())
     }
 
-    async fn alarm(&self) -> Result<Response> {
-        self.inner.alarm_is_set.set(false);
-        let delivered = self.inner.deliver().await;
-        if let Err(fault) = &delivered {
-            console_error!("usage: {}", fault.0);
-        }
-        match (delivered, self.inner.with(|machine, disk| machine.owes(disk))) {
-            (Ok(()), Ok(false)) => {}
-            (Ok(()), Ok(true)) => self.inner.set_alarm().await,
-            _ => {
-                let _ = self.inner.state.storage().set_alarm(RETRY).await;
-                self.inner.alarm_is_set.set(true);
+    /// Sends what was used, and arranges for the next time.
+    pub fn alarm(&self) -> Promise {
+        let inner = Rc::clone(&self.inner);
+        future_to_promise(async move {
+            inner.alarm_is_set.set(false);
+            let delivered = inner.deliver().await;
+            if let Err(fault) = &delivered {
+                console_error!("usage: {}", fault.0);
             }
-        }
-        Response::empty()
+            match (delivered, inner.with(|machine, disk| machine.owes(disk))) {
+                (Ok(()), Ok(false)) => {}
+                (Ok(()), Ok(true)) => inner.arrange_delivery(),
+                _ => inner.set_alarm(RETRY),
+            }
+            Ok(JsValue::UNDEFINED)
+        })
     }
 }
 
 impl Inner {
     /// Runs a step of the machine. After a fault the next step begins with what the disk holds.
-    fn with<T>(
-        &self,
-        step: impl FnOnce(&mut Machine, &Database) -> core::result::Result<T, DiskFault>,
-    ) -> core::result::Result<T, DiskFault> {
+    fn with<T>(&self, step: impl FnOnce(&mut Machine, &Database) -> Result<T, DiskFault>) -> Result<T, DiskFault> {
         let mut slot = self.machine.borrow_mut();
         let machine = match slot.take() {
             Some(machine) => machine,
@@ -106,33 +120,40 @@ impl Inner {
         outcome
     }
 
-    async fn ask(self: &Rc<Self>, ask: KeyAsk) -> KeyReply {
-        // Once for what is known, once for what the origin says, and once more for an answer that somebody else waited for.
-        for _ in 0..3 {
-            let with_text = ask.text.is_some();
-            let Ok(standing) = self.with(|machine, _| Ok(machine.standing(runtime::now_millis(), with_text))) else {
-                return KeyReply::Unable;
-            };
-            match standing {
-                Standing::Live { record, refresh } => {
-                    if refresh {
-                        self.question(&ask);
-                    }
-                    return self.charge(&ask, record).await;
+    /// The reply that is at hand.
+    fn ask_at_once(self: &Rc<Self>, ask: &KeyAsk) -> Option<KeyReply> {
+        let with_text = ask.text.is_some();
+        let Ok(standing) = self.with(|machine, _| Ok(machine.standing(runtime::now_millis(), with_text))) else {
+            return Some(KeyReply::Unable);
+        };
+        match standing {
+            Standing::Live { record, refresh } => {
+                if refresh {
+                    self.question(ask);
                 }
-                Standing::Rejected => return KeyReply::Rejected,
-                Standing::TextNeeded => return KeyReply::TextNeeded,
-                Standing::Unable => return KeyReply::Unable,
-                Standing::Ask => {
-                    self.question(&ask);
-                    self.question.landed().await;
-                }
+                Some(self.charge(ask, record))
+            }
+            Standing::Rejected => Some(KeyReply::Rejected),
+            Standing::TextNeeded => Some(KeyReply::TextNeeded),
+            Standing::Unable => Some(KeyReply::Unable),
+            Standing::Ask => None,
+        }
+    }
+
+    /// The reply after the origin was asked.
+    async fn ask(self: &Rc<Self>, ask: &KeyAsk) -> KeyReply {
+        // Twice: the answer waited for first may be that to a question without the text.
+        for _ in 0..2 {
+            self.question(ask);
+            self.question.landed().await;
+            if let Some(reply) = self.ask_at_once(ask) {
+                return reply;
             }
         }
         KeyReply::Unable
     }
 
-    async fn charge(&self, ask: &KeyAsk, record: KeyRecord) -> KeyReply {
+    fn charge(&self, ask: &KeyAsk, record: KeyRecord) -> KeyReply {
         let now = runtime::now_millis().div_euclid(1_000);
         let charged = self.with(|machine, disk| {
             let reported = machine.report(disk, &ask.tally, now)?;
@@ -144,7 +165,7 @@ impl Inner {
         });
         let Ok((verdict, reported)) = charged else { return KeyReply::Unable };
         if reported || verdict.is_some_and(|verdict| verdict.admitted) {
-            self.arrange_delivery().await;
+            self.arrange_delivery();
         }
         KeyReply::Known { record, verdict }
     }
@@ -156,10 +177,10 @@ impl Inner {
         }
     }
 
-    async fn report(&self, tally: &[Tally]) -> KeyReply {
+    fn report(&self, tally: &[Tally]) -> KeyReply {
         let now = runtime::now_millis().div_euclid(1_000);
         match self.with(|machine, disk| machine.report(disk, tally, now)) {
-            Ok(true) => self.arrange_delivery().await,
+            Ok(true) => self.arrange_delivery(),
             Ok(false) => {}
             Err(_) => return KeyReply::Unable,
         }
@@ -182,7 +203,8 @@ impl Inner {
             Ok(answer) if answer.status == 200 => serde_json::from_slice::<KeyAnswer>(&answer.body).ok(),
             _ => None,
         };
-        let noted = self.with(|machine, disk| match &understood {
+        // A fault of the disk is told to whoever asks next: they find out by themselves.
+        let _ = self.with(|machine, disk| match &understood {
             Some(answer) => machine.answered(disk, question.digest, answer, (asked_at, now), new_source()),
             None => {
                 machine.unanswered(now);
@@ -192,17 +214,11 @@ impl Inner {
         if understood.is_none() {
             console_error!("{:?}: the origin gave no answer: {}", question.digest, told(&answered));
         }
-        if noted.is_err() {
-            let _ = self.with(|machine, _| {
-                machine.unanswered(now);
-                Ok(())
-            });
-        }
         drop(ticket);
     }
 
     /// Sends the origin what was used, batch by batch.
-    async fn deliver(&self) -> core::result::Result<(), DiskFault> {
+    async fn deliver(&self) -> Result<(), DiskFault> {
         for _ in 0..BATCHES {
             let now = runtime::now_millis().div_euclid(1_000);
             let Some(batch) = self.with(|machine, disk| machine.next_batch(disk, now))? else { return Ok(()) };
@@ -216,27 +232,27 @@ impl Inner {
         Ok(())
     }
 
-    async fn arrange_delivery(&self) {
-        if !self.alarm_is_set.get() {
-            self.set_alarm().await;
+    /// Sees to it that usage is delivered past the end of this minute.
+    fn arrange_delivery(&self) {
+        if self.alarm_is_set.get() {
+            return;
         }
-    }
-
-    /// Sets the alarm past the end of this minute.
-    async fn set_alarm(&self) {
         let now = runtime::now_millis();
         let end = window_of(now.div_euclid(1_000)).saturating_add(1).saturating_mul(WINDOW_SECONDS);
         let spread = self.state.id().to_string().bytes().fold(0_i64, |sum, byte| sum.saturating_add(byte.into()));
         let at = end.saturating_add(spread.rem_euclid(SPREAD_SECONDS)).saturating_mul(1_000);
-        let wait = Duration::from_millis(u64::try_from(at.saturating_sub(now)).unwrap_or_default());
-        // Before the await: a second request need not set it again.
-        self.alarm_is_set.set(true);
-        if self.state.storage().set_alarm(wait).await.is_err() {
-            self.alarm_is_set.set(false);
-        }
+        self.set_alarm(Duration::from_millis(u64::try_from(at.saturating_sub(now)).unwrap_or_default()));
     }
 
-    async fn post<M: Serialize>(&self, target: &str, message: &M) -> core::result::Result<OriginAnswer, NoAnswer> {
+    /// The alarm is a row like any other: no answer leaves the object before it is on disk.
+    fn set_alarm(&self, wait: Duration) {
+        let at = runtime::now_millis().saturating_add(i64::try_from(wait.as_millis()).unwrap_or(i64::MAX));
+        let at = Date::new(&JsValue::from_f64(at as f64));
+        let set = self.state.storage().as_raw().set_alarm(at, Object::new());
+        self.alarm_is_set.set(set.is_ok());
+    }
+
+    async fn post<M: Serialize>(&self, target: &str, message: &M) -> Result<OriginAnswer, NoAnswer> {
         let unusable = |cause: &str| NoAnswer::Unreachable(cause.to_owned());
         let config: Rc<Config> = runtime::config(&self.env).ok_or_else(|| unusable("no configuration"))?;
         let body = serde_json::to_vec(message).map_err(|_| unusable("no message"))?;
@@ -250,11 +266,18 @@ impl Inner {
     }
 }
 
+/// A message as the response that carries it.
+pub(super) fn respond<M: Serialize>(message: &M) -> Result<JsValue, JsValue> {
+    let response = Response::new()?;
+    response.headers().set(message::HEADER, &message::write(message))?;
+    Ok(response.into())
+}
+
 fn new_source() -> String {
     hex(&runtime::random())
 }
 
-fn told(answered: &core::result::Result<OriginAnswer, NoAnswer>) -> String {
+fn told(answered: &Result<OriginAnswer, NoAnswer>) -> String {
     match answered {
         Ok(answer) => format!("status {}", answer.status),
         Err(cause) => format!("{cause:?}"),

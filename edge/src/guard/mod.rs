@@ -7,14 +7,12 @@
 //! Worker's way to them.
 
 pub mod address;
-#[expect(missing_docs, reason = "the macro adds methods of its own")]
 pub mod address_object;
 pub mod client;
 pub mod denials;
 pub mod flight;
 pub mod key;
 mod key_disk;
-#[expect(missing_docs, reason = "the macro adds methods of its own")]
 pub mod key_object;
 pub mod ledger;
 pub mod message;

@@ -123,14 +123,17 @@ impl Market {
         self.signed(LIST)
     }
 
+    /// What the edge signs with.
+    pub fn assertion_keys(&self) -> Result<String> {
+        let environment = std::fs::read_to_string(self.text("origin_env")?)?;
+        let keys = environment.lines().find_map(|line| line.strip_prefix("RDS_EDGE_ASSERTION_KEYS="));
+        Ok(keys.context("no assertion key")?.to_owned())
+    }
+
     /// Writes a request as the edge would: signed, with a nonce that was never used.
     fn signed(&self, target: &'static str) -> Result<impl FnMut(&mut Vec<u8>) + use<>> {
-        let environment = std::fs::read_to_string(self.text("origin_env")?)?;
-        let key = environment
-            .lines()
-            .find_map(|line| line.strip_prefix("RDS_EDGE_ASSERTION_KEYS="))
-            .and_then(AssertionKey::parse)
-            .context("no assertion key")?;
+        let keys = AssertionKey::parse_list(&self.assertion_keys()?).context("no assertion key")?;
+        let key = keys.into_iter().next().context("no assertion key")?;
         let principal = Principal::Anonymous.to_json();
         Ok(move |out: &mut Vec<u8>| {
             // Spread like the edge's random ones: the origin shards them by their first bits.

@@ -3,7 +3,7 @@
 import { createHash, createHmac, randomBytes } from "node:crypto";
 import { spawn } from "node:child_process";
 import { createServer, request, Agent } from "node:http";
-import { readdirSync } from "node:fs";
+import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
 
 const SECRET = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
@@ -158,15 +158,10 @@ export class Edge {
     return (await Promise.all(Array.from({ length: callers }, caller))).flat();
   }
 
-  /** Objects with a database on disk. */
-  stored(kind) {
-    const inside = (folder) => {
-      try {
-        return readdirSync(join(this.folder, "objects", folder)).filter((name) => name.endsWith(".sqlite"));
-      } catch {
-        return [];
-      }
-    };
-    return inside(kind).length;
+  /** Objects of a class that have written anything. */
+  written(kind) {
+    const folder = join(this.folder, "objects", kind);
+    const logs = readdirSync(folder).filter((name) => /^[0-9a-f]{64}\.sqlite-wal$/.test(name));
+    return logs.filter((name) => statSync(join(folder, name)).size > 0).length;
   }
 }

@@ -57,9 +57,18 @@ pub fn build(cache: &Cache) -> Result<Bundle> {
     build_crate(cache, "edge", "the Worker bundle")
 }
 
+/// The same without limits and keys, for measuring the rest. It lies apart and is never deployed.
+pub fn build_unmetered(cache: &Cache) -> Result<Bundle> {
+    build_into(cache, "edge", "build/unmetered", &["--features", "unmetered"], "the Worker bundle without limits")
+}
+
 /// The same for any Worker crate in a folder of the clone; `name` is what the step is called. The
 /// bundle lies in `build/` of that folder.
 pub fn build_crate(cache: &Cache, folder: &str, name: &str) -> Result<Bundle> {
+    build_into(cache, folder, "build", &[], name)
+}
+
+fn build_into(cache: &Cache, folder: &str, output: &str, options: &[&str], name: &str) -> Result<Bundle> {
     require_node()?;
     let toolchain = wasm_toolchain::find(cache, wasm_toolchain::Target::Wasm)?;
     let worker_build = tools::worker_build(cache)?;
@@ -71,13 +80,13 @@ pub fn build_crate(cache: &Cache, folder: &str, name: &str) -> Result<Bundle> {
     let mut step = Step::start(name);
     let root = workspace::root();
     let source = root.join(folder);
-    let output = source.join("build");
+    let into = source.join(output);
     let entry = Some(source.join("entry.mjs")).filter(|entry| entry.is_file());
-    let bundle = Bundle { entry, script: output.join("index.js"), module: output.join("index_bg.wasm") };
+    let bundle = Bundle { entry, script: into.join("index.js"), module: into.join("index_bg.wasm") };
     let inputs = ["Cargo.toml", "Cargo.lock", "shared", folder].map(|name| root.join(name));
     let versions = [&toolchain.version, tools::WORKER_BUILD, npm::ESBUILD, npm::BINARYEN];
     let fingerprint = workspace::fingerprint(&inputs, &versions.join(" "))?;
-    let stamp = output.join(".inputs");
+    let stamp = into.join(".inputs");
     let unchanged = std::fs::read_to_string(&stamp).is_ok_and(|last| last == fingerprint);
     if unchanged && bundle.script.is_file() && bundle.module.is_file() {
         step.done("unchanged");
@@ -87,7 +96,8 @@ pub fn build_crate(cache: &Cache, folder: &str, name: &str) -> Result<Bundle> {
     let mut command = Command::new(worker_build);
     command
         .current_dir(&source)
-        .args(["--profile", "worker", ".", "--locked"])
+        .args(["--profile", "worker", "--out-dir", output, ".", "--locked"])
+        .args(options)
         .env("WASM_BINDGEN_BIN", wasm_bindgen)
         .env("ESBUILD_BIN", esbuild)
         .env("WASM_OPT_BIN", wasm_opt);

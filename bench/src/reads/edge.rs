@@ -1,10 +1,12 @@
 //! The edge: a copy in the isolate's memory, beside a bare Rust Worker that returns the same bytes.
+//!
+//! Limits are left out by the feature `unmetered`: what they cost is measured beside a peer that keeps them too.
 
 use anyhow::{Result, ensure};
 use xtask::provision::cache::Cache;
 use xtask::provision::npm;
 use xtask::up::Edge;
-use xtask::up::edge::{Binding, start};
+use xtask::up::edge::{Binding, DURABLE_OBJECTS, start};
 use xtask::up::ports::{Ports, local};
 use xtask::up::state::State;
 use xtask::wasm;
@@ -23,8 +25,17 @@ pub fn measure(cache: &Cache, plan: &Plan, report: &mut Report) -> Result<()> {
     let workerd = npm::workerd(cache)?;
     let bare_bundle = wasm::build_crate(cache, "bench/bare-worker", "the bare Worker")?;
     let bundle = wasm::build(cache)?;
-    let market = Market::start(VAULTS, Edge::Workerd)?;
-    let edge = market.address("edge")?;
+    let unmetered = wasm::build_unmetered(cache)?;
+    let market = Market::start(VAULTS, Edge::None)?;
+    let ours_folder = std::env::temp_dir().join(format!("rds-bench-edge-{}", std::process::id()));
+    let ours_state = State::open(&ours_folder)?;
+    let edge_port = Ports::free()?.edge;
+    let bindings = [
+        Binding::variable("ORIGIN_URL", format!("http://{}", market.address("origin_edge")?)),
+        Binding::secret("ASSERTION_KEY", market.assertion_keys()?),
+    ];
+    let service = cores::on_server(|| start(&workerd, &unmetered, &ours_state, &bindings, DURABLE_OBJECTS, edge_port))?;
+    let edge = local(edge_port).into();
     let request = http::get(LIST, "accept: application/json\r\n");
 
     http::ask(edge, &request)?;
@@ -39,7 +50,7 @@ pub fn measure(cache: &Cache, plan: &Plan, report: &mut Report) -> Result<()> {
     ensure!(same.status == 200 && same.body == hit.body, "the bare Worker answers something else");
 
     let write = |request: Vec<u8>| move |out: &mut Vec<u8>| out.extend_from_slice(&request);
-    let ours = Peer { address: edge, pid: market.pid("edge")?, write: Box::new(write(request.clone())) };
+    let ours = Peer { address: edge, pid: service.pid(), write: Box::new(write(request.clone())) };
     let theirs = Peer { address: local(port).into(), pid: bare.pid(), write: Box::new(write(request)) };
     let versus = versus::measure(plan, ours, theirs)?;
     let (cpu, bare_cpu) = versus.sides(cpu_micros);
@@ -50,8 +61,9 @@ pub fn measure(cache: &Cache, plan: &Plan, report: &mut Report) -> Result<()> {
         TARGET,
         &format!("{cpu:.1} µs, {per_second:.0}/s; bare {bare_cpu:.1} µs, {bare_per_second:.0}/s"),
     );
-    drop(bare);
+    drop((bare, service));
     std::fs::remove_dir_all(folder)?;
+    std::fs::remove_dir_all(ours_folder)?;
 
     let mut kilobytes = 0.0;
     for (_, file) in bundle.files() {

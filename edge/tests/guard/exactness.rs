@@ -1,0 +1,105 @@
+//! Windows are exact, whatever happens to the object.
+
+use crate::disk::*;
+use proptest::prelude::*;
+use rds_edge::guard::message::Take;
+use rds_edge::guard::subclient::Subclient;
+use rds_shared::access::budget::{subclient_limit, window_of};
+use rds_shared::route::Family;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+#[derive(Debug, Clone)]
+enum Event {
+    /// A request of a client reaches the object.
+    Request { client: u8 },
+    /// A request reaches an instance that another has replaced without its knowing.
+    StaleRequest,
+    /// The instance is gone: evicted, crashed or deployed over.
+    Replace,
+    /// Another instance starts while this one goes on.
+    Double,
+    /// Time passes, or the clock is set back.
+    Clock(i64),
+    /// The disk takes nothing, or takes changes again.
+    Fail(bool),
+    /// Closed windows are folded.
+    Fold,
+}
+
+fn event() -> impl Strategy<Value = Event> {
+    prop_oneof![
+        12 => (0u8..4).prop_map(|client| Event::Request { client }),
+        2 => Just(Event::StaleRequest),
+        2 => Just(Event::Replace),
+        1 => Just(Event::Double),
+        3 => (-70i64..40).prop_map(Event::Clock),
+        1 => any::<bool>().prop_map(Event::Fail),
+        1 => Just(Event::Fold),
+    ]
+}
+
+fn take(client: u8) -> Take {
+    let name = (client > 0).then(|| client.to_string());
+    let client = Subclient::read(name.as_deref()).unwrap();
+    Take { family: Family::Public, endpoint: "GET /v1/vaults".to_owned(), client }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn exactly_the_limit_is_admitted(limit in 1u32..30, shared: bool, events in prop::collection::vec(event(), 1..250)) {
+        let platter = Rc::<Platter>::default();
+        let record = record(limit, shared);
+        let mut live = platter.instance();
+        live.introduce(record);
+        let mut stale = None;
+        let (mut now, mut failing) = (NOW, false);
+        // The oracle: admitted requests by window, and by window and client.
+        let (mut totals, mut clients) = (BTreeMap::<i64, u32>::new(), BTreeMap::<(i64, u8), u32>::new());
+        let mut latest = 0;
+        for event in events {
+            match event {
+                Event::Request { client } => {
+                    let verdict = live.step(|machine, disk| machine.take(disk, &record, &take(client), now));
+                    let Some(verdict) = verdict.flatten() else {
+                        prop_assert!(failing, "only a fault of the disk leaves a request without a verdict");
+                        continue;
+                    };
+                    // A clock that was set back counts on in the latest window that anybody was admitted in.
+                    let window = verdict.allowance.reset / 60 - 1;
+                    prop_assert!(window >= window_of(now).max(latest));
+                    let total = totals.entry(window).or_default();
+                    let own = clients.entry((window, client)).or_default();
+                    let room = *total < limit && (!shared || *own < subclient_limit(limit));
+                    prop_assert_eq!(verdict.admitted, room);
+                    if verdict.admitted {
+                        prop_assert!(!failing);
+                        *total += 1;
+                        *own += 1;
+                        latest = window;
+                    }
+                    prop_assert_eq!(verdict.allowance.remaining, limit - *total);
+                }
+                Event::StaleRequest => {
+                    if let Some(stale) = &mut stale {
+                        let stale: &mut Instance = stale;
+                        let verdict = stale.step(|machine, disk| machine.take(disk, &record, &take(0), now)).flatten();
+                        prop_assert!(!verdict.is_some_and(|verdict| verdict.admitted), "it can grant nothing");
+                    }
+                }
+                Event::Replace => live = platter.instance(),
+                Event::Double => stale = Some(std::mem::replace(&mut live, platter.instance())),
+                Event::Clock(seconds) => now += seconds,
+                Event::Fail(fails) => {
+                    failing = fails;
+                    platter.fail(fails);
+                }
+                Event::Fold => {
+                    live.step(|machine, disk| machine.next_batch(disk, now));
+                }
+            }
+        }
+    }
+}

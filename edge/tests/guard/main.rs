@@ -1,0 +1,6 @@
+//! The guards against a brute-force oracle: whatever is evicted, crashes or runs twice, no window admits one request more,
+//! and usage arrives whole and once.
+
+mod disk;
+mod exactness;
+mod usage;

@@ -219,6 +219,7 @@ describe('a shared key', () => {
   });
 
   test('refuses a client name of more than 128 bytes by its name', async () => {
+    key = await mint(stack, { rpm: LIMIT, shared: true });
     const error = expectError(await ask('x'.repeat(129)), 400, 'INVALID_PARAMETER');
     const detail = error.details.find((candidate) => candidate.in === 'header');
     assert.match(detail.name, /^x-service-subclient$/i);

@@ -2,6 +2,7 @@
 
 use super::family::Family;
 use super::param::{Above::Clamp, Param};
+use crate::wire::ChangeClock;
 use crate::wire::error::ErrorCode::{self, *};
 use Access::{Data, Key, Public};
 use alloc::format;
@@ -231,6 +232,13 @@ const POINTS: Param = Param::int("points", 1, 2160, 360, Clamp, "Most points of 
 const DAYS: Param = Param::int("days", 1, 365, 90, Clamp, "Days of history.");
 const FROM: Param = Param::instant("from", "First instant, inclusive.");
 const TO: Param = Param::instant("to", "Last instant, inclusive.");
+const SINCE: Param =
+    Param::text("since", 400, "An ISO 8601 instant, inclusive, or the cursor of the page before.").required();
+const CHANGED: Param =
+    Param::choice("changed", ChangeClock::WORDS, "The clock to follow: last_synced_at or score_updated_at.")
+        .default("sync");
+const COMPLETE_ONLY: Param =
+    Param::flag("completeOnly", "true withholds the figures of vaults that are still being indexed.");
 /// The batch look-up's body.
 const BATCH_BODY: Body = Body::Json { max_bytes: 64 * 1024 };
 
@@ -254,6 +262,12 @@ routes! {
                 SEARCH, MIN_TVL, STABLECOIN, LSD, SINGLE_EXPOSURE, NO_IL, AUDITED, HIGH_CONFIDENCE, DEPOSITABLE, SORT_BY, SORT_ORDER],
         answers: "Paged<Vec<VaultScoreRow>>", errors: [],
         about: "The scores of vaults in bulk, with the run behind each: the filters and the order of the vault list.",
+    }
+    VaultChanges: Get "/v1/vaults/changes" {
+        access: Access::Data, family: Public, cache: Cache::NEVER,
+        query: [SINCE, Param::size("limit", 100, 500), CHANGED],
+        answers: "Changes<VaultChanges>", errors: [MissingParameter, InvalidCursor],
+        about: "Vaults whose reading or published score changed since an instant or a cursor, at least once each, in the order in which the changes became visible.",
     }
     VaultBatch: Post "/v1/vaults/batch" {
         access: Public, family: Public, cache: Cache::NEVER,
@@ -280,6 +294,32 @@ routes! {
         access: Public, family: Public, cache: Cache::public(15),
         query: [], answers: "Data<Vec<VaultEvent>>", errors: [InvalidAddress, AddressNamespaceMismatch],
         about: "Published events that concern the vault, newest first.",
+    }
+    VaultHolders: Get "/v1/vault/{network}/{address}/holders" {
+        access: Public, family: Public, cache: Cache::public(30),
+        query: [COMPLETE_ONLY], answers: "Data<HolderSnapshot>", errors: [InvalidAddress, AddressNamespaceMismatch],
+        about: "Who holds the vault's shares, and how concentrated they are, as of the newest look.",
+    }
+    VaultHolderHistory: Get "/v1/vault/{network}/{address}/holders/history" {
+        access: Public, family: Public, cache: Cache::public(30),
+        query: [FROM, TO, Param::size("limit", 500, 1000), COMPLETE_ONLY],
+        answers: "Data<Vec<HolderHistoryRow>>", errors: [InvalidAddress, AddressNamespaceMismatch],
+        about: "The concentration of the vault's shares through time, oldest first.",
+    }
+    VaultMarkets: Get "/v1/vault/{network}/{address}/markets" {
+        access: Access::Data, family: Public, cache: Cache { by_class: true, ..Cache::public(15) },
+        query: [], answers: "Data<MarketAllocation>", errors: [InvalidAddress, AddressNamespaceMismatch, Forbidden],
+        about: "The lending markets a curated vault's deposits are spread over, with the risk of each market's collateral. Other protocols' vaults are 404.",
+    }
+    VaultStrategies: Get "/v1/vault/{network}/{address}/strategies" {
+        access: Public, family: Public, cache: Cache::public(15),
+        query: [], answers: "Data<StrategyBreakdown>", errors: [InvalidAddress, AddressNamespaceMismatch],
+        about: "The strategies an allocating vault lends its deposits to. Other protocols' vaults are 404.",
+    }
+    VaultStrategy: Get "/v1/vault/{network}/{address}/strategy" {
+        access: Public, family: Public, cache: Cache::public(15),
+        query: [], answers: "Data<StrategyInfo>", errors: [InvalidAddress, AddressNamespaceMismatch],
+        about: "The one strategy of a compounding vault: where its yield comes from, and what it warns of. Other protocols' vaults are 404.",
     }
     Chains: Get "/v1/chains" {
         access: Public, family: Public, cache: Cache::public(30),

@@ -51,6 +51,12 @@ fn allocator(vault: &SimVault, moment: Moment, seed: u64) -> Vec<VaultStrategy> 
         is_active: false,
         share: Some(0.0),
         target_share: Some(0.0),
+        yield_sources: vec![YieldSource {
+            name: "A pair that nobody names".to_owned(),
+            kind: YieldKind::Unknown,
+            protocol_id: None,
+            apr: None,
+        }],
         risk_flags: vec!["withdrawn".to_owned()],
         ..blank(vault, moment, seed, 99, "Former loop", None)
     });

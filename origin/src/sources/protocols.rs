@@ -13,10 +13,9 @@ use std::collections::BTreeMap;
 /// 2026-07-01: the links are of July 2026.
 pub(super) const AS_OF: Timestamp = Timestamp::from_seconds(1_782_864_000);
 
-/// What the vaults of three protocols are by design: a curator spreads deposits over markets, an allocator lends them to
-/// strategies, a compounder runs one strategy.
-const BREAKDOWNS: [(&str, Breakdown); 3] =
-    [("morpho", Breakdown::Markets), ("yearn", Breakdown::Strategies), ("beefy", Breakdown::Strategy)];
+/// What the vaults of two protocols are by design: one's curators spread deposits over markets, the other lends them to
+/// strategies. A third, which runs one strategy a vault, is of another file.
+const BREAKDOWNS: [(&str, Breakdown); 2] = [("morpho", Breakdown::Markets), ("yearn", Breakdown::Strategies)];
 
 /// Reads the protocols.
 pub struct Protocols;

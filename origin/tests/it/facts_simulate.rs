@@ -94,7 +94,7 @@ async fn the_demo_shows_every_tier_status_and_kind_of_change() {
         ),
         (
             "SELECT is_active || ' ' || (earns->>'kind') FROM vault_strategy, json_array_elements(yield_sources) AS earns",
-            &["true interest", "true trading_fees", "true rewards", "true staking", "true other"],
+            &["true interest", "true trading_fees", "true rewards", "true staking", "true other", "false unknown"],
         ),
         ("SELECT DISTINCT breakdown FROM protocol WHERE breakdown IS NOT NULL", &["markets", "strategies", "strategy"]),
         (

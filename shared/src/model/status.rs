@@ -158,6 +158,8 @@ named_enum! {
         Staking = "staking",
         /// Anything else.
         Other = "other",
+        /// The source does not say.
+        Unknown = "unknown",
     }
 }
 

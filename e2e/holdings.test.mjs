@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import { before, describe, test } from 'node:test';
 import { expectError, expectShape } from './expect.mjs';
-import * as fields from './interface-fields.mjs';
+import * as fields from './holdings-fields.mjs';
+import { data } from './interface-fields.mjs';
 import { listOf } from './shape.mjs';
 import { sharedStack } from './stack.mjs';
 
@@ -85,15 +86,15 @@ describe('holders', () => {
     const statuses = new Set();
     for (const row of rows) {
       const answer = await stack.get(path(row, 'holders'));
-      expectShape(answer, fields.data(fields.HolderSnapshot));
-      const { data } = answer.json;
-      assert.deepEqual([data.vault_id, data.chain_id], [row.id, row.chain_id]);
-      statuses.add(`${data.status} ${data.coverage_status}`);
-      if (data.status === 'unavailable') continue;
-      assert.ok(data.top1_pct <= data.top5_pct && data.top5_pct <= data.top10_pct);
-      assert.equal(data.top_holders.length, Math.min(20, data.holder_count));
-      assert.equal(data.top_holders[0].pct, data.top1_pct);
-      const raw = data.top_holders.map((holder) => BigInt(holder.balance_raw));
+      expectShape(answer, data(fields.HolderSnapshot));
+      const held = answer.json.data;
+      assert.deepEqual([held.vault_id, held.chain_id], [row.id, row.chain_id]);
+      statuses.add(`${held.status} ${held.coverage_status}`);
+      if (held.status === 'unavailable') continue;
+      assert.ok(held.top1_pct <= held.top5_pct && held.top5_pct <= held.top10_pct);
+      assert.equal(held.top_holders.length, Math.min(20, held.holder_count));
+      assert.equal(held.top_holders[0].pct, held.top1_pct);
+      const raw = held.top_holders.map((holder) => BigInt(holder.balance_raw));
       assert.ok(raw.every((balance, place) => place === 0 || balance <= raw[place - 1]));
     }
     assert.deepEqual([...statuses].sort(), ['observed complete', 'observed indexing', 'unavailable indexing']);
@@ -102,7 +103,7 @@ describe('holders', () => {
   test('through time are told oldest first, and provisional figures can be kept out', async () => {
     for (const row of rows.slice(0, 12)) {
       const all = await stack.get(path(row, 'holders/history'));
-      expectShape(all, fields.data(listOf(fields.HolderHistoryRow)));
+      expectShape(all, data(listOf(fields.HolderHistoryRow)));
       const at = all.json.data.map((point) => point.computed_at);
       assert.deepEqual(at, [...at].sort());
       const strict = (await stack.ok(`${path(row, 'holders/history')}?completeOnly=true`)).json.data;
@@ -127,7 +128,7 @@ describe('what vaults do with deposits', () => {
           expectError(answer, 404, 'NOT_FOUND');
           continue;
         }
-        expectShape(answer, fields.data(shape));
+        expectShape(answer, data(shape));
         shown.push(route);
         (statuses[route] ??= new Set()).add(answer.json.data.status);
       }
@@ -141,10 +142,10 @@ describe('what vaults do with deposits', () => {
     const curated = rows.filter((row) => row.protocol_id === 'lanternmoss');
     assert.ok(curated.length > 0);
     for (const row of curated) {
-      const { data } = (await stack.ok(path(row, 'markets'), keyed)).json;
-      if (data.status === 'unavailable') continue;
-      const sum = data.markets.reduce((sum, market) => sum + market.share, 0);
-      assert.ok(Math.abs(sum - data.allocated_share) < 1e-9 && Math.abs(1 - sum - data.idle_share) < 1e-9, row.id);
+      const allocation = (await stack.ok(path(row, 'markets'), keyed)).json.data;
+      if (allocation.status === 'unavailable') continue;
+      const sum = allocation.markets.reduce((sum, market) => sum + market.share, 0);
+      assert.ok(Math.abs(sum - allocation.allocated_share) < 1e-9 && Math.abs(1 - sum - allocation.idle_share) < 1e-9, row.id);
     }
   });
 

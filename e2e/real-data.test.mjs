@@ -5,6 +5,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { expectError } from './expect.mjs';
+import { StrategyInfo } from './holdings-fields.mjs';
 import * as fields from './interface-fields.mjs';
 import { repository, up } from './private-stack.mjs';
 import { faults } from './shape.mjs';
@@ -93,7 +94,7 @@ describe('the public data sets', { skip }, () => {
     const [allocator, compounder] = [await first('protocol=yearn'), await first('protocol=beefy')];
     assert.deepEqual([(await at(allocator, 'holders')).status, (await at(allocator, 'strategies')).status], ['unavailable', 'unavailable']);
     const strategy = await at(compounder, 'strategy');
-    assert.deepEqual(faults(fields.StrategyInfo, strategy), []);
+    assert.deepEqual(faults(StrategyInfo, strategy), []);
     assert.deepEqual([strategy.status, strategy.is_active, strategy.apr, strategy.apy], ['observed', true, null, null]);
     assert.ok(strategy.yield_sources.length > 0 && strategy.strategy_type.length > 0);
   });

@@ -1,34 +1,11 @@
 // The vault families of the interface, field by field: changes, holders, and what vaults do with deposits.
 
-import { tier } from './interface-fields.mjs';
+import { VaultScoreRow, tier } from './interface-fields.mjs';
 import { count, decimalDigits, flag, fraction, instant, listOf, nullable, number, oneOf, record, score, text } from './shape.mjs';
-
-/** Bulk score row. */
-export const BulkScoreRow = record({
-  id: text,
-  address: text,
-  chain_id: count,
-  chain_name: text,
-  protocol_id: text,
-  asset_symbol: nullable(text),
-  tvl_usd: number,
-  apr_net: nullable(number),
-  total_score: nullable(score),
-  risk_tier: nullable(tier),
-  is_active: flag,
-  last_synced_at: nullable(instant),
-  score_run_id: nullable(text),
-  score_computed_at: nullable(instant),
-  score_updated_at: nullable(instant),
-  freshness_seconds: nullable(count),
-  needs_risk_review: flag,
-  is_high_confidence: flag,
-  tvl_status: oneOf('observed', 'unavailable'),
-});
 
 /** The change feed. */
 export const Changes = record({
-  data: record({ vaults: listOf(BulkScoreRow), cursor: text }),
+  data: record({ vaults: listOf(VaultScoreRow), cursor: text }),
   meta: record({ total: count, limit: count, has_more: flag }),
 });
 

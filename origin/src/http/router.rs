@@ -3,9 +3,7 @@
 use super::answer::{Answer, Failure};
 use super::call::Call;
 use super::pipeline::Trace;
-use super::{
-    allocation, chains, changes, curators, health, holders, me, protocols, strategies, vault_detail, vaults,
-};
+use super::{allocation, chains, changes, curators, health, holders, me, protocols, strategies, vault_detail, vaults};
 use crate::app::App;
 use crate::metrics::Label;
 use axum::body::Bytes;

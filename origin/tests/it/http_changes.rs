@@ -1,15 +1,12 @@
 //! The change feed: nothing is skipped, whoever writes what, whenever, with whichever instants.
 
 use crate::market::{VAULTS, line};
-use crate::testapp::{EDGE_KEY, Reply, TestApp, Wish};
-use axum::body::Body;
-use axum::extract::Request;
+use crate::testapp::{Reply, TestApp, Wish, holder};
 use axum::http::StatusCode;
 use rds_origin::catalog::refresh;
 use rds_origin::clock::Clock;
-use rds_origin::{entropy, ingest, scoring_run};
-use rds_shared::access::{Assertion, AssertionKey, Plan, Principal, SignedRequest};
-use rds_shared::wire::headers;
+use rds_origin::{ingest, scoring_run};
+use rds_shared::access::Plan;
 use serde_json::{Value, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -17,27 +14,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Before every reading of the market.
 const BEGINNING: &str = "2026-11-01T00:00:00Z";
 
-/// A request as the edge sends it for a caller of this kind.
-pub fn signed_as(principal: &Principal, target: &str) -> Request {
-    let principal = principal.to_json();
-    let key = AssertionKey::parse(EDGE_KEY).unwrap();
-    let covered = SignedRequest { method: "GET", target, body: b"", principal: &principal };
-    let assertion = Assertion::sign(&key, &covered, Clock::system().wall().as_seconds(), entropy::random_bytes());
-    Request::builder()
-        .uri(target)
-        .header(headers::ASSERTION, assertion.to_header())
-        .header(headers::PRINCIPAL, principal)
-        .body(Body::empty())
-        .unwrap()
-}
-
-/// The holder of a key of plan `data`.
-pub fn data_key() -> Principal {
-    Principal::Key { id: 1, org_id: 1, plan: Plan::Data }
-}
-
 async fn ask(test: &TestApp, query: &str) -> Reply {
-    test.ask(signed_as(&data_key(), &format!("/v1/vaults/changes?{query}"))).await
+    test.get_as(&holder(Plan::Data), &format!("/v1/vaults/changes?{query}")).await
 }
 
 async fn page(test: &TestApp, query: &str) -> Page {
@@ -209,15 +187,13 @@ async fn what_cannot_be_a_place_in_the_feed_is_refused_by_name() {
 }
 
 #[tokio::test]
-async fn without_a_key_the_feed_reaches_thirty_days_back() {
+async fn without_a_key_there_is_no_feed_and_with_one_it_reaches_all_the_way_back() {
     let test = TestApp::with_market().await;
-    let ask =
-        |since: &'static str, principal| test.ask(signed_as(&principal, &format!("/v1/vaults/changes?since={since}")));
-    let refused = ask("2026-10-21T23:59:59Z", Principal::Anonymous).await;
-    assert_eq!((refused.status, refused.code()), (StatusCode::FORBIDDEN, "FORBIDDEN".to_owned()));
-    assert!(refused.message().contains("key"), "{}", refused.message());
-    assert_eq!(ask("2026-10-22T00:00:00Z", Principal::Anonymous).await.status, StatusCode::OK);
-    assert_eq!(ask("2020-01-01", data_key()).await.status, StatusCode::OK);
+    for since in ["2026-11-20T00:00:00Z", "2020-01-01", "nonsense"] {
+        let refused = test.get(&format!("/v1/vaults/changes?since={since}")).await;
+        assert_eq!((refused.status, refused.code()), (StatusCode::UNAUTHORIZED, "UNAUTHORIZED".to_owned()), "{since}");
+    }
+    assert_eq!(page(&test, "since=0001-01-01").await.total, 13);
 }
 
 #[tokio::test]

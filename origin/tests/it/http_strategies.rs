@@ -1,9 +1,9 @@
 //! What vaults do with deposits: lending markets, several strategies, or one — each for the protocols it belongs to.
 
-use crate::http_changes::{data_key, signed_as};
 use crate::market::{VAULTS, address, line};
-use crate::testapp::TestApp;
+use crate::testapp::{TestApp, holder};
 use axum::http::StatusCode;
+use rds_shared::access::Plan;
 use serde_json::{Value, json};
 
 const SEEN: &str = "2026-11-20T23:50:00Z";
@@ -25,7 +25,7 @@ fn strategy(number: usize, id: &str, changed: Value) -> String {
 }
 
 async fn ask(test: &TestApp, target: &str) -> Value {
-    let reply = test.ask(signed_as(&data_key(), target)).await;
+    let reply = test.get_as(&holder(Plan::Data), target).await;
     assert_eq!(reply.status, StatusCode::OK, "{target}: {}", reply.text());
     reply.json()["data"].clone()
 }
@@ -35,20 +35,21 @@ async fn each_route_is_for_the_vaults_of_its_protocols() {
     let test = TestApp::with_market().await;
     for route in ["markets", "strategies", "strategy"] {
         for number in [0, 4, 8] {
-            assert_eq!(test.ask(signed_as(&data_key(), &vault(number, route))).await.code(), "NOT_FOUND", "{route}");
+            assert_eq!(test.get_as(&holder(Plan::Data), &vault(number, route)).await.code(), "NOT_FOUND", "{route}");
         }
     }
     let all = [("harbor", "markets"), ("lantern", "strategies"), ("driftwood", "strategy")];
     test.ingest(&all.map(|(id, breakdown)| protocol(id, json!(breakdown))).concat()).await;
     for (number, own) in [(0, "markets"), (4, "strategies"), (8, "strategy")] {
         for route in ["markets", "strategies", "strategy"] {
-            let reply = test.ask(signed_as(&data_key(), &vault(number, route))).await;
+            let reply = test.get_as(&holder(Plan::Data), &vault(number, route)).await;
             let expected = if route == own { StatusCode::OK } else { StatusCode::NOT_FOUND };
             assert_eq!(reply.status, expected, "{number} {route}: {}", reply.text());
         }
         assert_eq!(ask(&test, &vault(number, own)).await["vault_id"], VAULTS[number].id());
     }
-    assert_eq!(test.get("/v1/vault/ethereum/0x12/markets").await.code(), "INVALID_ADDRESS");
+    assert_eq!(test.get(&vault(0, "markets")).await.code(), "UNAUTHORIZED");
+    assert_eq!(test.get("/v1/vault/ethereum/0x12/strategies").await.code(), "INVALID_ADDRESS");
     assert_eq!(test.get(&format!("/v1/vault/atlantis/{}/strategy", address(1))).await.code(), "NOT_FOUND");
 }
 

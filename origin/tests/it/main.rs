@@ -17,7 +17,6 @@ mod http_changes;
 mod http_detail;
 mod http_doors;
 mod http_holders;
-mod http_keys;
 mod http_messages;
 mod http_registries;
 mod http_relay;

@@ -5,6 +5,7 @@ import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { expectError } from './expect.mjs';
+import { StrategyInfo } from './holdings-fields.mjs';
 import * as fields from './interface-fields.mjs';
 import { repository, up } from './private-stack.mjs';
 import { faults } from './shape.mjs';
@@ -25,11 +26,11 @@ describe('the public data sets', { skip }, () => {
   const vaults = (query) => stack.pages(`/v1/vaults?${query}`);
   const detail = async (row) => (await stack.ok(`/v1/vaults/${row.id}`)).json.data;
 
-  test('give thousands of vaults on nineteen chains', async () => {
+  test('give thousands of vaults on twenty-four chains', async () => {
     const chains = (await stack.ok('/v1/chains')).json.data;
-    assert.equal(chains.length, 19);
+    assert.equal(chains.length, 24);
     const count = await total('');
-    assert.equal(count, 4254);
+    assert.equal(count, 5826);
     assert.equal(chains.reduce((sum, chain) => sum + chain.vault_count, 0), count);
     for (const chain of chains) {
       assert.equal(await total(`chain=${chain.slug}`), chain.vault_count, chain.slug);
@@ -86,6 +87,16 @@ describe('the public data sets', { skip }, () => {
     assert.equal((await stack.ok(`/v1/vault/ethereum/${shouted}`)).json.data.vault.id, row.id);
     expectError(await stack.get(`/v1/vault/base/${row.address}`), 404, 'NOT_FOUND');
     expectError(await stack.get(`/v1/vault/solana/${row.address}`), 400, 'ADDRESS_NAMESPACE_MISMATCH');
+  });
+
+  test('say nothing of holders and allocations that nobody read, and all that is known of a strategy', async () => {
+    const at = async (row, route) => (await stack.ok(`/v1/vault/${row.chain_id}/${row.address}/${route}`)).json.data;
+    const [allocator, compounder] = [await first('protocol=yearn'), await first('protocol=beefy')];
+    assert.deepEqual([(await at(allocator, 'holders')).status, (await at(allocator, 'strategies')).status], ['unavailable', 'unavailable']);
+    const strategy = await at(compounder, 'strategy');
+    assert.deepEqual(faults(StrategyInfo, strategy), []);
+    assert.deepEqual([strategy.status, strategy.is_active, strategy.apr, strategy.apy], ['observed', true, null, null]);
+    assert.ok(strategy.yield_sources.length > 0 && strategy.strategy_type.length > 0);
   });
 
   test('bring the history that ends where the data ends', async () => {

@@ -7,6 +7,10 @@ export const count = leaf('a count', (value) => Number.isInteger(value) && value
 export const flag = leaf('true or false', (value) => typeof value === 'boolean');
 /** 0 to 10 with at most three decimals. */
 export const score = leaf('a score', (value) => typeof value === 'number' && value >= 0 && value <= 10 && isMilli(value));
+/** A share of a whole, 0 to 1. */
+export const fraction = leaf('a fraction', (value) => typeof value === 'number' && value >= 0 && value <= 1);
+/** An integer of any size, as digits. */
+export const decimalDigits = leaf('decimal digits', (value) => typeof value === 'string' && /^(0|[1-9]\d*)$/.test(value));
 /** ISO 8601 in UTC with milliseconds. */
 export const instant = leaf('an instant', (value) => typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(value));
 /** A UTC day. */

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, bail};
-use rds_shared::access::{Assertion, AssertionKey, Principal, SignedRequest};
+use rds_shared::access::{Assertion, AssertionKey, Plan, Principal, SignedRequest};
 use rds_shared::wire::headers;
 use serde_json::Value;
 use xtask::up::data::Data;
@@ -19,6 +19,8 @@ use crate::{cores, http};
 
 /// A list that filters by three things and sorts by a fourth, as a dashboard asks for it.
 pub const LIST: &str = "/v1/vaults?chain=devnet&limit=20&minTvl=1000000&riskTier=prime,core&sortBy=total_score";
+/// The first page of everything that changed, as large as it may be.
+pub const CHANGES: &str = "/v1/vaults/changes?since=2020-01-01&limit=500";
 const SEED: &str = "1";
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -87,7 +89,7 @@ impl Market {
     /// Waits until the running service lists a market of so many vaults, of which a few are out of service.
     fn wait_for(&self, vaults: u32) -> Result<()> {
         let door = self.address("origin_edge")?;
-        let mut write = self.signed("/v1/vaults?limit=1")?;
+        let mut write = self.signed("/v1/vaults?limit=1", &Principal::Anonymous)?;
         let begun = Instant::now();
         while begun.elapsed() < PATIENCE {
             xtask::signals::check()?;
@@ -120,7 +122,12 @@ impl Market {
 
     /// Writes the list's request as the edge would.
     pub fn signed_list(&self) -> Result<impl FnMut(&mut Vec<u8>) + use<>> {
-        self.signed(LIST)
+        self.signed(LIST, &Principal::Anonymous)
+    }
+
+    /// Writes the change feed's request as the edge would for the holder of a key.
+    pub fn signed_changes(&self) -> Result<impl FnMut(&mut Vec<u8>) + use<>> {
+        self.signed(CHANGES, &Principal::Key { id: 1, org_id: 1, plan: Plan::Data })
     }
 
     /// What the edge signs with.
@@ -131,10 +138,10 @@ impl Market {
     }
 
     /// Writes a request as the edge would: signed, with a nonce that was never used.
-    fn signed(&self, target: &'static str) -> Result<impl FnMut(&mut Vec<u8>) + use<>> {
+    fn signed(&self, target: &'static str, principal: &Principal) -> Result<impl FnMut(&mut Vec<u8>) + use<>> {
         let keys = AssertionKey::parse_list(&self.assertion_keys()?).context("no assertion key")?;
         let key = keys.into_iter().next().context("no assertion key")?;
-        let principal = Principal::Anonymous.to_json();
+        let principal = principal.to_json();
         Ok(move |out: &mut Vec<u8>| {
             // Spread like the edge's random ones: the origin shards them by their first bits.
             let spread = NONCES.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9e37_79b9_7f4a_7c15);

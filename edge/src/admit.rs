@@ -26,6 +26,12 @@ fn page(route: RouteId, query: &Query) -> Option<PageRequest> {
         | RouteId::VaultSnapshots
         | RouteId::VaultScoreHistory
         | RouteId::VaultEvents
+        | RouteId::VaultChanges
+        | RouteId::VaultHolders
+        | RouteId::VaultHolderHistory
+        | RouteId::VaultMarkets
+        | RouteId::VaultStrategies
+        | RouteId::VaultStrategy
         | RouteId::Chains
         | RouteId::ProtocolList
         | RouteId::Me

@@ -12,13 +12,15 @@ use xtask::up::ports::{Ports, local};
 use crate::market::{LIST, Market};
 use crate::report::Report;
 use crate::versus::{self, Peer, cpu_micros, rate};
-use crate::{Plan, cores, http};
+use crate::{Plan, cores, http, load};
 
 const FEW: u32 = 1_000;
 const SOME: u32 = 10_000;
 const MANY: u32 = 100_000;
 const TARGET_RATE: f64 = 0.6;
 const TARGET_GROWTH: f64 = 3.0;
+/// Milliseconds, on a machine that does nothing else.
+const TARGET_CHANGES: f64 = 5.0;
 
 /// Measures both ratios.
 pub fn measure(_: &Cache, plan: &Plan, report: &mut Report) -> Result<()> {
@@ -52,6 +54,15 @@ pub fn measure(_: &Cache, plan: &Plan, report: &mut Report) -> Result<()> {
         growth.ratio(cpu_micros),
         TARGET_GROWTH,
         &format!("{large:.1} µs; {small:.1} µs"),
+    );
+
+    let changes = load::run(many.address("origin_edge")?, 1, plan.duration(), many.signed_changes()?)?;
+    let [p50, p99] = [changes.p50, changes.p99].map(|time| time.as_secs_f64() * 1e3);
+    report.at_most(
+        &format!("origin: a page of 500 changes out of {MANY}, milliseconds (p99)"),
+        p99,
+        TARGET_CHANGES,
+        &format!("p50 {p50:.2} ms, {:.0}/s on one connection", changes.rate()),
     );
     Ok(())
 }

@@ -19,7 +19,15 @@ pub fn fold(found: &mut Found) {
                 *id = parsed.to_string();
             }
         }
-        RouteId::VaultDetail | RouteId::VaultSnapshots | RouteId::VaultScoreHistory | RouteId::VaultEvents => {
+        RouteId::VaultDetail
+        | RouteId::VaultSnapshots
+        | RouteId::VaultScoreHistory
+        | RouteId::VaultEvents
+        | RouteId::VaultHolders
+        | RouteId::VaultHolderHistory
+        | RouteId::VaultMarkets
+        | RouteId::VaultStrategies
+        | RouteId::VaultStrategy => {
             if let Some(address) = found.path.get_mut(1)
                 && let Some((_, parsed)) = Address::parse_any(address)
             {
@@ -29,6 +37,7 @@ pub fn fold(found: &mut Found) {
         RouteId::VaultList
         | RouteId::VaultScores
         | RouteId::VaultBatch
+        | RouteId::VaultChanges
         | RouteId::Chains
         | RouteId::ProtocolList
         | RouteId::ProtocolById
@@ -96,7 +105,17 @@ mod tests {
     fn the_case_of_an_evm_address_makes_no_second_copy() {
         let (upper, lower) =
             ("0x00B6F2C15E4439749F192D10C70F65354848CF4B", "0x00b6f2c15e4439749f192d10c70f65354848cf4b");
-        for suffix in ["", "/snapshots", "/score-history", "/events"] {
+        for suffix in [
+            "",
+            "/snapshots",
+            "/score-history",
+            "/events",
+            "/holders",
+            "/holders/history",
+            "/markets",
+            "/strategies",
+            "/strategy",
+        ] {
             let path = |address: &str| format!("/v1/vault/ethereum/{address}{suffix}");
             assert_eq!(spelled(&path(upper), ""), spelled(&path(lower), ""));
         }

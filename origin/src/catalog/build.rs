@@ -1,6 +1,7 @@
 //! From facts to a catalog: the first one whole, each later one out of the one before and what has changed.
 
 use super::Catalog;
+use super::changes::Feeds;
 use super::rollup::Rollup;
 use super::vault::Vault;
 use crate::store::catalog::{Registry, VaultFacts};
@@ -43,6 +44,7 @@ impl Catalog {
             by_address.entry(vault.row.address.clone()).or_default().push(vault.clone());
         }
         let rollup = Rollup::new(registry, &active)?;
-        Ok(Catalog { version, vaults, active, index, by_address, rollup })
+        let feeds = Feeds::build(&vaults);
+        Ok(Catalog { version, vaults, active, index, by_address, feeds, rollup })
     }
 }

@@ -4,16 +4,19 @@
 //! catalog stays.
 
 mod build;
+mod changes;
 pub mod refresh;
 mod rollup;
 mod vault;
 
 pub use build::Changes;
+pub use changes::{Changed, Since};
 pub use rollup::{Chain, Curator, Protocol};
 pub use vault::{Vault, row_of};
 
 use crate::http::answer::Failure;
 use arc_swap::ArcSwapOption;
+use changes::Feeds;
 use rds_shared::model::EncodedRow;
 use rds_shared::model::ids::{Address, ChainId, VaultId};
 use rds_shared::select::Selection;
@@ -72,6 +75,7 @@ pub struct Catalog {
     active: Vec<Arc<Vault>>,
     index: VaultIndex,
     by_address: HashMap<Address, Vec<Arc<Vault>>>,
+    feeds: Feeds,
     /// Chains, protocols and curators with what their vaults add up to.
     pub rollup: rollup::Rollup,
 }

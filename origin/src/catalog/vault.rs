@@ -8,6 +8,7 @@ use rds_shared::rules::borrow::gross_interest_apy;
 use rds_shared::rules::liquidity::liquidity;
 use rds_shared::rules::yields::real_yield_share;
 use rds_shared::select::vaults::{VaultRecord, VaultTraits};
+use rds_shared::wire::{ChangeClock, Timestamp};
 
 /// A vault, ready to be listed and served.
 #[derive(Debug)]
@@ -23,6 +24,8 @@ pub struct Vault {
     chain_slug: String,
     symbol: Option<String>,
     traits: VaultTraits,
+    synced_version: i64,
+    published_version: Option<i64>,
 }
 
 impl Vault {
@@ -50,7 +53,17 @@ impl Vault {
                 single_exposure: facts.single_exposure,
                 no_il: facts.no_il,
             },
+            synced_version: facts.synced_version,
+            published_version: facts.published_version,
         })
+    }
+
+    /// When a clock last moved, and the data version in which it did; null when it never has.
+    pub fn changed(&self, clock: ChangeClock) -> Option<(i64, Timestamp)> {
+        match clock {
+            ChangeClock::Sync => Some((self.synced_version, self.row.last_synced_at?)),
+            ChangeClock::Score => self.published_version.zip(self.row.score_updated_at),
+        }
     }
 
     /// The vault as the index takes it.

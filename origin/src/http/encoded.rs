@@ -3,6 +3,7 @@
 use super::answer::{Answer, Failure};
 use super::call::Call;
 use rds_shared::model::EncodedRow;
+use rds_shared::model::vault_changes::ChangesMeta;
 use rds_shared::wire::page::PageRequest;
 use rds_shared::wire::{PageMeta, Timestamp};
 use serde::{Serialize, Serializer};
@@ -43,6 +44,20 @@ pub fn data(rows: &[&EncodedRow], now: Timestamp) -> Vec<u8> {
     let mut body = Vec::with_capacity(ENVELOPE_BYTES + rows.iter().map(|row| row.max_len() + 1).sum::<usize>());
     body.extend_from_slice(b"{\"data\":");
     EncodedRow::write_array(rows.iter().copied(), now, &mut body);
+    body.push(b'}');
+    body
+}
+
+/// `{"data":{"vaults":[…],"cursor":"…"},"meta":{…}}`: a page of the change feed. `cursor` needs no escapes.
+pub fn changes(rows: &[&EncodedRow], cursor: &str, meta: ChangesMeta, now: Timestamp) -> Vec<u8> {
+    let rows_len = rows.iter().map(|row| row.max_len() + 1).sum::<usize>();
+    let mut body = Vec::with_capacity(ENVELOPE_BYTES + cursor.len() + rows_len);
+    body.extend_from_slice(b"{\"data\":{\"vaults\":");
+    EncodedRow::write_array(rows.iter().copied(), now, &mut body);
+    body.extend_from_slice(b",\"cursor\":\"");
+    body.extend_from_slice(cursor.as_bytes());
+    body.extend_from_slice(b"\"},");
+    meta.write_json(&mut body);
     body.push(b'}');
     body
 }

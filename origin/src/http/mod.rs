@@ -10,18 +10,22 @@
 //! | [`admin_door`], [`ingest`] | metrics, the test clock, and how facts come in |
 //! | [`router`] | from a row of the route table to its handler |
 //! | [`call`], [`answer`], [`encoded`] | what a handler is given, and what it gives back |
+//! | [`changes`], [`holders`], [`allocation`], [`strategies`] | what vaults changed, who holds them, where deposits are |
 //! | [`vaults`], [`vault_detail`], [`chains`], [`protocols`], [`curators`], [`me`], [`health`] | the families of routes |
 
 pub mod admin_door;
+pub mod allocation;
 pub mod answer;
 pub mod assertion;
 pub mod body;
 pub mod call;
 pub mod chains;
+pub mod changes;
 pub mod curators;
 pub mod edge_door;
 pub mod encoded;
 pub mod health;
+pub mod holders;
 pub mod ingest;
 pub mod listeners;
 pub mod me;
@@ -31,5 +35,6 @@ pub mod protocols;
 pub mod relay_door;
 pub mod relay_meter;
 pub mod router;
+pub mod strategies;
 pub mod vault_detail;
 pub mod vaults;

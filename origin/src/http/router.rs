@@ -3,7 +3,7 @@
 use super::answer::{Answer, Failure};
 use super::call::Call;
 use super::pipeline::Trace;
-use super::{chains, curators, health, me, protocols, vault_detail, vaults};
+use super::{allocation, chains, changes, curators, health, holders, me, protocols, strategies, vault_detail, vaults};
 use crate::app::App;
 use crate::metrics::Label;
 use axum::body::Bytes;
@@ -54,6 +54,12 @@ async fn dispatch(app: &Arc<App>, call: &Call) -> Result<Answer, Failure> {
         RouteId::VaultSnapshots => Box::pin(vault_detail::snapshots(app, call)).await,
         RouteId::VaultScoreHistory => Box::pin(vault_detail::score_history(app, call)).await,
         RouteId::VaultEvents => Box::pin(vault_detail::events(app, call)).await,
+        RouteId::VaultChanges => Box::pin(changes::list(app, call)).await,
+        RouteId::VaultHolders => Box::pin(holders::latest(app, call)).await,
+        RouteId::VaultHolderHistory => Box::pin(holders::history(app, call)).await,
+        RouteId::VaultMarkets => Box::pin(allocation::markets(app, call)).await,
+        RouteId::VaultStrategies => Box::pin(strategies::breakdown(app, call)).await,
+        RouteId::VaultStrategy => Box::pin(strategies::single(app, call)).await,
         RouteId::Chains => chains::list(app, call),
         RouteId::ProtocolList => protocols::list(app, call),
         RouteId::ProtocolById => Box::pin(protocols::by_id(app, call)).await,

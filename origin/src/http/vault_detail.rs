@@ -10,8 +10,8 @@ use crate::catalog::{Catalog, Vault, row_of};
 use crate::store::detail::{self, DetailFacts};
 use rds_shared::model::EncodedRow;
 use rds_shared::model::ids::{Address, AddressError, VaultId};
-use rds_shared::model::status::{AuditStatus, RewardSide};
-use rds_shared::model::vault::{Reward, VaultDetail};
+use rds_shared::model::status::{AuditStatus, Breakdown, RewardSide, TvlStatus};
+use rds_shared::model::vault::{Reward, VaultDetail, VaultRow};
 use rds_shared::model::vault_history::{SnapshotPoint, VaultEvent};
 use rds_shared::rules::downsampling::downsample;
 use rds_shared::rules::yields::is_high_confidence;
@@ -54,19 +54,10 @@ pub async fn snapshots(app: &App, call: &Call) -> Result<Answer, Failure> {
 
 /// `GET /v1/vault/{network}/{address}/score-history`.
 pub async fn score_history(app: &App, call: &Call) -> Result<Answer, Failure> {
-    let (from, to) = (call.query.instant("from"), call.query.instant("to"));
-    if let (Some(from), Some(to)) = (from, to)
-        && from > to
-    {
-        let reason = "must not lie after to";
-        let details =
-            vec![Detail::new(In::Query, "from", reason), Detail::new(In::Query, "to", "must not lie before from")];
-        return Err(ApiError::invalid(ErrorCode::InvalidParameter, details).into());
-    }
+    let (from, to) = range(call)?;
     let catalog = app.catalog.get()?;
     let vault = addressed(&catalog, call)?;
     let limit = u32::try_from(call.query.int("limit")).unwrap_or(u32::MAX);
-    let (from, to) = (from.unwrap_or(Timestamp::from_micros(i64::MIN)), to.unwrap_or(Timestamp::from_micros(i64::MAX)));
     let mut points = detail::score_history(&app.db, vault.row.id.as_str(), from, to, limit).await?;
     // The newest that fit, told oldest first.
     points.reverse();
@@ -81,8 +72,44 @@ pub async fn events(app: &App, call: &Call) -> Result<Answer, Failure> {
     encoded::value(call, catalog.version, &events, || Data { data: &events })
 }
 
+/// The stretch of time between `from` and `to`, both included and both optional.
+pub(super) fn range(call: &Call) -> Result<(Timestamp, Timestamp), ApiError> {
+    let (from, to) = (call.query.instant("from"), call.query.instant("to"));
+    if let (Some(from), Some(to)) = (from, to)
+        && from > to
+    {
+        let details = vec![
+            Detail::new(In::Query, "from", "must not lie after to"),
+            Detail::new(In::Query, "to", "must not lie before from"),
+        ];
+        return Err(ApiError::invalid(ErrorCode::InvalidParameter, details));
+    }
+    Ok((from.unwrap_or(Timestamp::from_micros(i64::MIN)), to.unwrap_or(Timestamp::from_micros(i64::MAX))))
+}
+
+/// The vault, when its protocol's vaults are of the kind that `breakdown` shows; else it is not found on that route.
+pub(super) fn of_breakdown<'c>(
+    catalog: &Catalog,
+    vault: &'c Vault,
+    breakdown: Breakdown,
+) -> Result<&'c Vault, ApiError> {
+    let protocol = catalog.rollup.protocol(&vault.row.protocol_id);
+    let missing = match breakdown {
+        Breakdown::Markets => "market allocation: the vault's protocol does not spread deposits over lending markets",
+        Breakdown::Strategies => "strategies: the vault's protocol does not lend deposits to strategies",
+        Breakdown::Strategy => "strategy: the vault's protocol does not run one strategy a vault",
+    };
+    let shows = protocol.is_some_and(|protocol| protocol.facts.breakdown == Some(breakdown));
+    if shows { Ok(vault) } else { Err(ApiError::not_found(missing)) }
+}
+
+/// A vault's value; null when it was not read.
+pub(super) fn observed_tvl(row: &VaultRow) -> Option<f64> {
+    (row.tvl_status == TvlStatus::Observed).then_some(row.tvl_usd)
+}
+
 /// The vault that `{network}` and `{address}` name.
-fn addressed<'c>(catalog: &'c Catalog, call: &Call) -> Result<&'c Vault, ApiError> {
+pub(super) fn addressed<'c>(catalog: &'c Catalog, call: &Call) -> Result<&'c Vault, ApiError> {
     let (network, text) = (call.found.param(0), call.found.param(1));
     let chain = catalog.rollup.chain(network).ok_or_else(|| ApiError::not_found("network"))?;
     let namespace = chain.facts.namespace;

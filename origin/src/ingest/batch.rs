@@ -1,6 +1,9 @@
 //! The observations of one batch, by kind, each with the line it came from.
 
-use super::kinds::{Asset, AssetReview, Chain, Curator, Exposure, IncidentLink, Protocol, Reward, Vault, VaultState};
+use super::kinds::{
+    Asset, AssetReview, Chain, Curator, Exposure, HolderSnapshot, IncidentLink, Protocol, Reward, Vault, VaultState,
+    VaultStrategy,
+};
 use super::line::{self, Observation};
 use super::{Fault, IngestError, MAX_BATCH_BYTES, check};
 use std::collections::BTreeMap;
@@ -21,6 +24,8 @@ pub struct Batch {
     pub(super) states: Vec<Numbered<VaultState>>,
     pub(super) rewards: Vec<Numbered<Reward>>,
     pub(super) exposures: Vec<Numbered<Exposure>>,
+    pub(super) holders: Vec<Numbered<HolderSnapshot>>,
+    pub(super) strategies: Vec<Numbered<VaultStrategy>>,
     pub(super) incidents: Vec<Numbered<IncidentLink>>,
     pub(super) faults: Vec<Fault>,
     lines: u64,
@@ -72,6 +77,8 @@ impl Batch {
             Observation::VaultState(state) => self.states.push((number, state)),
             Observation::Reward(reward) => self.rewards.push((number, reward)),
             Observation::Exposure(exposure) => self.exposures.push((number, exposure)),
+            Observation::HolderSnapshot(snapshot) => self.holders.push((number, snapshot)),
+            Observation::Strategy(strategy) => self.strategies.push((number, *strategy)),
             Observation::IncidentLink(incident) => self.incidents.push((number, *incident)),
         }
     }
@@ -93,6 +100,8 @@ impl Batch {
             self.states.len(),
             self.rewards.len(),
             self.exposures.len(),
+            self.holders.len(),
+            self.strategies.len(),
             self.incidents.len(),
         ];
         let named = line::KINDS.into_iter().zip(counts);

@@ -2,7 +2,7 @@
 
 use super::batch::{Batch, Numbered};
 use super::fact::Fact;
-use super::kinds::{Event, EventLink, Snapshot};
+use super::kinds::{Event, EventLink, HolderRow, Snapshot};
 use super::{IngestError, IngestReport, references};
 use crate::clock::Clock;
 use crate::scoring_run::{self, Scope};
@@ -85,6 +85,10 @@ async fn write(tx: &mut Tx<'_>, batch: &Batch) -> Result<(Touched, Changed), Sto
     count("reward", rewards.len());
     let exposures = upsert(tx, &batch.exposures).await?;
     count("exposure", exposures.len());
+    let holders: Vec<HolderRow> = batch.holders.iter().map(|(_, snapshot)| snapshot.row()).collect();
+    // No score depends on holders or strategies, so their vaults are not touched.
+    count("holder_snapshot", facts::upsert(tx, &holders).await?.len());
+    count("strategy", upsert(tx, &batch.strategies).await?.len());
     for more in [states, snapshots, rewards, exposures] {
         vaults.extend(more);
     }

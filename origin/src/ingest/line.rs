@@ -1,6 +1,9 @@
 //! One line of NDJSON to one observation.
 
-use super::kinds::{Asset, AssetReview, Chain, Curator, Exposure, IncidentLink, Protocol, Reward, Vault, VaultState};
+use super::kinds::{
+    Asset, AssetReview, Chain, Curator, Exposure, HolderSnapshot, IncidentLink, Protocol, Reward, Vault, VaultState,
+    VaultStrategy,
+};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::borrow::Cow;
@@ -18,11 +21,13 @@ pub enum Observation {
     VaultState(VaultState),
     Reward(Reward),
     Exposure(Exposure),
+    HolderSnapshot(HolderSnapshot),
+    Strategy(Box<VaultStrategy>),
     IncidentLink(Box<IncidentLink>),
 }
 
 /// Every kind's word, in the order in which a batch is written.
-pub const KINDS: [&str; 10] = [
+pub const KINDS: [&str; 12] = [
     "chain",
     "protocol",
     "curator",
@@ -32,6 +37,8 @@ pub const KINDS: [&str; 10] = [
     "vault_state",
     "reward",
     "exposure",
+    "holder_snapshot",
+    "strategy",
     "incident_link",
 ];
 
@@ -60,6 +67,8 @@ pub fn read(line: &str) -> Result<Observation, Complaint> {
         "vault_state" => Observation::VaultState(fields(line)?),
         "reward" => Observation::Reward(fields(line)?),
         "exposure" => Observation::Exposure(fields(line)?),
+        "holder_snapshot" => Observation::HolderSnapshot(fields(line)?),
+        "strategy" => Observation::Strategy(fields(line)?),
         "incident_link" => Observation::IncidentLink(fields(line)?),
         unknown => {
             let reason = format!("{unknown:?} is not a kind; known are {}", KINDS.join(", "));

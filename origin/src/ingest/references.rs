@@ -120,7 +120,7 @@ impl Faults {
         Ok(())
     }
 
-    /// What belongs to a vault: states, rewards, exposures, incidents.
+    /// What belongs to a vault: states, rewards, exposures, holders, strategies, incidents.
     async fn vault_subjects(&mut self, tx: &mut Tx<'_>, batch: &Batch) -> Result<(), StoreError> {
         let mut asked: Vec<(u64, String, &str)> = Vec::new();
         asked.extend(batch.states.iter().map(|(line, state)| (*line, "vault_id".into(), state.vault_id.as_str())));
@@ -133,10 +133,17 @@ impl Faults {
                 assets.extend(part.asset_id.as_deref().map(|id| (*line, format!("parts[{place}].asset_id"), id)));
             }
         }
+        asked.extend(batch.holders.iter().map(|(line, holders)| (*line, "vault_id".into(), holders.vault_id.as_str())));
         let mut protocols = Vec::new();
+        for (line, strategy) in &batch.strategies {
+            asked.push((*line, "vault_id".into(), &strategy.vault_id));
+            let sources = strategy.yield_sources.iter().enumerate();
+            let named = sources.filter_map(|(place, source)| Some((place, source.protocol_id.as_deref()?)));
+            protocols.extend(named.map(|(place, id)| (*line, format!("yield_sources[{place}].protocol_id"), id)));
+        }
         for (line, incident) in &batch.incidents {
             asked.extend(incident.vault_id.as_deref().map(|id| (*line, "vault_id".into(), id)));
-            protocols.extend(incident.protocol_id.as_deref().map(|id| (*line, "protocol_id".into(), id)));
+            protocols.extend(incident.protocol_id.as_deref().map(|id| (*line, "protocol_id".to_owned(), id)));
         }
         if !asked.is_empty() {
             let ids: HashSet<&str> = asked.iter().map(|(_, _, id)| *id).collect();

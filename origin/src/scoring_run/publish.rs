@@ -95,6 +95,7 @@ impl<'a> Published<'a> {
             prime_since: rating.map(|rating| At(rating.prime.since)),
             raw: outcome.score.map(MilliPoints::get),
             updated_at: if changed { Some(self.run.computed_at) } else { vault.row.updated_at },
+            published: changed,
             vectors,
             provenance,
             document_hash: digest.into(),

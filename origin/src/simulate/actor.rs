@@ -2,6 +2,7 @@
 
 use super::moment::Moment;
 use super::vault::SimVault;
+use super::{holders, strategies};
 use crate::ingest::Observation;
 use crate::ingest::kinds::VaultState;
 
@@ -41,7 +42,7 @@ impl Actor {
         vault
     }
 
-    /// What is seen of the vault at `moment`: a reading every hour, the rest at first and when it changes.
+    /// What is seen of the vault at `moment`: a reading every hour, its holders twice a day, the rest at first and when it changes.
     pub fn observe(&self, moment: Moment, seed: u64, out: &mut Vec<Observation>) {
         let now = self.at(moment);
         match moment.before() {
@@ -49,11 +50,14 @@ impl Actor {
                 out.push(Observation::Vault(Box::new(now.identity(moment))));
                 out.push(Observation::Exposure(now.exposure(moment)));
                 out.extend(now.campaigns.iter().map(|campaign| Observation::Reward(now.reward(campaign, moment))));
+                let strategies = strategies::seen(&now, moment, seed).into_iter();
+                out.extend(strategies.map(|strategy| Observation::Strategy(Box::new(strategy))));
                 out.extend(self.memories(moment, seed).map(Observation::VaultState));
             }
             Some(before) if self.story.is_some() => differences(&self.at(before), &now, moment, out),
             Some(_) => {}
         }
+        out.extend(holders::seen(&now, moment, seed).map(Observation::HolderSnapshot));
         out.push(Observation::VaultState(now.reading(moment.at(), i64::from(moment.hour), seed)));
     }
 

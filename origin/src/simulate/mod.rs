@@ -7,6 +7,7 @@
 //! | `crowd` | generated vaults, as many as are asked for |
 //! | `incidents` | what went wrong |
 //! | `vault`, `design`, `actor` | a vault at one instant; how it is put together; how it changes |
+//! | `holders`, `strategies` | who holds vaults' shares; what aggregators do with deposits |
 //! | `moment`, `random` | where in its run the simulation is; numbers that are the same everywhere |
 //!
 //! The simulation only observes. Every hour is a batch of the ordinary ingest, with that hour as its clock, so that scores,
@@ -16,10 +17,12 @@ mod actor;
 mod cast;
 mod crowd;
 mod design;
+mod holders;
 mod incidents;
 mod moment;
 mod platforms;
 mod random;
+mod strategies;
 mod tokens;
 mod vault;
 

@@ -6,6 +6,7 @@ use crate::ingest::Observation;
 use crate::ingest::fact::Kind;
 use crate::ingest::kinds::{Chain, Curator, Points, Protocol};
 use crate::store::At;
+use rds_shared::model::status::Breakdown;
 use rds_shared::scoring::MilliPoints;
 use rds_shared::scoring::vault::Strategy;
 use std::collections::BTreeMap;
@@ -31,6 +32,8 @@ pub struct Platform {
     money_market: bool,
     /// Whether deposit gates are read; where not, they stay unknown.
     pub gates_are_read: bool,
+    /// Which route shows what its vaults do with deposits.
+    pub breakdown: Option<Breakdown>,
     /// What share tokens' symbols start with.
     pub prefix: &'static str,
 }
@@ -58,6 +61,7 @@ pub static PLATFORMS: [Platform; 11] = [
         dependencies: NOBODY,
         money_market: true,
         gates_are_read: true,
+        breakdown: None,
         prefix: "qf",
     },
     Platform {
@@ -74,6 +78,7 @@ pub static PLATFORMS: [Platform; 11] = [
         dependencies: NOBODY,
         money_market: true,
         gates_are_read: true,
+        breakdown: None,
         prefix: "bw",
     },
     Platform {
@@ -90,6 +95,7 @@ pub static PLATFORMS: [Platform; 11] = [
         dependencies: Some(&["brambleway"]),
         money_market: false,
         gates_are_read: true,
+        breakdown: Some(Breakdown::Markets),
         prefix: "lm",
     },
     Platform {
@@ -106,6 +112,7 @@ pub static PLATFORMS: [Platform; 11] = [
         dependencies: NOBODY,
         money_market: false,
         gates_are_read: true,
+        breakdown: None,
         prefix: "sr",
     },
     Platform {
@@ -122,6 +129,7 @@ pub static PLATFORMS: [Platform; 11] = [
         dependencies: Some(&["lanternmoss", "quillfish", "slowriver"]),
         money_market: false,
         gates_are_read: true,
+        breakdown: Some(Breakdown::Strategies),
         prefix: "nw",
     },
     Platform {
@@ -138,6 +146,7 @@ pub static PLATFORMS: [Platform; 11] = [
         dependencies: Some(&["brambleway"]),
         money_market: false,
         gates_are_read: false,
+        breakdown: Some(Breakdown::Strategy),
         prefix: "tw",
     },
     Platform {
@@ -154,6 +163,7 @@ pub static PLATFORMS: [Platform; 11] = [
         dependencies: Some(&["quillfish", "tidewheel"]),
         money_market: false,
         gates_are_read: true,
+        breakdown: None,
         prefix: "cl",
     },
     Platform {
@@ -170,6 +180,7 @@ pub static PLATFORMS: [Platform; 11] = [
         dependencies: NOBODY,
         money_market: false,
         gates_are_read: false,
+        breakdown: None,
         prefix: "pk",
     },
     Platform {
@@ -186,6 +197,7 @@ pub static PLATFORMS: [Platform; 11] = [
         dependencies: NOBODY,
         money_market: true,
         gates_are_read: true,
+        breakdown: None,
         prefix: "ml",
     },
     Platform {
@@ -202,6 +214,7 @@ pub static PLATFORMS: [Platform; 11] = [
         dependencies: None,
         money_market: false,
         gates_are_read: false,
+        breakdown: Some(Breakdown::Strategy),
         prefix: "dw",
     },
     Platform {
@@ -218,6 +231,7 @@ pub static PLATFORMS: [Platform; 11] = [
         dependencies: None,
         money_market: false,
         gates_are_read: false,
+        breakdown: None,
         prefix: "hg",
     },
 ];
@@ -283,6 +297,7 @@ impl Platform {
             dependencies: self.dependencies.map(|ids| ids.iter().map(|id| (*id).to_owned()).collect()),
             money_market: self.money_market,
             deposit_probe_wired: self.gates_are_read,
+            breakdown: self.breakdown,
             evidence: BTreeMap::new(),
         })
     }

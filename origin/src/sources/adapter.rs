@@ -42,6 +42,11 @@ pub trait Adapter {
     /// A row, as far as it is used.
     type Row: DeserializeOwned;
 
+    /// What the file as a whole says, beside its rows.
+    fn preface(&self) -> Vec<Observation> {
+        Vec::new()
+    }
+
     /// Notes what later files need.
     fn learn(&self, _row: &Self::Row, _known: &mut Known) {}
 

@@ -2,6 +2,7 @@
 
 use super::adapter::{Adapter, Known, Observed};
 use super::vaults::Vaults;
+use super::yield_vaults::YieldVaults;
 use crate::ingest::Observation;
 use crate::ingest::fact::Kind;
 use crate::ingest::kinds::Asset;
@@ -41,7 +42,7 @@ struct Deployment {
 
 impl Adapter for Assets {
     const FILE: &'static str = "assets.jsonl";
-    const NEEDED_BY: &'static [&'static str] = &[Vaults::FILE];
+    const NEEDED_BY: &'static [&'static str] = &[Vaults::FILE, YieldVaults::FILE];
     type Row = Row;
 
     fn learn(&self, row: &Row, known: &mut Known) {

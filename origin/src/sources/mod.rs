@@ -13,6 +13,7 @@ mod incidents;
 mod protocols;
 mod vault_history;
 mod vaults;
+mod yield_vaults;
 
 use crate::clock::Clock;
 use crate::ingest::{self, Batch, Fault, IngestError, IngestReport};
@@ -126,12 +127,13 @@ fn first(faults: &[RowFault]) -> String {
 }
 
 /// The files that are read, in the order in which they are: what a row refers to comes first.
-pub const FILES: [&str; 7] = [
+pub const FILES: [&str; 8] = [
     chains::Chains::FILE,
     protocols::Protocols::FILE,
     curators::Curators::FILE,
     assets::Assets::FILE,
     vaults::Vaults::FILE,
+    yield_vaults::YieldVaults::FILE,
     vault_history::VaultHistory::FILE,
     incidents::Incidents::FILE,
 ];
@@ -193,6 +195,7 @@ impl Reading<'_> {
         self.read(curators::Curators, batch, progress)?;
         self.read(assets::Assets, batch, progress)?;
         self.read(vaults::Vaults, batch, progress)?;
+        self.read(yield_vaults::YieldVaults, batch, progress)?;
         self.read(vault_history::VaultHistory, batch, progress)?;
         self.read(incidents::Incidents, batch, progress)
     }
@@ -209,6 +212,12 @@ impl Reading<'_> {
             return Ok(());
         }
         let mut report = FileReport { file: A::FILE, ..FileReport::default() };
+        for observation in adapter.preface().into_iter().filter(|_| imported) {
+            // It stands before the first row.
+            self.rows.push((A::FILE, 0));
+            report.observations += 1;
+            batch.push(observation);
+        }
         for row in self.folder.rows::<A::Row>(A::FILE)? {
             let (number, row) = row?;
             report.rows = number;
@@ -246,6 +255,7 @@ mod tests {
             (protocols::AS_OF, "2026-07-01"),
             (curators::AS_OF, "2026-07-01"),
             (assets::AS_OF, "2026-07-03"),
+            (yield_vaults::AS_OF, "2026-08-20"),
             (incidents::AS_OF, "2026-08-22"),
         ];
         for (as_of, day) in days {

@@ -5,12 +5,17 @@ use crate::ingest::Observation;
 use crate::ingest::fact::Kind;
 use crate::ingest::kinds::Protocol;
 use crate::store::At;
+use rds_shared::model::status::Breakdown;
 use rds_shared::wire::Timestamp;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 
 /// 2026-07-01: the links are of July 2026.
 pub(super) const AS_OF: Timestamp = Timestamp::from_seconds(1_782_864_000);
+
+/// What the vaults of two protocols are by design: one's curators spread deposits over markets, the other lends them to
+/// strategies. A third, which runs one strategy a vault, is of another file.
+const BREAKDOWNS: [(&str, Breakdown); 2] = [("morpho", Breakdown::Markets), ("yearn", Breakdown::Strategies)];
 
 /// Reads the protocols.
 pub struct Protocols;
@@ -45,6 +50,7 @@ impl Adapter for Protocols {
         if row.audits_url.is_some() {
             derived("audits", "names a page of audits (lower bound of the number, dates unknown)");
         }
+        let breakdown = BREAKDOWNS.iter().find(|(slug, _)| *slug == row.slug).map(|(_, breakdown)| *breakdown);
         Observed::As(vec![Observation::Protocol(Protocol {
             kind: Kind,
             observed_at: At(AS_OF),
@@ -70,6 +76,7 @@ impl Adapter for Protocols {
             dependencies: None,
             money_market: false,
             deposit_probe_wired: false,
+            breakdown,
             evidence,
         })])
     }

@@ -3,6 +3,7 @@
 use super::adapter::{Adapter, Known, ListedVault, Observed};
 use super::incidents::Incidents;
 use super::vault_history::VaultHistory;
+use super::yield_vaults::YieldVaults;
 use crate::ingest::Observation;
 use crate::ingest::fact::Kind;
 use crate::ingest::kinds::{Exposure, IncentivesStatus, Vault, VaultState};
@@ -81,7 +82,7 @@ fn said(text: String) -> Option<String> {
 
 impl Adapter for Vaults {
     const FILE: &'static str = "vaults.jsonl.gz";
-    const NEEDED_BY: &'static [&'static str] = &[VaultHistory::FILE, Incidents::FILE];
+    const NEEDED_BY: &'static [&'static str] = &[YieldVaults::FILE, VaultHistory::FILE, Incidents::FILE];
     type Row = Row;
 
     fn learn(&self, row: &Row, known: &mut Known) {
@@ -95,20 +96,25 @@ impl Adapter for Vaults {
         // A row whose address is none goes on: ingest names it as the fault it is.
         let vault_id = vault_id(&row).unwrap_or_else(|| row.address.clone());
         let state = state(&row, vault_id.clone());
-        let exposure = Exposure {
-            kind: Kind,
-            observed_at: At(row.observed_at),
-            source: row.source.clone(),
-            vault_id,
-            status: ExposuresStatus::Unavailable,
-            parts: Vec::new(),
-        };
+        let exposure = unread(row.observed_at, &row.source, vault_id);
         let vault = vault(row, known);
         Observed::As(vec![
             Observation::Vault(Box::new(vault)),
             Observation::VaultState(state),
             Observation::Exposure(exposure),
         ])
+    }
+}
+
+/// Nobody looked inside the vault.
+pub(super) fn unread(observed_at: Timestamp, source: &str, vault_id: String) -> Exposure {
+    Exposure {
+        kind: Kind,
+        observed_at: At(observed_at),
+        source: source.to_owned(),
+        vault_id,
+        status: ExposuresStatus::Unavailable,
+        parts: Vec::new(),
     }
 }
 

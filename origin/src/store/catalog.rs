@@ -1,10 +1,10 @@
 //! What the catalog is built from: the registries and one flat record a vault.
 
 use super::rewards::{self, Rates};
-use super::{At, Db, StoreError, word};
+use super::{At, Db, StoreError, optional_word, word};
 use crate::ingest::kinds::IncentivesStatus;
 use rds_shared::model::ids::{Address, ChainId, Namespace, VaultId};
-use rds_shared::model::status::{BorrowStatus, DepositStatus, ScoreStatus, TvlStatus, WithdrawStatus};
+use rds_shared::model::status::{BorrowStatus, Breakdown, DepositStatus, ScoreStatus, TvlStatus, WithdrawStatus};
 use rds_shared::model::vault::Reward;
 use rds_shared::rules::borrow::BorrowCost;
 use rds_shared::rules::tiers::Tier;
@@ -51,6 +51,8 @@ pub struct ProtocolFacts {
     pub newest_audit_at: Option<Timestamp>,
     /// Where they can be read.
     pub audit_report_url: Option<String>,
+    /// Which route shows what its vaults do with deposits.
+    pub breakdown: Option<Breakdown>,
 }
 
 /// A curator of the registry.
@@ -172,6 +174,10 @@ pub struct VaultFacts {
     pub score_updated_at: Option<Timestamp>,
     /// A data-quality quarantine is active.
     pub needs_risk_review: bool,
+    /// The data version in which the newest state came.
+    pub synced_version: i64,
+    /// The data version in which the published score or tier last changed.
+    pub published_version: Option<i64>,
 }
 
 /// The newest committed data version.
@@ -197,7 +203,8 @@ pub async fn load_registry(db: &Db) -> Result<Registry, StoreError> {
         });
     }
     let protocols = sqlx::query(
-        "SELECT id, name, logo_url, website_url, version, version_deployed_at, audits, newest_audit_at, audit_report_url \
+        "SELECT id, name, logo_url, website_url, version, version_deployed_at, audits, newest_audit_at, audit_report_url, \
+                breakdown \
          FROM protocol ORDER BY id",
     );
     for row in protocols.fetch_all(&db.pool).await? {
@@ -211,6 +218,7 @@ pub async fn load_registry(db: &Db) -> Result<Registry, StoreError> {
             audits: count(&row, "audits")?,
             newest_audit_at: instant(&row, "newest_audit_at")?,
             audit_report_url: row.try_get("audit_report_url")?,
+            breakdown: optional_word("protocol.breakdown", row.try_get("breakdown")?)?,
         });
     }
     let curators =
@@ -263,7 +271,7 @@ pub(super) const VAULT_FACTS: &str = "SELECT v.id, v.name, v.symbol, v.address, 
             coalesce(s.borrow_status, 'unknown') AS borrow_status, coalesce(s.incentives, 'unavailable') AS incentives, \
             coalesce(s.deposit_status, 'unknown') AS deposit_status, coalesce(s.withdraw_status, 'unknown') AS withdraw_status, \
             s.deposit_capacity_usd, coalesce(s.needs_risk_review, false) AS needs_risk_review, s.observed_at AS last_synced_at, \
-            p.score, p.tier, p.run_id, p.computed_at, p.updated_at \
+            p.score, p.tier, p.run_id, p.computed_at, p.updated_at, p.synced_version, p.published_version \
      FROM vault v JOIN protocol pr ON pr.id = v.protocol_id JOIN chain c USING (chain_id) \
      LEFT JOIN curator cu ON cu.id = v.curator_id \
      LEFT JOIN vault_state s ON s.vault_id = v.id JOIN vault_score p ON p.vault_id = v.id";
@@ -318,12 +326,14 @@ pub(super) fn vault_facts(row: &PgRow, running: &[Reward]) -> Result<VaultFacts,
         audits: count(row, "audits")?,
         auditors: row.try_get("auditors")?,
         score: score.and_then(MilliPoints::new),
-        tier: tier.map(|text| word::<Tier>("vault_score.tier", text)).transpose()?,
+        tier: optional_word::<Tier>("vault_score.tier", tier)?,
         score_status: if score.is_some() { ScoreStatus::Scored } else { ScoreStatus::Unscored },
         score_run_id: row.try_get("run_id")?,
         score_computed_at: instant(row, "computed_at")?,
         score_updated_at: instant(row, "updated_at")?,
         needs_risk_review: row.try_get("needs_risk_review")?,
+        synced_version: row.try_get("synced_version")?,
+        published_version: row.try_get("published_version")?,
     })
 }
 
@@ -340,7 +350,7 @@ fn chain_id(row: &PgRow) -> Result<ChainId, StoreError> {
     Ok(ChainId(row.try_get::<i64, _>("chain_id")?.unsigned_abs()))
 }
 
-fn address(column: &'static str, text: String) -> Result<Address, StoreError> {
+pub(super) fn address(column: &'static str, text: String) -> Result<Address, StoreError> {
     let read = Address::parse_any(&text).map(|(_, address)| address);
     read.ok_or(StoreError::Corrupt { column, text })
 }

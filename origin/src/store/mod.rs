@@ -1,5 +1,6 @@
 //! The only SQL in the house: the pool, named and retried transactions, and one file a family of statements.
 
+pub mod allocation;
 pub mod asset_scores;
 pub mod at;
 pub mod catalog;
@@ -8,6 +9,7 @@ pub mod edge_outbox;
 pub mod events;
 pub mod facts;
 pub mod health;
+pub mod holders;
 pub mod index_tokens;
 pub mod keys;
 pub mod publication;
@@ -15,6 +17,7 @@ pub mod references;
 pub mod rewards;
 pub mod scores;
 pub mod scoring;
+pub mod strategies;
 pub mod usage;
 
 pub use at::At;
@@ -174,4 +177,9 @@ pub async fn pending_migrations(db: &Db) -> Result<usize, StoreError> {
 /// Reads a stored word of a closed vocabulary.
 pub(crate) fn word<T: FromStr>(column: &'static str, text: &str) -> Result<T, StoreError> {
     text.parse().map_err(|_| StoreError::Corrupt { column, text: text.to_owned() })
+}
+
+/// The same of a column that may be null.
+pub(crate) fn optional_word<T: FromStr>(column: &'static str, text: Option<&str>) -> Result<Option<T>, StoreError> {
+    text.map(|text| word(column, text)).transpose()
 }

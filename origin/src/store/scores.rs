@@ -19,6 +19,8 @@ pub struct ScoreRow {
     pub prime_since: Option<At>,
     pub raw: Option<i32>,
     pub updated_at: Option<At>,
+    /// Whether this run changed the published score or tier.
+    pub published: bool,
     pub vectors: String,
     pub provenance: String,
     pub document_hash: [u8; 32],
@@ -45,20 +47,27 @@ pub async fn write_scores(tx: &mut Tx<'_>, run: RunStamp<'_>, rows: &[ScoreRow])
     sqlx::query(
         "INSERT INTO vault_score (vault_id, score, tier, anchor, core_above, core_since, prime_above, prime_since, raw, \
                                   updated_at, vectors, provenance, document_hash, \
-                                  run_id, methodology_version, computed_at, changed_version) \
+                                  run_id, methodology_version, computed_at, changed_version, \
+                                  published_version, synced_version, synced_at) \
          SELECT r.vault_id, r.score, r.tier, r.anchor, r.core_above, r.core_since, r.prime_above, r.prime_since, r.raw, \
-                r.updated_at, r.vectors::json, r.provenance::json, r.document_hash, $14, $15, $16, $17 \
+                r.updated_at, r.vectors::json, r.provenance::json, r.document_hash, $14, $15, $16, $17, \
+                CASE WHEN r.published THEN $17 END, $17, s.observed_at \
          FROM unnest($1::text[], $2::int[], $3::text[], $4::int[], $5::bool[], $6::timestamptz[], $7::bool[], $8::timestamptz[], \
-                     $9::int[], $10::timestamptz[], $11::text[], $12::text[], $13::bytea[]) \
+                     $9::int[], $10::timestamptz[], $11::text[], $12::text[], $13::bytea[], $18::bool[]) \
               AS r (vault_id, score, tier, anchor, core_above, core_since, prime_above, prime_since, raw, updated_at, \
-                    vectors, provenance, document_hash) \
+                    vectors, provenance, document_hash, published) \
+              LEFT JOIN vault_state s USING (vault_id) \
          ON CONFLICT (vault_id) DO UPDATE SET \
              score = EXCLUDED.score, tier = EXCLUDED.tier, anchor = EXCLUDED.anchor, core_above = EXCLUDED.core_above, \
              core_since = EXCLUDED.core_since, prime_above = EXCLUDED.prime_above, prime_since = EXCLUDED.prime_since, \
              raw = EXCLUDED.raw, updated_at = EXCLUDED.updated_at, vectors = EXCLUDED.vectors, \
              provenance = EXCLUDED.provenance, document_hash = EXCLUDED.document_hash, run_id = EXCLUDED.run_id, \
              methodology_version = EXCLUDED.methodology_version, computed_at = EXCLUDED.computed_at, \
-             changed_version = EXCLUDED.changed_version",
+             changed_version = EXCLUDED.changed_version, \
+             published_version = coalesce(EXCLUDED.published_version, vault_score.published_version), \
+             synced_version = CASE WHEN EXCLUDED.synced_at IS DISTINCT FROM vault_score.synced_at \
+                                   THEN EXCLUDED.synced_version ELSE vault_score.synced_version END, \
+             synced_at = EXCLUDED.synced_at",
     )
     .bind(column(rows, |row| row.vault_id.as_str()))
     .bind(column(rows, |row| row.score))
@@ -77,6 +86,7 @@ pub async fn write_scores(tx: &mut Tx<'_>, run: RunStamp<'_>, rows: &[ScoreRow])
     .bind(run.methodology_version)
     .bind(run.computed_at)
     .bind(run.version)
+    .bind(column(rows, |row| row.published))
     .execute(&mut **tx)
     .await?;
     Ok(())
@@ -87,13 +97,19 @@ pub async fn confirm_scores(tx: &mut Tx<'_>, run: RunStamp<'_>, ids: &[String]) 
     if ids.is_empty() {
         return Ok(());
     }
-    sqlx::query("UPDATE vault_score SET run_id = $2, computed_at = $3, changed_version = $4 WHERE vault_id = ANY($1)")
-        .bind(ids)
-        .bind(run.run_id)
-        .bind(run.computed_at)
-        .bind(run.version)
-        .execute(&mut **tx)
-        .await?;
+    sqlx::query(
+        "UPDATE vault_score p SET run_id = $2, computed_at = $3, changed_version = $4, synced_at = read.at, \
+             synced_version = CASE WHEN read.at IS DISTINCT FROM p.synced_at THEN $4 ELSE p.synced_version END \
+         FROM (SELECT asked.vault_id, s.observed_at AS at \
+               FROM unnest($1::text[]) AS asked (vault_id) LEFT JOIN vault_state s USING (vault_id)) AS read \
+         WHERE p.vault_id = read.vault_id",
+    )
+    .bind(ids)
+    .bind(run.run_id)
+    .bind(run.computed_at)
+    .bind(run.version)
+    .execute(&mut **tx)
+    .await?;
     Ok(())
 }
 

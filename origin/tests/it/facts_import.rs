@@ -36,8 +36,9 @@ async fn the_real_vaults_come_out_with_nothing_invented() {
     let test = TestDb::new().await;
     let report = import(&test, &dir, None).await.unwrap();
 
-    assert_eq!((report.ingest.vaults_scored, report.ingest.score_changes), (4_254, 803));
-    assert_eq!(count(&test, "SELECT count(DISTINCT chain_id) FROM vault").await, 19);
+    assert_eq!((report.ingest.vaults_scored, report.ingest.score_changes), (9_966, 803));
+    assert_eq!(count(&test, "SELECT count(DISTINCT chain_id) FROM vault WHERE is_active").await, 24);
+    assert_eq!(count(&test, "SELECT count(*) FROM vault WHERE is_active").await, 5_826);
     assert!(report.not_used.contains(&"bridges.jsonl".to_owned()), "{:?}", report.not_used);
 
     let invented = [
@@ -49,6 +50,8 @@ async fn the_real_vaults_come_out_with_nothing_invented() {
         "SELECT count(*) FROM protocol WHERE tvl_usd IS NOT NULL OR newest_audit_at IS NOT NULL OR audits > 1",
         "SELECT count(*) FROM vault_snapshot WHERE tvl_usd IS NOT NULL AND observed_at < '2025-11-01'",
         "SELECT count(*) FROM asset_score WHERE score IS NOT NULL",
+        "SELECT count(*) FROM vault_strategy WHERE apr IS NOT NULL OR apy IS NOT NULL OR share IS NOT NULL OR performance_fee IS NOT NULL",
+        "SELECT count(*) FROM holder_snapshot",
     ];
     for sql in invented {
         assert_eq!(count(&test, sql).await, 0, "{sql}");
@@ -102,6 +105,20 @@ impl Sets {
             "vaults.jsonl.gz",
             &[sets.vault(VAULT, "harbor"), sets.vault("0x00000000000000000000000000000000000000a2", "silent")],
         );
+        let compounder = |last: &str, status: &str, kind: Value| {
+            json!({"chain_id": 1, "address": format!("0x00000000000000000000000000000000000000{last}"), "vault_id": format!("pool-{last}"),
+                   "name": "Pool", "type": kind, "status": status, "platform_id": "pond", "strategy_type": "lp", "deposit_token_symbol": "LP",
+                   "deposit_token_address": DOLLAR, "deposit_token_decimals": 18, "created_at": "2024-05-01T00:00:00Z",
+                   "retire_reason": (status == "eol").then_some("rewards"), "risk_flags": ["complex"], "source": "s"})
+        };
+        sets.write(
+            "yield_vaults.jsonl.gz",
+            &[
+                compounder("b1", "active", json!("standard")),
+                compounder("b2", "eol", Value::Null),
+                compounder("a1", "active", json!("gov")),
+            ],
+        );
         let day = |date: &str, price: &str| json!({"chain_id": 1, "address": VAULT, "date": date, "price_per_share": price, "total_assets": "0", "decimals": 6});
         sets.write("vault_history.jsonl.gz", &[day("2025-03-01", "1000000"), day("2025-03-02", "1010000")]);
         sets.write("incidents.jsonl", &[json!({"source": "s", "source_id": "20250625-Harbor", "title": "Harbor", "technique": "reentrancy",
@@ -143,7 +160,7 @@ async fn a_derived_input_says_what_it_was_derived_from_and_a_missing_one_is_name
     let (test, sets) = (TestDb::new().await, Sets::new("derived"));
     let report = import(&test, &sets.dir, None).await.unwrap();
     assert_eq!(report.not_used, ["bridges.jsonl"]);
-    assert_eq!((report.ingest.vaults_scored, report.ingest.score_changes), (2, 1));
+    assert_eq!((report.ingest.vaults_scored, report.ingest.score_changes), (4, 1));
 
     let provenance = async |protocol: &str| -> Value {
         let text: String = sqlx::query_scalar(
@@ -178,7 +195,44 @@ async fn history_and_incidents_reach_the_vault_at_their_address() {
     // The newest reading is the vault's state, although older ones were read after it.
     assert_eq!(count(&test, "SELECT count(*) FROM vault_state WHERE tvl_usd = 10").await, 2);
     assert_eq!(count(&test, "SELECT count(*) FROM vault WHERE is_stablecoin AND flags = '{illiquid}'").await, 2);
-    assert_eq!(report.files.len(), 7);
+    assert_eq!(report.files.len(), 8);
+}
+
+#[tokio::test]
+async fn a_compounders_vault_comes_with_its_strategy_and_no_figures() {
+    let (test, sets) = (TestDb::new().await, Sets::new("compounder"));
+    let report = import(&test, &sets.dir, None).await.unwrap();
+    let file = report.files.iter().find(|file| file.file == "yield_vaults.jsonl.gz").unwrap();
+    assert_eq!((file.rows, file.observations), (3, 1 + 2 * 3));
+    assert_eq!(
+        file.skipped.values().sum::<u64>(),
+        1,
+        "an address that is listed keeps its protocol: {:?}",
+        file.skipped
+    );
+    let rows: Vec<(String, bool, Option<String>, Option<String>)> = sqlx::query_as(
+        "SELECT s.strategy_id, v.is_active AND s.is_active, v.strategy, s.description FROM vault v JOIN vault_strategy s ON s.vault_id = v.id \
+         WHERE v.protocol_id = 'beefy' AND s.risk_flags = '{complex}' AND s.apy IS NULL AND v.is_stablecoin ORDER BY 1",
+    )
+    .fetch_all(&test.db.pool)
+    .await
+    .unwrap();
+    let word = |text: &str| Some(text.to_owned());
+    assert_eq!(
+        rows,
+        [
+            ("pool-b1".to_owned(), true, word("auto_compound"), None),
+            ("pool-b2".to_owned(), false, None, word("Ended: rewards.")),
+        ]
+    );
+    assert_eq!(
+        count(
+            &test,
+            "SELECT count(*) FROM vault_state s JOIN vault v ON v.id = s.vault_id WHERE protocol_id = 'beefy'"
+        )
+        .await,
+        0
+    );
 }
 
 #[tokio::test]

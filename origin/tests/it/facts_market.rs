@@ -122,7 +122,7 @@ pub async fn faults(test: &TestDb, clock: &Clock, text: &str) -> Vec<Fault> {
 }
 
 /// Tables of observed facts, and of what follows from them.
-pub const FACTS: [&str; 13] = [
+pub const FACTS: [&str; 15] = [
     "chain",
     "protocol",
     "curator",
@@ -133,6 +133,8 @@ pub const FACTS: [&str; 13] = [
     "vault_snapshot",
     "reward",
     "exposure",
+    "holder_snapshot",
+    "vault_strategy",
     "event",
     "event_link",
     "asset_score",

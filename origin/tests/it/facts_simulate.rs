@@ -85,6 +85,19 @@ async fn the_demo_shows_every_tier_status_and_kind_of_change() {
             ],
         ),
         (
+            "SELECT coverage_status || ' ' || backfill_complete FROM holder_snapshot",
+            &["complete true", "indexing true", "indexing false"],
+        ),
+        (
+            "SELECT concat_ws(' ', holder->>'category', holder->>'method') FROM holder_snapshot, json_array_elements(top_holders) AS holder",
+            &["protocol_managed review", "vault registry", "contract bytecode", "account bytecode", "unknown"],
+        ),
+        (
+            "SELECT is_active || ' ' || (earns->>'kind') FROM vault_strategy, json_array_elements(yield_sources) AS earns",
+            &["true interest", "true trading_fees", "true rewards", "true staking", "true other", "false unknown"],
+        ),
+        ("SELECT DISTINCT breakdown FROM protocol WHERE breakdown IS NOT NULL", &["markets", "strategies", "strategy"]),
+        (
             "SELECT coalesce(incident_severity, '') || ' ' || coalesce(remediation_status, '') FROM event",
             &["major resolved", "major unresolved", "minor resolved"],
         ),
@@ -95,6 +108,13 @@ async fn the_demo_shows_every_tier_status_and_kind_of_change() {
     ] {
         assert_eq!(texts(&test, sql).await, words(expected), "{sql}");
     }
+
+    let held: BTreeSet<String> =
+        texts(&test, "SELECT 'indexed ' || (id IN (SELECT vault_id FROM holder_snapshot)) FROM vault").await;
+    assert_eq!(held, words(&["indexed true", "indexed false"]), "nobody has begun with some vaults");
+    let caught_up = "SELECT DISTINCT 'yes' FROM holder_snapshot early JOIN holder_snapshot late USING (vault_id) \
+                     WHERE early.coverage_status = 'indexing' AND late.coverage_status = 'complete' AND early.observed_at < late.observed_at";
+    assert_eq!(texts(&test, caught_up).await, words(&["yes"]));
 
     let rows: Vec<(Option<f64>, Option<f64>)> =
         sqlx::query_as("SELECT tvl_usd, utilization FROM vault_state").fetch_all(&test.db.pool).await.unwrap();

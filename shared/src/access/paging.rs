@@ -1,6 +1,7 @@
 //! How deep a caller without a key may page. Source: interface, "Keyless metering" and "Authentication", 5.
 
 use super::principal::Principal;
+use crate::wire::Timestamp;
 use crate::wire::error::{ApiError, ErrorCode};
 use crate::wire::page::PageRequest;
 
@@ -18,9 +19,37 @@ pub fn admit(principal: &Principal, page: PageRequest) -> Result<(), ApiError> {
     Ok(())
 }
 
+/// How far back a caller without a key may ask for changes, in seconds: 30 days.
+pub const KEYLESS_LOOKBACK_SECONDS: i64 = 30 * 86_400;
+
+/// Lets a look back to `since` pass, or says that it needs a key.
+pub fn admit_lookback(principal: &Principal, since: Timestamp, now: Timestamp) -> Result<(), ApiError> {
+    if principal.is_keyless() && now.seconds_since(since) > KEYLESS_LOOKBACK_SECONDS {
+        return Err(ApiError::new(
+            ErrorCode::Forbidden,
+            "without an API key changes can be asked for only 30 days back; send a key, or a later since",
+        ));
+    }
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::access::Plan;
+
+    #[test]
+    fn thirty_days_of_changes_are_open_to_everybody_and_all_of_them_to_a_key() {
+        let now = Timestamp::from_seconds(1_795_219_200);
+        let key = Principal::Key { id: 1, org_id: 1, plan: Plan::Data };
+        for (seconds, open) in
+            [(0, true), (-5, true), (KEYLESS_LOOKBACK_SECONDS, true), (KEYLESS_LOOKBACK_SECONDS + 1, false)]
+        {
+            let since = now.plus_seconds(-seconds);
+            assert_eq!(admit_lookback(&Principal::Anonymous, since, now).is_ok(), open, "{seconds}");
+            assert!(admit_lookback(&key, since, now).is_ok());
+        }
+    }
 
     #[test]
     fn the_first_two_hundred_rows_are_open_to_everybody() {

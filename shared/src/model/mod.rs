@@ -3,16 +3,20 @@
 //! Response types are `Serialize` only, fields stand in the interface's order, and a null is written, never left out.
 //! Amounts are USD as `f64`, rates are decimal fractions, scores are [`crate::scoring::MilliPoints`].
 
+pub mod allocation;
 pub mod chain;
 pub mod curator;
 pub mod encoded;
 pub mod event;
 pub mod health;
+pub mod holders;
 pub mod ids;
 pub mod key;
 pub mod protocol;
 pub mod status;
+pub mod strategy;
 pub mod vault;
+pub mod vault_changes;
 pub mod vault_history;
 pub mod vault_score;
 

@@ -86,6 +86,84 @@ named_enum! {
 }
 
 named_enum! {
+    /// Whether something that is looked up vault by vault was found: holders, markets, strategies.
+    pub enum EvidenceStatus {
+        /// There is an observation.
+        Observed = "observed",
+        /// Nobody has looked, or nothing could be read: every figure is null.
+        Unavailable = "unavailable",
+    }
+}
+
+named_enum! {
+    /// How far the indexing of a vault's holders has come.
+    pub enum CoverageStatus {
+        /// Every holder is known.
+        Complete = "complete",
+        /// Some may be missing: concentration and top holders are provisional.
+        Indexing = "indexing",
+    }
+}
+
+named_enum! {
+    /// Who is behind a holder's address.
+    pub enum HolderCategory {
+        /// A contract or treasury that the vault's own protocol manages. Every other category is external.
+        ProtocolManaged = "protocol_managed",
+        /// Another vault.
+        Vault = "vault",
+        /// A contract of somebody else.
+        Contract = "contract",
+        /// An externally owned account.
+        Account = "account",
+        /// Not established.
+        Unknown = "unknown",
+    }
+}
+
+named_enum! {
+    /// How a holder's category was established.
+    pub enum HolderMethod {
+        /// The address stands in a registry of vaults or contracts.
+        Registry = "registry",
+        /// A reviewer named it.
+        Review = "review",
+        /// The code at the address was looked at.
+        Bytecode = "bytecode",
+    }
+}
+
+named_enum! {
+    /// What a protocol's vaults do with deposits, as far as one of three routes can show it.
+    pub enum Breakdown {
+        /// They spread them over lending markets: `/markets`.
+        Markets = "markets",
+        /// They lend them to several strategies: `/strategies`.
+        Strategies = "strategies",
+        /// They run one strategy each: `/strategy`.
+        Strategy = "strategy",
+    }
+}
+
+named_enum! {
+    /// What a strategy earns with.
+    pub enum YieldKind {
+        /// Lending.
+        Interest = "interest",
+        /// Liquidity for traders.
+        TradingFees = "trading_fees",
+        /// Tokens of a campaign, usually sold.
+        Rewards = "rewards",
+        /// Validation.
+        Staking = "staking",
+        /// Anything else.
+        Other = "other",
+        /// The source does not say.
+        Unknown = "unknown",
+    }
+}
+
+named_enum! {
     /// Whether `tvl_usd` was read.
     pub enum TvlStatus {
         /// Read from the source.

@@ -7,10 +7,12 @@ pub mod family;
 pub mod matching;
 pub mod param;
 pub mod query;
+pub mod row;
 pub mod table;
 
 pub use family::Family;
 pub use matching::{Found, Matching, match_route};
 pub use param::{Above, Kind, Param};
 pub use query::Query;
-pub use table::{Access, Body, Cache, Door, Method, ROUTES, Route, RouteId};
+pub use row::{Access, Body, Cache, Door, Method, Route};
+pub use table::{ROUTES, RouteId};

@@ -52,6 +52,8 @@ pub enum Kind {
 pub enum Default {
     /// None: absent is a meaning of its own.
     Absent,
+    /// None: absent is 400 `MISSING_PARAMETER`.
+    Required,
     /// This number.
     Int(i64),
     /// This word.
@@ -131,6 +133,11 @@ impl Param {
     /// The same with other names that mean the same.
     pub const fn alias(self, aliases: &'static [&'static str]) -> Self {
         Param { aliases, ..self }
+    }
+
+    /// The same, and absent is an error.
+    pub const fn required(self) -> Self {
+        Param { default: Default::Required, ..self }
     }
 
     /// The same with a word as the default.

@@ -50,10 +50,16 @@ impl Query {
         if !faults.is_empty() {
             return Err(ApiError::invalid(ErrorCode::InvalidParameter, faults));
         }
+        let missing =
+            params.iter().zip(&values).filter(|(param, value)| param.default == Default::Required && value.is_none());
+        let missing: Vec<Detail> = missing.map(|(param, _)| fault(param, "is required")).collect();
+        if !missing.is_empty() {
+            return Err(ApiError::invalid(ErrorCode::MissingParameter, missing));
+        }
         for (param, slot) in params.iter().zip(values.iter_mut()) {
             if slot.is_none() {
                 *slot = match param.default {
-                    Default::Absent => None,
+                    Default::Absent | Default::Required => None,
                     Default::Int(number) => Some(Value::Int(number)),
                     Default::Choice(word) => Some(Value::Choice(word)),
                 };

@@ -34,6 +34,21 @@ fn absent_parameters_have_their_defaults() {
 }
 
 #[test]
+fn a_required_parameter_that_is_absent_or_empty_is_named() {
+    const PARAMS: &[Param] = &[Param::text("since", 40, "").required(), Param::size("limit", 20, 100)];
+    for text in ["", "since=", "limit=5"] {
+        let error = Query::parse(PARAMS, text).unwrap_err();
+        assert_eq!((error.code, error.message.as_ref()), (ErrorCode::MissingParameter, "since is required"), "{text}");
+    }
+    assert_eq!(
+        Query::parse(PARAMS, "limit=0").unwrap_err().code,
+        ErrorCode::InvalidParameter,
+        "what is wrong comes first"
+    );
+    assert_eq!(Query::parse(PARAMS, "since=x").unwrap().text("since"), Some("x"));
+}
+
+#[test]
 fn page_sizes_above_the_maximum_are_clamped_and_below_one_refused() {
     assert_eq!(parse("limit=5000").int("limit"), 100);
     assert_eq!(parse("limit=99999999999999999999999").int("limit"), 100);

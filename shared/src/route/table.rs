@@ -2,148 +2,10 @@
 
 use super::family::Family;
 use super::param::{Above::Clamp, Param};
-use crate::wire::error::ErrorCode::{self, *};
+use super::row::{Access, Body, Cache, Door, Method, Route};
+use crate::wire::ChangeClock;
+use crate::wire::error::ErrorCode::*;
 use Access::{Data, Key, Public};
-use alloc::format;
-use alloc::string::String;
-
-/// The methods routes use. HEAD is GET without the body.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Method {
-    /// Reads; HEAD comes with it.
-    Get,
-    /// Writes, checks and batch look-ups.
-    Post,
-    /// Removals.
-    Delete,
-}
-
-impl Method {
-    /// Reads an HTTP method; HEAD reads as GET, and a method that no route uses as `None`.
-    pub fn parse(text: &str) -> Option<Self> {
-        match text {
-            "GET" | "HEAD" => Some(Method::Get),
-            "POST" => Some(Method::Post),
-            "DELETE" => Some(Method::Delete),
-            _ => None,
-        }
-    }
-
-    /// The method's name.
-    pub const fn as_str(self) -> &'static str {
-        match self {
-            Method::Get => "GET",
-            Method::Post => "POST",
-            Method::Delete => "DELETE",
-        }
-    }
-}
-
-/// Who may call a route.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access {
-    /// Anybody.
-    Public,
-    /// The holder of any live key.
-    Key,
-    /// A key of plan `data` or higher.
-    Data,
-    /// A key of plan `decisioning` or higher.
-    Decisioning,
-}
-
-/// How long an answer may be kept at the edge.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Cache {
-    /// Seconds it counts as fresh; 0 is never kept.
-    pub fresh: u32,
-    /// Seconds after that in which it may stand in for a failed read.
-    pub stale_if_error: u32,
-    /// Whether each caller class has its own copy.
-    pub by_class: bool,
-}
-
-impl Cache {
-    /// Never kept.
-    pub const NEVER: Cache = Cache { fresh: 0, stale_if_error: 0, by_class: false };
-
-    /// Kept `fresh` seconds, and up to a day after as the last good copy.
-    pub const fn public(fresh: u32) -> Cache {
-        Cache { fresh, stale_if_error: 86_400, by_class: false }
-    }
-
-    /// The same for answers that not everybody may have: each caller class has its own copy.
-    pub const fn by_class(fresh: u32) -> Cache {
-        Cache { by_class: true, ..Cache::public(fresh) }
-    }
-
-    /// Whether answers are kept at all.
-    pub const fn is_kept(self) -> bool {
-        self.fresh > 0
-    }
-}
-
-/// The body a route takes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Body {
-    /// None.
-    None,
-    /// JSON of at most so many bytes.
-    Json {
-        /// Most bytes taken; more is 413.
-        max_bytes: usize,
-    },
-}
-
-/// Which of the origin's doors answer a route. The edge answers all of them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Door {
-    /// Only the edge's.
-    Edge,
-    /// The edge's, and the relay's for backends that connect directly.
-    EdgeAndRelay,
-}
-
-/// A row of the table.
-#[derive(Debug)]
-pub struct Route {
-    /// What both hosts match on.
-    pub id: RouteId,
-    /// The method.
-    pub method: Method,
-    /// The path, with `{name}` for parameters.
-    pub path: &'static str,
-    /// Who may call it.
-    pub access: Access,
-    /// The budget it is charged to.
-    pub family: Family,
-    /// How long an answer is kept.
-    pub cache: Cache,
-    /// The doors that answer it.
-    pub door: Door,
-    /// The body it takes.
-    pub body: Body,
-    /// The query parameters it knows.
-    pub query: &'static [Param],
-    /// The type of its success body.
-    pub answers: &'static str,
-    /// The errors it can answer beside the common ones.
-    pub errors: &'static [ErrorCode],
-    /// One or two sentences for the document.
-    pub about: &'static str,
-}
-
-impl Route {
-    /// Its name in usage counts, as `GET /v1/vaults/{id}`.
-    pub fn endpoint(&self) -> String {
-        format!("{} {}", self.method.as_str(), self.path)
-    }
-
-    /// Whether what it answers depends on who asks: such an answer is nobody else's.
-    pub fn depends_on_caller(&self) -> bool {
-        self.cache.by_class || self.access != Public
-    }
-}
 
 macro_rules! routes {
     ($($id:ident: $method:ident $path:literal {
@@ -231,6 +93,13 @@ const POINTS: Param = Param::int("points", 1, 2160, 360, Clamp, "Most points of 
 const DAYS: Param = Param::int("days", 1, 365, 90, Clamp, "Days of history.");
 const FROM: Param = Param::instant("from", "First instant, inclusive.");
 const TO: Param = Param::instant("to", "Last instant, inclusive.");
+const SINCE: Param =
+    Param::text("since", 400, "An ISO 8601 instant, inclusive, or the cursor of the page before.").required();
+const CHANGED: Param =
+    Param::choice("changed", ChangeClock::WORDS, "The clock to follow: last_synced_at or score_updated_at.")
+        .default("sync");
+const COMPLETE_ONLY: Param =
+    Param::flag("completeOnly", "true withholds the figures of vaults that are still being indexed.");
 /// The batch look-up's body.
 const BATCH_BODY: Body = Body::Json { max_bytes: 64 * 1024 };
 
@@ -254,6 +123,12 @@ routes! {
                 SEARCH, MIN_TVL, STABLECOIN, LSD, SINGLE_EXPOSURE, NO_IL, AUDITED, HIGH_CONFIDENCE, DEPOSITABLE, SORT_BY, SORT_ORDER],
         answers: "Paged<Vec<VaultScoreRow>>", errors: [],
         about: "The scores of vaults in bulk, with the run behind each: the filters and the order of the vault list.",
+    }
+    VaultChanges: Get "/v1/vaults/changes" {
+        access: Data, family: Public, cache: Cache::NEVER,
+        query: [SINCE, Param::size("limit", 100, 500), CHANGED],
+        answers: "Changes<VaultChanges>", errors: [MissingParameter, InvalidCursor],
+        about: "Vaults whose reading or published score changed since an instant or a cursor, at least once each, in the order in which the changes became visible.",
     }
     VaultBatch: Post "/v1/vaults/batch" {
         access: Public, family: Public, cache: Cache::NEVER,
@@ -280,6 +155,32 @@ routes! {
         access: Public, family: Public, cache: Cache::public(15),
         query: [], answers: "Data<Vec<VaultEvent>>", errors: [InvalidAddress, AddressNamespaceMismatch],
         about: "Published events that concern the vault, newest first.",
+    }
+    VaultHolders: Get "/v1/vault/{network}/{address}/holders" {
+        access: Public, family: Public, cache: Cache::public(30),
+        query: [COMPLETE_ONLY], answers: "Data<HolderSnapshot>", errors: [InvalidAddress, AddressNamespaceMismatch],
+        about: "Who holds the vault's shares, and how concentrated they are, as of the newest look.",
+    }
+    VaultHolderHistory: Get "/v1/vault/{network}/{address}/holders/history" {
+        access: Public, family: Public, cache: Cache::public(30),
+        query: [FROM, TO, Param::size("limit", 500, 1000), COMPLETE_ONLY],
+        answers: "Data<Vec<HolderHistoryRow>>", errors: [InvalidAddress, AddressNamespaceMismatch],
+        about: "The concentration of the vault's shares through time, oldest first.",
+    }
+    VaultMarkets: Get "/v1/vault/{network}/{address}/markets" {
+        access: Data, family: Public, cache: Cache::by_class(15),
+        query: [], answers: "Data<MarketAllocation>", errors: [InvalidAddress, AddressNamespaceMismatch, Forbidden],
+        about: "The lending markets a curated vault's deposits are spread over, with the risk of each market's collateral. Other protocols' vaults are 404.",
+    }
+    VaultStrategies: Get "/v1/vault/{network}/{address}/strategies" {
+        access: Public, family: Public, cache: Cache::public(15),
+        query: [], answers: "Data<StrategyBreakdown>", errors: [InvalidAddress, AddressNamespaceMismatch],
+        about: "The strategies an allocating vault lends its deposits to. Other protocols' vaults are 404.",
+    }
+    VaultStrategy: Get "/v1/vault/{network}/{address}/strategy" {
+        access: Public, family: Public, cache: Cache::public(15),
+        query: [], answers: "Data<StrategyInfo>", errors: [InvalidAddress, AddressNamespaceMismatch],
+        about: "The one strategy of a compounding vault: where its yield comes from, and what it warns of. Other protocols' vaults are 404.",
     }
     Chains: Get "/v1/chains" {
         access: Public, family: Public, cache: Cache::public(30),

@@ -7,11 +7,15 @@
 //! | [`yields`] | what a net rate is made of, and when it is believable |
 //! | [`tiers`] | the bands a score falls in |
 //! | [`dwell`] | when a new score becomes the published one |
+//! | [`holders`] | how concentrated a vault's shares are |
+//! | [`collateral`] | what stands behind a vault's lending markets |
 //! | [`downsampling`] | thinning a series for a chart |
 
 pub mod borrow;
+pub mod collateral;
 pub mod downsampling;
 pub mod dwell;
+pub mod holders;
 pub mod liquidity;
 pub mod tiers;
 pub mod yields;

@@ -11,6 +11,7 @@
 //! | `order` | columns to sort by, and ranges of their values |
 //! | `text` | substring search |
 //! | `page` | taking one page out of an order |
+//! | [`changes`] | the order of the change feed, and places in it |
 //! | [`vaults`] | the columns of the vault lists |
 //! | [`vault_query`] | the filters and sort fields of the vault lists |
 //!
@@ -19,6 +20,7 @@
 //! overlap or skip.
 
 mod bitmap;
+pub mod changes;
 mod groups;
 mod order;
 mod page;

@@ -1,9 +1,8 @@
 //! Entity tags and `If-None-Match` (RFC 9110, sections 8.8.3 and 13.1.2).
 
+use super::base64url;
 use alloc::string::String;
 use sha2::{Digest, Sha256};
-
-const BASE64URL: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 /// Collects what a representation depends on and ends in its ETag.
 #[derive(Clone, Default)]
@@ -37,22 +36,9 @@ impl EtagBuilder {
 
     /// A strong tag, `"…"` with 22 characters (132 bits): only for answers that are the same bytes every time.
     pub fn strong(self) -> String {
-        let digest = self.0.finalize();
         let mut tag = String::with_capacity(24);
         tag.push('"');
-        let mut bits = 0u32;
-        let mut held = 0;
-        let mut written = 0;
-        for byte in digest {
-            bits = (bits << 8) | u32::from(byte);
-            held += 8;
-            while held >= 6 && written < 22 {
-                held -= 6;
-                let index = (bits >> held) & 63;
-                tag.push(char::from(BASE64URL.get(index as usize).copied().unwrap_or(b'A')));
-                written += 1;
-            }
-        }
+        tag.push_str(base64url::encode(&self.0.finalize()).get(..22).unwrap_or_default());
         tag.push('"');
         tag
     }

@@ -1,5 +1,7 @@
-//! What crosses HTTP, for every host: envelopes, error codes, headers, ETags, timestamps, pages.
+//! What crosses HTTP, for every host: envelopes, error codes, headers, ETags, timestamps, pages, cursors.
 
+pub mod base64url;
+pub mod change_cursor;
 pub mod envelope;
 pub mod error;
 pub mod etag;
@@ -9,6 +11,7 @@ pub mod percent;
 pub mod request_id;
 pub mod time;
 
+pub use change_cursor::{ChangeClock, ChangeCursor, CursorError};
 pub use envelope::{Data, Paged};
 pub use error::{ApiError, Detail, ErrorCode, In};
 pub use page::PageMeta;

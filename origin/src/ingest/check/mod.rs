@@ -3,6 +3,7 @@
 //! Addresses are folded to their canonical spelling here; whether they fit their chain is known only to the store.
 
 mod fields;
+mod holdings;
 
 use fields::Check;
 
@@ -32,6 +33,8 @@ pub fn observation(observation: &mut Observation) -> Vec<Complaint> {
         Observation::VaultState(state) => check.state(state),
         Observation::Reward(reward) => check.reward(reward),
         Observation::Exposure(exposure) => check.exposure(exposure),
+        Observation::HolderSnapshot(snapshot) => check.holders(snapshot),
+        Observation::Strategy(strategy) => check.strategy(strategy),
         Observation::IncidentLink(incident) => check.incident(incident),
     }
     check.complaints

@@ -1,13 +1,17 @@
 //! The kinds of observation. A struct's fields are the fields of its line and the columns of its table.
 
 mod asset;
+mod holders;
 mod incident;
 mod registry;
+mod strategy;
 mod values;
 mod vault;
 
 pub use asset::{Asset, AssetReview, BackingProfile, FlagEvent, FlagOverride};
+pub use holders::{Holder, HolderRow, HolderSnapshot, StoredHolder};
 pub use incident::{Event, EventLink, EventScope, IncidentLink, Reference, event_id};
 pub use registry::{Chain, Curator, Protocol};
+pub use strategy::{VaultStrategy, YieldSource};
 pub use values::{Points, Share, SignerSet, Signing, SigningWord};
 pub use vault::{Exposure, ExposurePart, IncentivesStatus, Reward, Snapshot, Vault, VaultState};

@@ -3,6 +3,7 @@
 use super::Points;
 use crate::ingest::fact::observations;
 use crate::store::At;
+use rds_shared::model::status::Breakdown;
 use rds_shared::scoring::vault::Strategy;
 use std::collections::BTreeMap;
 
@@ -85,6 +86,8 @@ observations! {
         /// Its deposit gate is read by the sync.
         #[serde(default)]
         deposit_probe_wired: bool,
+        /// Which of the routes `/markets`, `/strategies` and `/strategy` shows what its vaults do with deposits.
+        breakdown: Option<Breakdown>,
         /// What a value above was derived from, by field; shown as the source in provenance.
         #[serde(default)]
         evidence: BTreeMap<String, String>,

@@ -1,0 +1,62 @@
+//! The change feed: vaults whose reading or published score changed. Source: interface, "GET /v1/vaults/changes".
+//!
+//! Answered from the catalog. Its feeds are ordered by data version, which is what makes a cursor good in every process: see
+//! [`rds_shared::select::changes`].
+
+use super::answer::{Answer, Failure};
+use super::call::Call;
+use super::encoded;
+use crate::app::App;
+use crate::catalog::Since;
+use crate::store::publication;
+use rds_shared::access::paging;
+use rds_shared::model::vault_changes::ChangesMeta;
+use rds_shared::wire::error::{Detail, In};
+use rds_shared::wire::{ApiError, ChangeClock, ChangeCursor, CursorError, ErrorCode, Timestamp};
+
+/// `GET /v1/vaults/changes`.
+pub async fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let clock = call.query.choice("changed").and_then(ChangeClock::parse).unwrap_or(ChangeClock::Sync);
+    let from = since(call.query.text("since").unwrap_or_default(), clock)?;
+    let instant = match &from {
+        Since::Instant(instant) => *instant,
+        Since::Cursor(cursor) => cursor.instant,
+    };
+    paging::admit_lookback(&call.principal, instant, call.now)?;
+    let catalog = app.catalog.get()?;
+    if let Since::Cursor(cursor) = &from {
+        let newest = cursor.floor.map_or(cursor.version, |floor| floor.version.max(cursor.version));
+        // Another process was ahead of this catalog, and then there is nothing yet behind the cursor; or nobody ever was there.
+        if newest > catalog.version && newest > publication::version(&app.db).await? {
+            return Err(invalid_cursor("is of data that this service does not have; begin again at an instant").into());
+        }
+    }
+    let limit = call.query.int("limit").unsigned_abs();
+    let changed = catalog.changes(clock, &from, usize::try_from(limit).unwrap_or(usize::MAX));
+    let total = changed.total as u64;
+    let meta = ChangesMeta { total, limit, has_more: total > changed.rows.len() as u64 };
+    Ok(Answer::json(encoded::changes(&changed.rows, &changed.next.encode(), meta, call.now)))
+}
+
+/// Reads `since`: an instant, or a cursor of the feed of `clock`.
+fn since(text: &str, clock: ChangeClock) -> Result<Since, ApiError> {
+    if let Some(instant) = Timestamp::parse(text) {
+        return Ok(Since::Instant(instant));
+    }
+    match ChangeCursor::decode(text, clock) {
+        Ok(cursor) => Ok(Since::Cursor(cursor)),
+        Err(CursorError::OtherClock) => {
+            Err(invalid_cursor("is a cursor of the other clock; pass it with the changed it came from"))
+        }
+        // An instant begins with the digits of its year, and a cursor never does.
+        Err(CursorError::Unknown) if text.starts_with(|first: char| first.is_ascii_digit()) => {
+            let reason = "must be an ISO 8601 instant such as 2026-11-21T00:00:00Z, or a cursor of this feed";
+            Err(ApiError::parameter(Detail::new(In::Query, "since", reason)))
+        }
+        Err(CursorError::Unknown) => Err(invalid_cursor("is neither an ISO 8601 instant nor a cursor of this feed")),
+    }
+}
+
+fn invalid_cursor(reason: &str) -> ApiError {
+    ApiError::invalid(ErrorCode::InvalidCursor, vec![Detail::new(In::Query, "since", reason)])
+}

@@ -1,0 +1,174 @@
+//! Who holds a vault's shares: a line lists every balance, its row keeps the figures and the largest of them.
+
+use crate::ingest::fact::{Fact, Kind};
+use crate::store::At;
+use rds_shared::model::status::{CoverageStatus, HolderCategory, HolderMethod};
+use rds_shared::rules::holders::{Balance, coverage, figures, parse_balance, share};
+use serde::{Deserialize, Serialize};
+
+/// Holders that are kept by name.
+pub const TOP_HOLDERS: usize = 20;
+
+fn unknown() -> HolderCategory {
+    HolderCategory::Unknown
+}
+
+/// One look at a vault's holders: all that are known, in any order.
+#[derive(Debug, Clone, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HolderSnapshot {
+    /// Read before the rest of the line.
+    #[serde(default)]
+    pub kind: Kind,
+    /// The instant the balances are of.
+    pub observed_at: At,
+    /// Who counted.
+    pub source: String,
+    /// The vault.
+    pub vault_id: String,
+    /// The share token, where it is another contract than the vault.
+    pub token_address: Option<String>,
+    /// The block up to which transfers were read.
+    pub indexed_to_block: Option<i64>,
+    /// Whether the past was read from the token's first block on.
+    pub backfill_complete: bool,
+    /// The token's supply in its smallest unit; where it is known, coverage is complete only if the balances add up to it.
+    pub total_supply_raw: Option<String>,
+    /// Every holder with a balance.
+    pub holders: Vec<Holder>,
+}
+
+/// One holder.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Holder {
+    /// Who; once a snapshot.
+    pub address: String,
+    /// In the token's smallest unit, as decimal digits; above 0.
+    pub balance_raw: String,
+    /// A name for display.
+    pub label: Option<String>,
+    /// Who is behind the address.
+    #[serde(default = "unknown")]
+    pub category: HolderCategory,
+    /// How that was established.
+    pub method: Option<HolderMethod>,
+}
+
+/// A row of `holder_snapshot`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[allow(missing_docs, reason = "the columns of `holder_snapshot`")]
+pub struct HolderRow {
+    pub vault_id: String,
+    pub observed_at: At,
+    pub token_address: Option<String>,
+    pub holder_count: u64,
+    pub external_holder_count: u64,
+    pub top1: Option<i64>,
+    pub top5: Option<i64>,
+    pub top10: Option<i64>,
+    pub hhi: Option<i64>,
+    pub external_top1: Option<i64>,
+    pub external_top5: Option<i64>,
+    pub external_top10: Option<i64>,
+    pub external_hhi: Option<i64>,
+    pub protocol_managed: Option<i64>,
+    pub top_holders: Vec<StoredHolder>,
+    pub indexed_to_block: Option<i64>,
+    pub backfill_complete: bool,
+    pub coverage_status: CoverageStatus,
+    pub source: String,
+}
+
+/// One of the largest holders, as it is kept.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[allow(missing_docs, reason = "as in `Holder`")]
+pub struct StoredHolder {
+    pub address: String,
+    pub balance_raw: String,
+    /// Parts per million of what all holders hold.
+    pub share: i64,
+    pub label: Option<String>,
+    pub category: HolderCategory,
+    pub method: Option<HolderMethod>,
+}
+
+impl HolderSnapshot {
+    /// The row that the snapshot leaves behind.
+    pub fn row(&self) -> HolderRow {
+        let parsed = |holder: &Holder| {
+            // A balance that is none was refused when the line was checked.
+            let raw = parse_balance(&holder.balance_raw).unwrap_or_default();
+            Balance { raw, managed: holder.category == HolderCategory::ProtocolManaged }
+        };
+        let balances: Vec<Balance> = self.holders.iter().map(parsed).collect();
+        let found = figures(&balances);
+        let supply = self.total_supply_raw.as_deref().and_then(parse_balance);
+        let total = balances.iter().map(|balance| &balance.raw).sum();
+        let mut ranked: Vec<(&Balance, &Holder)> = balances.iter().zip(&self.holders).collect();
+        ranked.sort_unstable_by(|(a, x), (b, y)| b.raw.cmp(&a.raw).then_with(|| x.address.cmp(&y.address)));
+        let stored = |(balance, holder): &(&Balance, &Holder)| StoredHolder {
+            address: holder.address.clone(),
+            balance_raw: holder.balance_raw.clone(),
+            share: share(&balance.raw, &total).unwrap_or_default().0,
+            label: holder.label.clone(),
+            category: holder.category,
+            method: holder.method,
+        };
+        HolderRow {
+            vault_id: self.vault_id.clone(),
+            observed_at: self.observed_at,
+            token_address: self.token_address.clone(),
+            holder_count: found.holders,
+            external_holder_count: found.external_holders,
+            top1: found.all.map(|all| all.top1.0),
+            top5: found.all.map(|all| all.top5.0),
+            top10: found.all.map(|all| all.top10.0),
+            hhi: found.all.map(|all| all.hhi.0),
+            external_top1: found.external.map(|external| external.top1.0),
+            external_top5: found.external.map(|external| external.top5.0),
+            external_top10: found.external.map(|external| external.top10.0),
+            external_hhi: found.external.map(|external| external.hhi.0),
+            protocol_managed: found.protocol_managed.map(|share| share.0),
+            top_holders: ranked.iter().take(TOP_HOLDERS).map(stored).collect(),
+            indexed_to_block: self.indexed_to_block,
+            backfill_complete: self.backfill_complete,
+            coverage_status: coverage(self.backfill_complete, supply.as_ref(), &balances),
+            source: self.source.clone(),
+        }
+    }
+}
+
+impl Fact for HolderRow {
+    const TABLE: &'static str = "holder_snapshot";
+    const KEY: &'static [&'static str] = &["vault_id", "observed_at"];
+    const COLUMNS: &'static [&'static str] = &[
+        "vault_id",
+        "observed_at",
+        "token_address",
+        "holder_count",
+        "external_holder_count",
+        "top1",
+        "top5",
+        "top10",
+        "hhi",
+        "external_top1",
+        "external_top5",
+        "external_top10",
+        "external_hhi",
+        "protocol_managed",
+        "top_holders",
+        "indexed_to_block",
+        "backfill_complete",
+        "coverage_status",
+        "source",
+    ];
+
+    fn observed_at(&self) -> At {
+        self.observed_at
+    }
+
+    fn key(&self) -> String {
+        format!("{}|{}", self.vault_id, self.observed_at.0.as_micros())
+    }
+}

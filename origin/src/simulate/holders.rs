@@ -1,0 +1,96 @@
+//! Who holds the simulated vaults' shares: an indexer that has finished with some vaults, is busy with others, and has not
+//! begun with the rest.
+
+use super::SOURCE;
+use super::moment::Moment;
+use super::random::Random;
+use super::vault::SimVault;
+use crate::ingest::fact::Kind;
+use crate::ingest::kinds::{Holder, HolderSnapshot};
+use rds_shared::model::status::{HolderCategory, HolderMethod};
+
+/// Vaults that the indexer has heard of; most of them are the cast.
+const INDEXED: u64 = 64;
+/// Hours between two looks.
+const EVERY: u32 = 12;
+/// Hours before the end at which the indexer catches up with the vaults that it is late with.
+const CATCHES_UP: u32 = 24;
+
+/// How far the indexer is with a vault.
+#[derive(Clone, Copy, PartialEq)]
+enum Progress {
+    /// Has every holder.
+    Done,
+    /// Has read only part of the past.
+    Backfilling,
+    /// Has read all of the past and yet misses some shares.
+    OffBy,
+}
+
+fn progress(vault: &SimVault, moment: Moment) -> Option<Progress> {
+    match vault.number % 9 {
+        _ if vault.number >= INDEXED => None,
+        4 => None,
+        3 => Some(Progress::Backfilling),
+        5 if !moment.in_the_last(CATCHES_UP) => Some(Progress::Backfilling),
+        7 => Some(Progress::OffBy),
+        _ => Some(Progress::Done),
+    }
+}
+
+/// What a look at `moment` finds; null where none is due or the vault is not indexed.
+pub fn seen(vault: &SimVault, moment: Moment, seed: u64) -> Option<HolderSnapshot> {
+    let due = moment.hour.is_multiple_of(EVERY) || moment.in_the_last(1);
+    let progress = progress(vault, moment).filter(|_| due)?;
+    let mut holders = holders(vault, moment, seed);
+    let total = |holders: &[(Holder, u128)]| holders.iter().map(|(_, raw)| raw).sum::<u128>();
+    let supply = total(&holders);
+    if progress == Progress::Backfilling {
+        holders.truncate(holders.len() / 2);
+    }
+    let missing = if progress == Progress::OffBy { 1 } else { 0 };
+    Some(HolderSnapshot {
+        kind: Kind,
+        observed_at: moment.at(),
+        source: SOURCE.to_owned(),
+        vault_id: vault.id.clone(),
+        token_address: None,
+        indexed_to_block: Some(8_000_000 + 1_800 * i64::from(moment.hour)),
+        backfill_complete: progress != Progress::Backfilling,
+        total_supply_raw: Some((supply + missing).to_string()),
+        holders: holders.into_iter().map(|(holder, _)| holder).collect(),
+    })
+}
+
+/// The holders and their balances: a few large ones and a long tail, moving a little from look to look.
+fn holders(vault: &SimVault, moment: Moment, seed: u64) -> Vec<(Holder, u128)> {
+    let mut random = Random::of(seed, "holders", vault.number);
+    let count = 3 + random.below(40);
+    let unit = 10_u128.pow(vault.token.decimals.min(24));
+    let scale = unit * u128::from(1_000 + random.below(500_000));
+    let one = |place: u32| {
+        let mut random = Random::of(seed ^ vault.number.rotate_left(32), "holder", u64::from(place));
+        let address = random.address();
+        let (category, method, label) = who(vault, place, &mut random);
+        let weight = u128::from(500 + random.below(500)) * scale / u128::from(place + 1);
+        // Up to two percent to and fro in the course of a day.
+        let sway = u128::from(moment.hour.wrapping_mul(7).wrapping_add(place * 5) % 41);
+        let raw = (weight * (980 + sway) / 1_000).max(1);
+        (Holder { address, balance_raw: raw.to_string(), label, category, method }, raw)
+    };
+    (0..count).map(one).collect()
+}
+
+fn who(vault: &SimVault, place: u32, random: &mut Random) -> (HolderCategory, Option<HolderMethod>, Option<String>) {
+    use HolderCategory::{Account, Contract, ProtocolManaged, Unknown, Vault};
+    let managed = vault.number.is_multiple_of(2);
+    match place {
+        0 if managed => (ProtocolManaged, Some(HolderMethod::Review), Some("Protocol treasury".to_owned())),
+        1 if vault.number.is_multiple_of(3) => {
+            (Vault, Some(HolderMethod::Registry), Some("Vault of vaults".to_owned()))
+        }
+        2 => (Contract, Some(HolderMethod::Bytecode), None),
+        _ if random.chance(0.7) => (Account, Some(HolderMethod::Bytecode), None),
+        _ => (Unknown, None, None),
+    }
+}

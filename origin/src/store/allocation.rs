@@ -1,0 +1,108 @@
+//! What a curated vault lends against: its exposures, with what is published of each collateral.
+
+use super::catalog::{address, instant};
+use super::{Db, StoreError, optional_word, word};
+use rds_shared::model::allocation::Collateral;
+use rds_shared::model::ids::Address;
+use rds_shared::rules::tiers::Tier;
+use rds_shared::scoring::asset::{AssetCategory, ReviewStatus};
+use rds_shared::scoring::decimal::from_float;
+use rds_shared::scoring::vault::{ExposuresStatus, Oracle};
+use rds_shared::scoring::{MilliPoints, Ppm};
+use rds_shared::wire::Timestamp;
+use sqlx::Row;
+use sqlx::postgres::PgRow;
+
+/// A vault's exposures as one observation.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Allocation {
+    /// The deposit asset's contract.
+    pub loan_asset_address: Option<Address>,
+    /// Null when there is no observation.
+    pub status: Option<ExposuresStatus>,
+    /// Who saw it.
+    pub source: Option<String>,
+    /// When.
+    pub observed_at: Option<Timestamp>,
+    /// One a market, largest first.
+    pub parts: Vec<Part>,
+}
+
+/// One market.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Part {
+    /// Of the vault, in parts per million.
+    pub share: u32,
+    /// Liquidation loan-to-value.
+    pub lltv: Option<Ppm>,
+    /// Where the collateral's price comes from.
+    pub oracle: Oracle,
+    /// Collateral and loan track one reference.
+    pub same_peg: bool,
+    /// What is lent against.
+    pub collateral: Collateral,
+}
+
+/// What a vault lends against; `None` when there is no such vault.
+pub async fn of_vault(db: &Db, vault_id: &str) -> Result<Option<Allocation>, StoreError> {
+    let found = sqlx::query(
+        "SELECT v.asset_address, e.status, e.source, e.observed_at FROM vault v LEFT JOIN exposure e ON e.vault_id = v.id WHERE v.id = $1",
+    )
+    .bind(vault_id)
+    .fetch_optional(&db.pool)
+    .await?;
+    let Some(row) = found else { return Ok(None) };
+    let loan: Option<String> = row.try_get("asset_address")?;
+    Ok(Some(Allocation {
+        loan_asset_address: loan.map(|text| address("vault.asset_address", text)).transpose()?,
+        status: optional_word("exposure.status", row.try_get("status")?)?,
+        source: row.try_get("source")?,
+        observed_at: instant(&row, "observed_at")?,
+        parts: parts(db, vault_id).await?,
+    }))
+}
+
+async fn parts(db: &Db, vault_id: &str) -> Result<Vec<Part>, StoreError> {
+    let rows = sqlx::query(
+        "SELECT part.share, part.lltv, part.oracle, part.same_peg, part.asset_id, part.vault_id, \
+                coalesce(a.symbol, n.symbol) AS symbol, coalesce(a.name, n.name) AS name, \
+                coalesce(a.address, n.address) AS address, a.category, r.review_status, \
+                coalesce(s.score, p.score) AS score, coalesce(s.tier, p.tier) AS tier, s.hard_fail_flags \
+         FROM exposure e \
+         CROSS JOIN jsonb_to_recordset(e.parts) \
+              AS part (asset_id text, vault_id text, share double precision, oracle text, lltv double precision, same_peg boolean) \
+         LEFT JOIN asset a ON a.id = part.asset_id LEFT JOIN asset_score s ON s.asset_id = a.id \
+         LEFT JOIN LATERAL (SELECT review_status FROM asset_version WHERE asset_id = a.id ORDER BY observed_at DESC LIMIT 1) AS r ON true \
+         LEFT JOIN vault n ON n.id = part.vault_id LEFT JOIN vault_score p ON p.vault_id = n.id \
+         WHERE e.vault_id = $1 \
+         ORDER BY part.share DESC, coalesce(part.asset_id, part.vault_id) COLLATE \"C\", part.lltv DESC NULLS LAST, part.oracle",
+    )
+    .bind(vault_id)
+    .fetch_all(&db.pool)
+    .await?;
+    rows.iter().map(part).collect()
+}
+
+fn part(row: &PgRow) -> Result<Part, StoreError> {
+    let ppm = |fraction: f64| from_float(fraction, 6).unwrap_or(0);
+    let contract: Option<String> = row.try_get("address")?;
+    let score: Option<i32> = row.try_get("score")?;
+    Ok(Part {
+        share: u32::try_from(ppm(row.try_get("share")?)).unwrap_or(0),
+        lltv: row.try_get::<Option<f64>, _>("lltv")?.map(|lltv| Ppm(ppm(lltv))),
+        oracle: word::<Oracle>("exposure.parts.oracle", row.try_get("oracle")?)?,
+        same_peg: row.try_get("same_peg")?,
+        collateral: Collateral {
+            asset_id: row.try_get("asset_id")?,
+            vault_id: row.try_get("vault_id")?,
+            symbol: row.try_get("symbol")?,
+            name: row.try_get("name")?,
+            address: contract.map(|text| address("asset.address", text)).transpose()?,
+            category: optional_word::<AssetCategory>("asset.category", row.try_get("category")?)?,
+            review_status: optional_word::<ReviewStatus>("asset_version.review_status", row.try_get("review_status")?)?,
+            risk_score: score.and_then(MilliPoints::new),
+            risk_tier: optional_word::<Tier>("asset_score.tier", row.try_get("tier")?)?,
+            hard_fail_flags: row.try_get::<Option<Vec<String>>, _>("hard_fail_flags")?.unwrap_or_default(),
+        },
+    })
+}

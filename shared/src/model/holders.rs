@@ -1,0 +1,174 @@
+//! Who holds a vault's shares: the newest snapshot and its history.
+//!
+//! Source: interface, "Holder snapshot". Every `_pct` and `hhi` is a decimal fraction from 0 to 1, as all shares of the
+//! interface are: 0.25 is a quarter, and an `hhi` of 1 is a single holder. External figures are of what external holders
+//! hold together.
+
+use alloc::{string::String, vec::Vec};
+use serde::Serialize;
+
+use super::ids::{Address, ChainId, VaultId};
+use super::status::{CoverageStatus, EvidenceStatus, HolderCategory, HolderMethod};
+use crate::rules::holders::Concentration;
+use crate::scoring::Ppm;
+use crate::wire::time::Timestamp;
+
+/// `data` of `GET /v1/vault/{network}/{address}/holders`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct HolderSnapshot {
+    /// `unavailable` where nobody has indexed the vault's holders: then every figure is null.
+    pub status: EvidenceStatus,
+    /// The vault.
+    pub vault_id: VaultId,
+    /// Its chain.
+    pub chain_id: ChainId,
+    /// The share token that is counted.
+    pub token_address: Address,
+    /// Holders with a balance.
+    pub holder_count: Option<u64>,
+    /// Those that the vault's protocol does not manage.
+    pub external_holder_count: Option<u64>,
+    /// Share of the largest holder.
+    pub top1_pct: Option<Ppm>,
+    /// Share of the five largest.
+    pub top5_pct: Option<Ppm>,
+    /// Share of the ten largest.
+    pub top10_pct: Option<Ppm>,
+    /// Herfindahl–Hirschman index of all holders.
+    pub hhi: Option<Ppm>,
+    /// Share of the largest external holder.
+    pub external_top1_pct: Option<Ppm>,
+    /// Share of the five largest.
+    pub external_top5_pct: Option<Ppm>,
+    /// Share of the ten largest.
+    pub external_top10_pct: Option<Ppm>,
+    /// Herfindahl–Hirschman index of the external holders.
+    pub external_hhi: Option<Ppm>,
+    /// Share that the vault's protocol manages.
+    pub protocol_managed_pct: Option<Ppm>,
+    /// The largest holders, at most 20, largest first.
+    pub top_holders: Vec<TopHolder>,
+    /// The block up to which transfers were read.
+    pub indexed_to_block: Option<u64>,
+    /// Whether the past was read from the token's first block on.
+    pub backfill_complete: bool,
+    /// While `indexing`, concentration and top holders are provisional.
+    pub coverage_status: CoverageStatus,
+    /// The instant the balances are of.
+    pub computed_at: Option<Timestamp>,
+}
+
+/// One of the largest holders.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct TopHolder {
+    /// Who.
+    pub address: Address,
+    /// The balance in the token's smallest unit, as decimal digits: integers of any size.
+    pub balance_raw: String,
+    /// Its share of what all holders hold.
+    pub pct: Ppm,
+    /// A name for display.
+    pub label: Option<String>,
+    /// Who is behind the address.
+    pub category: HolderCategory,
+    /// How that was established.
+    pub method: Option<HolderMethod>,
+}
+
+/// One point of `GET /v1/vault/{network}/{address}/holders/history`.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[allow(missing_docs, reason = "as in `HolderSnapshot`")]
+pub struct HolderHistoryRow {
+    pub computed_at: Timestamp,
+    pub holder_count: u64,
+    pub external_holder_count: u64,
+    pub top1_pct: Option<Ppm>,
+    pub top5_pct: Option<Ppm>,
+    pub top10_pct: Option<Ppm>,
+    pub hhi: Option<Ppm>,
+    pub protocol_managed_pct: Option<Ppm>,
+    pub top_holders: Vec<TopHolder>,
+    pub indexed_to_block: Option<u64>,
+    pub backfill_complete: bool,
+    pub coverage_status: CoverageStatus,
+}
+
+/// A snapshot as it is kept: what both routes are made of.
+#[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs, reason = "as in `HolderSnapshot`")]
+pub struct HolderFacts {
+    pub token_address: Option<Address>,
+    pub holder_count: u64,
+    pub external_holder_count: u64,
+    /// Among all holders.
+    pub all: Option<Concentration>,
+    /// Among the external ones.
+    pub external: Option<Concentration>,
+    pub protocol_managed: Option<Ppm>,
+    pub top_holders: Vec<TopHolder>,
+    pub indexed_to_block: Option<u64>,
+    pub backfill_complete: bool,
+    pub coverage_status: CoverageStatus,
+    pub computed_at: Timestamp,
+}
+
+impl HolderFacts {
+    /// What `completeOnly=true` leaves of it: figures that are provisional are withheld, what is known of the coverage stays.
+    pub fn complete_only(self) -> Self {
+        match self.coverage_status {
+            CoverageStatus::Complete => self,
+            CoverageStatus::Indexing => {
+                HolderFacts { all: None, external: None, protocol_managed: None, top_holders: Vec::new(), ..self }
+            }
+        }
+    }
+
+    /// As a point of the history.
+    pub fn history_row(self) -> HolderHistoryRow {
+        HolderHistoryRow {
+            computed_at: self.computed_at,
+            holder_count: self.holder_count,
+            external_holder_count: self.external_holder_count,
+            top1_pct: self.all.map(|all| all.top1),
+            top5_pct: self.all.map(|all| all.top5),
+            top10_pct: self.all.map(|all| all.top10),
+            hhi: self.all.map(|all| all.hhi),
+            protocol_managed_pct: self.protocol_managed,
+            top_holders: self.top_holders,
+            indexed_to_block: self.indexed_to_block,
+            backfill_complete: self.backfill_complete,
+            coverage_status: self.coverage_status,
+        }
+    }
+}
+
+impl HolderSnapshot {
+    /// The snapshot of a vault; without facts, that there are none. The share token is the vault unless they say otherwise.
+    pub fn new(vault_id: VaultId, chain_id: ChainId, vault: Address, facts: Option<HolderFacts>) -> Self {
+        let status = if facts.is_some() { EvidenceStatus::Observed } else { EvidenceStatus::Unavailable };
+        let (all, external) = (facts.as_ref().and_then(|it| it.all), facts.as_ref().and_then(|it| it.external));
+        let known = facts.as_ref();
+        HolderSnapshot {
+            status,
+            vault_id,
+            chain_id,
+            token_address: known.and_then(|it| it.token_address.clone()).unwrap_or(vault),
+            holder_count: known.map(|it| it.holder_count),
+            external_holder_count: known.map(|it| it.external_holder_count),
+            top1_pct: all.map(|all| all.top1),
+            top5_pct: all.map(|all| all.top5),
+            top10_pct: all.map(|all| all.top10),
+            hhi: all.map(|all| all.hhi),
+            external_top1_pct: external.map(|external| external.top1),
+            external_top5_pct: external.map(|external| external.top5),
+            external_top10_pct: external.map(|external| external.top10),
+            external_hhi: external.map(|external| external.hhi),
+            protocol_managed_pct: known.and_then(|it| it.protocol_managed),
+            indexed_to_block: known.and_then(|it| it.indexed_to_block),
+            backfill_complete: known.is_some_and(|it| it.backfill_complete),
+            coverage_status: known.map_or(CoverageStatus::Indexing, |it| it.coverage_status),
+            computed_at: known.map(|it| it.computed_at),
+            top_holders: facts.map(|it| it.top_holders).unwrap_or_default(),
+        }
+    }
+}

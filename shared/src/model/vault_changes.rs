@@ -1,0 +1,55 @@
+//! The change feed's answer. Source: interface, "GET /v1/vaults/changes".
+
+use alloc::{string::String, vec::Vec};
+use serde::Serialize;
+
+use super::vault_score::VaultScoreRow;
+use crate::wire::page::write_u64;
+
+/// `data` of `GET /v1/vaults/changes`; its answer is [`ChangesMeta`] beside it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct VaultChanges {
+    /// Rows as they are now, in the order in which their changes became visible.
+    pub vaults: Vec<VaultScoreRow>,
+    /// The `since` of the next request. Always there: at the end of the feed it waits for what comes.
+    pub cursor: String,
+}
+
+/// `meta` of `GET /v1/vaults/changes`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+pub struct ChangesMeta {
+    /// Rows from the cursor onward, those of this page included.
+    pub total: u64,
+    /// Rows a page, after clamping.
+    pub limit: u64,
+    /// Whether there is more behind this page.
+    pub has_more: bool,
+}
+
+impl ChangesMeta {
+    /// Appends `"meta":{…}` as JSON: the feed is assembled from encoded rows and ends with it.
+    pub fn write_json(&self, out: &mut Vec<u8>) {
+        out.extend_from_slice(b"\"meta\":{\"total\":");
+        write_u64(self.total, out);
+        out.extend_from_slice(b",\"limit\":");
+        write_u64(self.limit, out);
+        out.extend_from_slice(if self.has_more { b",\"has_more\":true}" } else { b",\"has_more\":false}" });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_hand_written_meta_is_what_serde_would_write() {
+        for has_more in [true, false] {
+            let meta = ChangesMeta { total: 12_345, limit: 500, has_more };
+            let mut out = alloc::vec![b'{'];
+            meta.write_json(&mut out);
+            out.push(b'}');
+            let wrapped: serde_json::Value = serde_json::from_slice(&out).unwrap();
+            assert_eq!(wrapped["meta"], serde_json::to_value(meta).unwrap());
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! What a row of the route table says.
+
+use super::family::Family;
+use super::param::Param;
+use super::table::RouteId;
+use crate::wire::error::ErrorCode;
+use alloc::format;
+use alloc::string::String;
+
+/// The methods routes use. HEAD is GET without the body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Method {
+    /// Reads; HEAD comes with it.
+    Get,
+    /// Writes, checks and batch look-ups.
+    Post,
+    /// Removals.
+    Delete,
+}
+
+impl Method {
+    /// Reads an HTTP method; HEAD reads as GET, and a method that no route uses as `None`.
+    pub fn parse(text: &str) -> Option<Self> {
+        match text {
+            "GET" | "HEAD" => Some(Method::Get),
+            "POST" => Some(Method::Post),
+            "DELETE" => Some(Method::Delete),
+            _ => None,
+        }
+    }
+
+    /// The method's name.
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Method::Get => "GET",
+            Method::Post => "POST",
+            Method::Delete => "DELETE",
+        }
+    }
+}
+
+/// Who may call a route.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// Anybody.
+    Public,
+    /// The holder of any live key.
+    Key,
+    /// A key of plan `data` or higher.
+    Data,
+    /// A key of plan `decisioning` or higher.
+    Decisioning,
+}
+
+/// How long an answer may be kept at the edge.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cache {
+    /// Seconds it counts as fresh; 0 is never kept.
+    pub fresh: u32,
+    /// Seconds after that in which it may stand in for a failed read.
+    pub stale_if_error: u32,
+    /// Whether each caller class has its own copy.
+    pub by_class: bool,
+}
+
+impl Cache {
+    /// Never kept.
+    pub const NEVER: Cache = Cache { fresh: 0, stale_if_error: 0, by_class: false };
+
+    /// Kept `fresh` seconds, and up to a day after as the last good copy.
+    pub const fn public(fresh: u32) -> Cache {
+        Cache { fresh, stale_if_error: 86_400, by_class: false }
+    }
+
+    /// The same for answers that not everybody may have: each caller class has its own copy.
+    pub const fn by_class(fresh: u32) -> Cache {
+        Cache { by_class: true, ..Cache::public(fresh) }
+    }
+
+    /// Whether answers are kept at all.
+    pub const fn is_kept(self) -> bool {
+        self.fresh > 0
+    }
+}
+
+/// The body a route takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Body {
+    /// None.
+    None,
+    /// JSON of at most so many bytes.
+    Json {
+        /// Most bytes taken; more is 413.
+        max_bytes: usize,
+    },
+}
+
+/// Which of the origin's doors answer a route. The edge answers all of them.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Door {
+    /// Only the edge's.
+    Edge,
+    /// The edge's, and the relay's for backends that connect directly.
+    EdgeAndRelay,
+}
+
+/// A row of the table.
+#[derive(Debug)]
+pub struct Route {
+    /// What both hosts match on.
+    pub id: RouteId,
+    /// The method.
+    pub method: Method,
+    /// The path, with `{name}` for parameters.
+    pub path: &'static str,
+    /// Who may call it.
+    pub access: Access,
+    /// The budget it is charged to.
+    pub family: Family,
+    /// How long an answer is kept.
+    pub cache: Cache,
+    /// The doors that answer it.
+    pub door: Door,
+    /// The body it takes.
+    pub body: Body,
+    /// The query parameters it knows.
+    pub query: &'static [Param],
+    /// The type of its success body.
+    pub answers: &'static str,
+    /// The errors it can answer beside the common ones.
+    pub errors: &'static [ErrorCode],
+    /// One or two sentences for the document.
+    pub about: &'static str,
+}
+
+impl Route {
+    /// Its name in usage counts, as `GET /v1/vaults/{id}`.
+    pub fn endpoint(&self) -> String {
+        format!("{} {}", self.method.as_str(), self.path)
+    }
+
+    /// Whether what it answers depends on who asks: such an answer is nobody else's.
+    pub fn depends_on_caller(&self) -> bool {
+        self.cache.by_class || self.access != Access::Public
+    }
+}

@@ -1,0 +1,115 @@
+//! What stands behind the lending markets that a vault's deposits are spread over.
+//!
+//! Source: interface, "Vault detail", `/markets`; the shape of the summary is this service's own.
+
+use alloc::collections::BTreeSet;
+use alloc::string::String;
+use alloc::vec::Vec;
+use serde::Serialize;
+
+use crate::rules::tiers::{Tier, tier_of};
+use crate::scoring::number::cents;
+use crate::scoring::{MilliPoints, Ppm};
+
+/// One market, as far as the summary counts it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Backing<'a> {
+    /// Of the vault, in parts per million.
+    pub share: u32,
+    /// The collateral's published score.
+    pub score: Option<MilliPoints>,
+    /// Liquidation loan-to-value.
+    pub lltv: Option<Ppm>,
+    /// Collateral and loan track one reference.
+    pub same_peg: bool,
+    /// What the collateral is warned of.
+    pub hard_fail_flags: &'a [String],
+}
+
+/// The collateral of all of a vault's markets. Shares are fractions of the vault.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct CollateralSummary {
+    /// Mean score of the scored collateral, weighted by share, to two decimals; null when none is scored.
+    pub weighted_score: Option<MilliPoints>,
+    /// The mean's tier.
+    pub weighted_tier: Option<Tier>,
+    /// The lowest score of any collateral.
+    pub lowest_score: Option<MilliPoints>,
+    /// Its tier.
+    pub lowest_tier: Option<Tier>,
+    /// Lent against collateral that has a score …
+    pub scored_share: Ppm,
+    /// … and that has none.
+    pub unscored_share: Ppm,
+    /// The largest market's share; null without markets.
+    pub largest_market_share: Option<Ppm>,
+    /// Lent where collateral and loan track one reference.
+    pub same_peg_share: Ppm,
+    /// The highest liquidation loan-to-value.
+    pub highest_lltv: Option<Ppm>,
+    /// Hard-fail flags of any collateral, each once, in alphabetical order.
+    pub hard_fail_flags: Vec<String>,
+}
+
+/// The summary of `markets`. A market with nothing in it counts for nothing.
+pub fn summary(markets: &[Backing<'_>]) -> CollateralSummary {
+    let lent = || markets.iter().filter(|market| market.share > 0);
+    let shares = |filter: fn(&Backing<'_>) -> bool| {
+        Ppm(lent().filter(|market| filter(market)).map(|market| i64::from(market.share)).sum())
+    };
+    let weigh = |market: &Backing<'_>| Some(u128::from(market.share) * market.score?.wide());
+    let weighted: u128 = lent().filter_map(weigh).sum();
+    let scored_share = shares(|market| market.score.is_some());
+    let weighted_score = (scored_share.0 > 0).then(|| cents(weighted, scored_share.0.unsigned_abs().into()));
+    let lowest_score = lent().filter_map(|market| market.score).min();
+    let flags: BTreeSet<&String> = lent().flat_map(|market| market.hard_fail_flags).collect();
+    CollateralSummary {
+        weighted_score,
+        weighted_tier: weighted_score.map(tier_of),
+        lowest_score,
+        lowest_tier: lowest_score.map(tier_of),
+        scored_share,
+        unscored_share: shares(|market| market.score.is_none()),
+        largest_market_share: lent().map(|market| Ppm(market.share.into())).max(),
+        same_peg_share: shares(|market| market.same_peg),
+        highest_lltv: lent().filter_map(|market| market.lltv).max(),
+        hard_fail_flags: flags.into_iter().cloned().collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+
+    fn market(share: u32, milli: Option<i64>) -> Backing<'static> {
+        let score = milli.map(MilliPoints::saturating);
+        Backing { share, score, lltv: Some(Ppm(860_000)), same_peg: false, hard_fail_flags: &[] }
+    }
+
+    #[test]
+    fn the_mean_is_of_scored_collateral_and_the_lowest_is_shown_beside_it() {
+        let summary = summary(&[market(600_000, Some(9_000)), market(200_000, Some(4_000)), market(100_000, None)]);
+        assert_eq!(summary.weighted_score, Some(MilliPoints::saturating(7_750)));
+        assert_eq!((summary.weighted_tier, summary.lowest_tier), (Some(Tier::Core), Some(Tier::Edge)));
+        assert_eq!((summary.scored_share, summary.unscored_share), (Ppm(800_000), Ppm(100_000)));
+        assert_eq!(summary.largest_market_share, Some(Ppm(600_000)));
+    }
+
+    #[test]
+    fn a_market_with_nothing_in_it_weighs_nothing() {
+        let flags = ["depeg".to_string()];
+        let empty = Backing { lltv: Some(Ppm(980_000)), hard_fail_flags: &flags, ..market(0, Some(1_000)) };
+        let summary = summary(&[market(1_000_000, Some(8_000)), empty]);
+        assert_eq!(
+            (summary.lowest_score, summary.highest_lltv),
+            (Some(MilliPoints::saturating(8_000)), Some(Ppm(860_000)))
+        );
+        assert!(summary.hard_fail_flags.is_empty());
+    }
+
+    #[test]
+    fn no_markets_have_no_score() {
+        assert_eq!(summary(&[]), CollateralSummary::default());
+    }
+}

@@ -1,0 +1,187 @@
+//! How concentrated a vault's shares are, from balances of any size.
+//!
+//! Shares are exact quotients of integers, rounded once, half up, to a millionth. Source: interface, "Holder snapshot".
+
+use alloc::vec::Vec;
+
+use num_bigint::BigUint;
+
+use crate::model::status::CoverageStatus;
+use crate::scoring::Ppm;
+
+/// One holder's balance.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Balance {
+    /// In the token's smallest unit.
+    pub raw: BigUint,
+    /// Whether the vault's own protocol manages it.
+    pub managed: bool,
+}
+
+/// Concentration among some holders: fractions of what they hold together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Concentration {
+    /// The largest holder.
+    pub top1: Ppm,
+    /// The five largest.
+    pub top5: Ppm,
+    /// The ten largest.
+    pub top10: Ppm,
+    /// Herfindahl–Hirschman index: the sum of the squared shares. From above 0 to 1, which is a single holder.
+    pub hhi: Ppm,
+}
+
+/// What a list of balances says.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct HolderFigures {
+    /// Holders with a balance.
+    pub holders: u64,
+    /// Those that the protocol does not manage.
+    pub external_holders: u64,
+    /// Among all holders; null when nobody holds anything.
+    pub all: Option<Concentration>,
+    /// Among the external ones.
+    pub external: Option<Concentration>,
+    /// What the protocol manages, of all; null when nobody holds anything.
+    pub protocol_managed: Option<Ppm>,
+}
+
+/// Reads a balance: decimal digits without sign, point or leading zeros.
+pub fn parse_balance(text: &str) -> Option<BigUint> {
+    let plain = text.bytes().all(|byte| byte.is_ascii_digit()) && (text == "0" || !text.starts_with('0'));
+    if plain { BigUint::parse_bytes(text.as_bytes(), 10) } else { None }
+}
+
+/// `part` of `whole`, which is not 0.
+pub fn share(part: &BigUint, whole: &BigUint) -> Option<Ppm> {
+    if *whole == BigUint::ZERO {
+        return None;
+    }
+    let doubled = part * (2 * Ppm::ONE.0.unsigned_abs()) + whole;
+    let ppm = doubled / (whole * 2_u32);
+    i64::try_from(ppm).ok().map(Ppm)
+}
+
+/// The figures of `balances`, in any order. A balance of nothing is no holder.
+pub fn figures(balances: &[Balance]) -> HolderFigures {
+    let held: Vec<&Balance> = balances.iter().filter(|balance| balance.raw != BigUint::ZERO).collect();
+    let (managed, external): (Vec<&Balance>, Vec<&Balance>) = held.iter().partition(|balance| balance.managed);
+    let total = sum(&held);
+    HolderFigures {
+        holders: held.len() as u64,
+        external_holders: external.len() as u64,
+        all: concentration(&held),
+        external: concentration(&external),
+        protocol_managed: share(&sum(&managed), &total),
+    }
+}
+
+/// Coverage is complete when the whole past was read and, where the supply is known, the balances add up to it.
+pub fn coverage(backfill_complete: bool, supply: Option<&BigUint>, balances: &[Balance]) -> CoverageStatus {
+    let adds_up = supply.is_none_or(|supply| balances.iter().map(|balance| &balance.raw).sum::<BigUint>() == *supply);
+    if backfill_complete && adds_up { CoverageStatus::Complete } else { CoverageStatus::Indexing }
+}
+
+fn sum(balances: &[&Balance]) -> BigUint {
+    balances.iter().map(|balance| &balance.raw).sum()
+}
+
+fn concentration(balances: &[&Balance]) -> Option<Concentration> {
+    let mut raw: Vec<&BigUint> = balances.iter().map(|balance| &balance.raw).collect();
+    raw.sort_unstable_by(|a, b| b.cmp(a));
+    let total: BigUint = raw.iter().copied().sum();
+    let top = |n: usize| share(&raw.iter().take(n).copied().sum(), &total);
+    let squares: BigUint = raw.iter().map(|&raw| raw * raw).sum();
+    Some(Concentration { top1: top(1)?, top5: top(5)?, top10: top(10)?, hhi: share(&squares, &(&total * &total))? })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+    use proptest::prelude::*;
+
+    fn of(text: &str, managed: bool) -> Balance {
+        Balance { raw: parse_balance(text).unwrap(), managed }
+    }
+
+    #[test]
+    fn four_equal_holders_are_a_quarter_each() {
+        let figures = figures(&[of("5", false), of("5", true), of("5", false), of("5", false)]);
+        assert_eq!((figures.holders, figures.external_holders), (4, 3));
+        assert_eq!(figures.protocol_managed, Some(Ppm(250_000)));
+        let all = figures.all.unwrap();
+        assert_eq!((all.top1, all.top5, all.hhi), (Ppm(250_000), Ppm::ONE, Ppm(250_000)));
+        assert_eq!(figures.external.unwrap().top1, Ppm(333_333), "a third, rounded once");
+    }
+
+    #[test]
+    fn figures_of_balances_beyond_any_machine_word_are_exact() {
+        // Twice and once 10^400 + 1, whose quotients a float could not even hold.
+        let one = "1".to_string() + &"0".repeat(399) + "1";
+        let two = "2".to_string() + &"0".repeat(399) + "2";
+        let all = figures(&[of(&two, false), of(&one, false)]).all.unwrap();
+        assert_eq!((all.top1, all.top10, all.hhi), (Ppm(666_667), Ppm::ONE, Ppm(555_556)));
+    }
+
+    #[test]
+    fn nobody_holds_a_share_of_nothing() {
+        let empty = figures(&[of("0", false)]);
+        assert_eq!(empty, HolderFigures::default());
+        let managed = figures(&[of("7", true)]);
+        assert_eq!((managed.external, managed.protocol_managed), (None, Some(Ppm::ONE)));
+    }
+
+    #[test]
+    fn a_balance_has_one_spelling() {
+        for bad in ["", "-1", "+1", "1.0", "01", "00", "1e3", " 1", "0x1", "1_000", "١"] {
+            assert_eq!(parse_balance(bad), None, "{bad:?}");
+        }
+        assert_eq!(parse_balance("0"), Some(BigUint::ZERO));
+    }
+
+    #[test]
+    fn coverage_needs_the_whole_past_and_the_whole_supply() {
+        let balances = [of("60", false), of("40", false)];
+        let supply = |text| parse_balance(text).unwrap();
+        let complete = CoverageStatus::Complete;
+        assert_eq!(coverage(true, None, &balances), complete);
+        assert_eq!(coverage(true, Some(&supply("100")), &balances), complete);
+        assert_eq!(coverage(true, Some(&supply("101")), &balances), CoverageStatus::Indexing);
+        assert_eq!(coverage(false, Some(&supply("100")), &balances), CoverageStatus::Indexing);
+    }
+
+    proptest! {
+        #[test]
+        fn concentration_stays_within_its_bounds(raw in proptest::collection::vec(1_u64.., 1..40)) {
+            let balances: Vec<Balance> = raw.iter().map(|raw| Balance { raw: (*raw).into(), managed: false }).collect();
+            let all = figures(&balances).all.unwrap();
+            prop_assert!(all.top1 <= all.top5 && all.top5 <= all.top10 && all.top10 <= Ppm::ONE);
+            // An index lies between that of equal holders and the share of the largest; each is rounded on its own.
+            let equal = Ppm::ONE.0 / raw.len() as i64;
+            prop_assert!(all.hhi.0 + 1 >= equal && all.hhi.0 <= all.top1.0 + 1);
+            if raw.len() <= 10 {
+                prop_assert_eq!(all.top10, Ppm::ONE);
+            }
+        }
+
+        #[test]
+        fn figures_depend_on_neither_order_nor_unit(
+            raw in proptest::collection::vec((1_u64..1_000_000, any::<bool>()), 1..20), zeros in 0_u32..60,
+        ) {
+            let unit = BigUint::from(10_u32).pow(zeros);
+            let balances: Vec<Balance> = raw.iter().map(|(raw, managed)| Balance { raw: (*raw).into(), managed: *managed }).collect();
+            let mut scaled: Vec<Balance> =
+                balances.iter().map(|balance| Balance { raw: &balance.raw * &unit, managed: balance.managed }).collect();
+            scaled.reverse();
+            prop_assert_eq!(figures(&balances), figures(&scaled));
+        }
+    }
+
+    #[test]
+    fn a_half_is_rounded_up() {
+        assert_eq!(share(&1_u32.into(), &2_000_000_u32.into()), Some(Ppm(1)));
+        assert_eq!(share(&1_u32.into(), &2_000_001_u32.into()), Some(Ppm(0)));
+        assert_eq!(share(&BigUint::ZERO, &BigUint::ZERO), None);
+    }
+}

@@ -8,10 +8,18 @@
 //! | [`tiers`] | the bands a score falls in |
 //! | [`dwell`] | when a new score becomes the published one |
 //! | [`downsampling`] | thinning a series for a chart |
+//! | [`markets`], [`hub_spoke`] | what a market's reserves add up to, and the gates of hub-and-spoke reserves |
+//! | [`oracles`] | when a price feed is stale |
+//! | [`symbol_history`], [`portfolio`] | days of a symbol, the risk of a set of positions |
 
 pub mod borrow;
 pub mod downsampling;
 pub mod dwell;
+pub mod hub_spoke;
 pub mod liquidity;
+pub mod markets;
+pub mod oracles;
+pub mod portfolio;
+pub mod symbol_history;
 pub mod tiers;
 pub mod yields;

@@ -11,6 +11,7 @@
 //! | `order` | columns to sort by, and ranges of their values |
 //! | `text` | substring search |
 //! | `page` | taking one page out of an order |
+//! | [`markets`], [`feeds`] | the columns, filters and order of the market and feed lists |
 //! | [`vaults`] | the columns of the vault lists |
 //! | [`vault_query`] | the filters and sort fields of the vault lists |
 //!
@@ -19,7 +20,9 @@
 //! overlap or skip.
 
 mod bitmap;
+pub mod feeds;
 mod groups;
+pub mod markets;
 mod order;
 mod page;
 mod text;

@@ -89,6 +89,45 @@ impl Timestamp {
     }
 }
 
+/// A UTC day, as daily series name it: `2026-11-21`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Day(i64);
+
+impl Day {
+    /// The day that holds `instant`.
+    pub const fn of(instant: Timestamp) -> Self {
+        Day(instant.as_seconds().div_euclid(SECONDS_PER_DAY))
+    }
+
+    /// The day so many days after 1970-01-01.
+    pub const fn from_number(days: i64) -> Self {
+        Day(days)
+    }
+
+    /// This day moved by `days`.
+    pub const fn plus(self, days: i64) -> Self {
+        Day(self.0.saturating_add(days))
+    }
+
+    /// Its first instant.
+    pub const fn start(self) -> Timestamp {
+        Timestamp::from_seconds(self.0.saturating_mul(SECONDS_PER_DAY))
+    }
+}
+
+impl fmt::Display for Day {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (year, month, day) = civil_from_days(Day::of(self.start()).0);
+        write!(f, "{year:04}-{month:02}-{day:02}")
+    }
+}
+
+impl Serialize for Day {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
 /// Days since the epoch to a proleptic Gregorian date (Howard Hinnant's published algorithm `civil_from_days`).
 fn civil_from_days(days: i64) -> (i64, i64, i64) {
     let shifted = days + 719_468;
@@ -204,6 +243,15 @@ mod tests {
             assert_eq!(Micros(Timestamp::parse(text).unwrap()).to_string(), text);
         }
         assert_eq!(Timestamp::from_micros(i64::MAX).plus_seconds(i64::MAX).to_string(), "9999-12-30T22:00:00.999Z");
+    }
+
+    #[test]
+    fn a_day_runs_from_midnight_to_midnight_in_utc() {
+        let late = Timestamp::parse("2026-11-21T23:59:59.999999Z").unwrap();
+        let day = Day::of(late);
+        assert_eq!((day.to_string().as_str(), day.plus(1).to_string().as_str()), ("2026-11-21", "2026-11-22"));
+        assert_eq!(day.start(), Timestamp::parse("2026-11-21").unwrap());
+        assert_eq!(Day::of(Timestamp::from_micros(-1)).to_string(), "1969-12-31");
     }
 
     proptest! {

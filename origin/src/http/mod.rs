@@ -11,6 +11,7 @@
 //! | [`router`] | from a row of the route table to its handler |
 //! | [`call`], [`answer`], [`encoded`] | what a handler is given, and what it gives back |
 //! | [`vaults`], [`vault_detail`], [`chains`], [`protocols`], [`curators`], [`me`], [`health`] | the families of routes |
+//! | [`markets`], [`oracles`], [`symbols`], [`stats`], [`portfolio`], [`royco`] | more of them |
 
 pub mod admin_door;
 pub mod answer;
@@ -24,12 +25,18 @@ pub mod encoded;
 pub mod health;
 pub mod ingest;
 pub mod listeners;
+pub mod markets;
 pub mod me;
 pub mod messages;
+pub mod oracles;
 pub mod pipeline;
+pub mod portfolio;
 pub mod protocols;
 pub mod relay_door;
 pub mod relay_meter;
 pub mod router;
+pub mod royco;
+pub mod stats;
+pub mod symbols;
 pub mod vault_detail;
 pub mod vaults;

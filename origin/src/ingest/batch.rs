@@ -1,6 +1,9 @@
 //! The observations of one batch, by kind, each with the line it came from.
 
-use super::kinds::{Asset, AssetReview, Chain, Curator, Exposure, IncidentLink, Protocol, Reward, Vault, VaultState};
+use super::kinds::{
+    Asset, AssetReview, Chain, Curator, Exposure, IncidentLink, Market, MarketEmode, MarketReserve, MarketState,
+    OracleFeed, Position, Protocol, Reward, Vault, VaultState,
+};
 use super::line::{self, Observation};
 use super::{Fault, IngestError, MAX_BATCH_BYTES, check};
 use std::collections::BTreeMap;
@@ -22,6 +25,12 @@ pub struct Batch {
     pub(super) rewards: Vec<Numbered<Reward>>,
     pub(super) exposures: Vec<Numbered<Exposure>>,
     pub(super) incidents: Vec<Numbered<IncidentLink>>,
+    pub(super) markets: Vec<Numbered<Market>>,
+    pub(super) market_states: Vec<Numbered<MarketState>>,
+    pub(super) reserves: Vec<Numbered<MarketReserve>>,
+    pub(super) emodes: Vec<Numbered<MarketEmode>>,
+    pub(super) feeds: Vec<Numbered<OracleFeed>>,
+    pub(super) positions: Vec<Numbered<Position>>,
     pub(super) faults: Vec<Fault>,
     lines: u64,
 }
@@ -73,6 +82,12 @@ impl Batch {
             Observation::Reward(reward) => self.rewards.push((number, reward)),
             Observation::Exposure(exposure) => self.exposures.push((number, exposure)),
             Observation::IncidentLink(incident) => self.incidents.push((number, *incident)),
+            Observation::Market(market) => self.markets.push((number, *market)),
+            Observation::MarketState(state) => self.market_states.push((number, state)),
+            Observation::MarketReserve(reserve) => self.reserves.push((number, *reserve)),
+            Observation::MarketEmode(emode) => self.emodes.push((number, *emode)),
+            Observation::OracleFeed(feed) => self.feeds.push((number, *feed)),
+            Observation::Position(position) => self.positions.push((number, position)),
         }
     }
 
@@ -94,6 +109,12 @@ impl Batch {
             self.rewards.len(),
             self.exposures.len(),
             self.incidents.len(),
+            self.markets.len(),
+            self.market_states.len(),
+            self.reserves.len(),
+            self.emodes.len(),
+            self.feeds.len(),
+            self.positions.len(),
         ];
         let named = line::KINDS.into_iter().zip(counts);
         named.filter(|(_, count)| *count > 0).map(|(kind, count)| (kind, count as u64)).collect()

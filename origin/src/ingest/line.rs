@@ -1,6 +1,9 @@
 //! One line of NDJSON to one observation.
 
-use super::kinds::{Asset, AssetReview, Chain, Curator, Exposure, IncidentLink, Protocol, Reward, Vault, VaultState};
+use super::kinds::{
+    Asset, AssetReview, Chain, Curator, Exposure, IncidentLink, Market, MarketEmode, MarketReserve, MarketState,
+    OracleFeed, Position, Protocol, Reward, Vault, VaultState,
+};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::borrow::Cow;
@@ -19,10 +22,16 @@ pub enum Observation {
     Reward(Reward),
     Exposure(Exposure),
     IncidentLink(Box<IncidentLink>),
+    Market(Box<Market>),
+    MarketState(MarketState),
+    MarketReserve(Box<MarketReserve>),
+    MarketEmode(Box<MarketEmode>),
+    OracleFeed(Box<OracleFeed>),
+    Position(Position),
 }
 
 /// Every kind's word, in the order in which a batch is written.
-pub const KINDS: [&str; 10] = [
+pub const KINDS: [&str; 16] = [
     "chain",
     "protocol",
     "curator",
@@ -33,6 +42,12 @@ pub const KINDS: [&str; 10] = [
     "reward",
     "exposure",
     "incident_link",
+    "market",
+    "market_state",
+    "market_reserve",
+    "market_emode",
+    "oracle_feed",
+    "position",
 ];
 
 /// A field and what is wrong with it.
@@ -61,6 +76,12 @@ pub fn read(line: &str) -> Result<Observation, Complaint> {
         "reward" => Observation::Reward(fields(line)?),
         "exposure" => Observation::Exposure(fields(line)?),
         "incident_link" => Observation::IncidentLink(fields(line)?),
+        "market" => Observation::Market(fields(line)?),
+        "market_state" => Observation::MarketState(fields(line)?),
+        "market_reserve" => Observation::MarketReserve(fields(line)?),
+        "market_emode" => Observation::MarketEmode(fields(line)?),
+        "oracle_feed" => Observation::OracleFeed(fields(line)?),
+        "position" => Observation::Position(fields(line)?),
         unknown => {
             let reason = format!("{unknown:?} is not a kind; known are {}", KINDS.join(", "));
             return Err((Some("kind".to_owned()), reason));

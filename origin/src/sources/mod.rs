@@ -10,6 +10,9 @@ mod chains;
 mod curators;
 mod folder;
 mod incidents;
+mod lending_emodes;
+mod lending_reserves;
+mod oracles;
 mod protocols;
 mod vault_history;
 mod vaults;
@@ -126,7 +129,7 @@ fn first(faults: &[RowFault]) -> String {
 }
 
 /// The files that are read, in the order in which they are: what a row refers to comes first.
-pub const FILES: [&str; 7] = [
+pub const FILES: [&str; 10] = [
     chains::Chains::FILE,
     protocols::Protocols::FILE,
     curators::Curators::FILE,
@@ -134,6 +137,9 @@ pub const FILES: [&str; 7] = [
     vaults::Vaults::FILE,
     vault_history::VaultHistory::FILE,
     incidents::Incidents::FILE,
+    lending_reserves::LendingReserves::FILE,
+    lending_emodes::LendingEmodes::FILE,
+    oracles::Oracles::FILE,
 ];
 
 /// Imports the data sets of `dir`, or only the file `only` of them, named with or without its extension.
@@ -194,7 +200,10 @@ impl Reading<'_> {
         self.read(assets::Assets, batch, progress)?;
         self.read(vaults::Vaults, batch, progress)?;
         self.read(vault_history::VaultHistory, batch, progress)?;
-        self.read(incidents::Incidents, batch, progress)
+        self.read(incidents::Incidents, batch, progress)?;
+        self.read(lending_reserves::LendingReserves, batch, progress)?;
+        self.read(lending_emodes::LendingEmodes, batch, progress)?;
+        self.read(oracles::Oracles, batch, progress)
     }
 
     /// Reads a file, when it is chosen for its observations or a chosen file needs to know what it holds.
@@ -209,6 +218,11 @@ impl Reading<'_> {
             return Ok(());
         }
         let mut report = FileReport { file: A::FILE, ..FileReport::default() };
+        if A::READ_TWICE {
+            for row in self.folder.rows::<A::Row>(A::FILE)? {
+                adapter.learn(&row?.1, &mut self.known);
+            }
+        }
         for row in self.folder.rows::<A::Row>(A::FILE)? {
             let (number, row) = row?;
             report.rows = number;
@@ -247,6 +261,7 @@ mod tests {
             (curators::AS_OF, "2026-07-01"),
             (assets::AS_OF, "2026-07-03"),
             (incidents::AS_OF, "2026-08-22"),
+            (lending_reserves::AS_OF, "2026-01-01"),
         ];
         for (as_of, day) in days {
             assert_eq!(as_of.to_string(), format!("{day}T00:00:00.000Z"));

@@ -10,11 +10,15 @@ pub mod facts;
 pub mod health;
 pub mod index_tokens;
 pub mod keys;
+pub mod markets;
+pub mod oracles;
+pub mod positions;
 pub mod publication;
 pub mod references;
 pub mod rewards;
 pub mod scores;
 pub mod scoring;
+pub mod symbols;
 pub mod usage;
 
 pub use at::At;

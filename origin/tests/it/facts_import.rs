@@ -89,7 +89,10 @@ impl Sets {
             &[json!({"chain_id": 1, "slug": "ethereum", "name": "Ethereum", "native_symbol": "ETH",
             "block_time_seconds": 12.0, "explorer_url": null, "namespace": "evm", "source": "s"})],
         );
-        sets.write("protocols.jsonl", &[protocol("harbor", Some(link)), protocol("silent", None)]);
+        sets.write(
+            "protocols.jsonl",
+            &[protocol("harbor", Some(link)), protocol("silent", None), protocol("aave", None)],
+        );
         sets.write("curators.jsonl", &[json!({"slug": "keel", "name": "Keel", "canonical_slug": "keel", "one_liner": null,
             "website_url": null, "twitter_url": "https://x.example/keel", "twitter_dead_at": "2026-01-01", "source": "s"})]);
         sets.write(
@@ -107,6 +110,7 @@ impl Sets {
         sets.write("incidents.jsonl", &[json!({"source": "s", "source_id": "20250625-Harbor", "title": "Harbor", "technique": "reentrancy",
             "attacked_at": "2025-06-25T00:00:00Z", "loss_usd": 5e9, "loss_text": "~5B", "loss_doubtful": true, "duplicate_of": null,
             "chain_id": 1, "victims": [VAULT, DOLLAR], "tx_hashes": ["0xfeed"], "links": ["https://posts.example/a?b"]})]);
+        sets.write_lending();
         sets.write("bridges.jsonl", &[json!({})]);
         sets
     }
@@ -116,6 +120,21 @@ impl Sets {
                "asset_address": DOLLAR, "asset_decimals": 6, "nav_native": 10.0, "nav_usd": 10.0, "mgmt_fee": null, "perf_fee": 0.1,
                "first_seen": "2024-02-01T00:00:00Z", "features": ["morpho_like"], "flags": ["illiquid"],
                "observed_at": "2025-12-04T00:45:45Z", "source": "s"})
+    }
+
+    /// One pool with one reserve, whose supply token is a listed vault, and one feed.
+    fn write_lending(&self) {
+        let pool = "0x00000000000000000000000000000000000000b0";
+        self.write("lending_reserves.jsonl", &[json!({"market": "AaveV3EthereumHarbor", "version": 3, "chain_id": 1, "kind": "pool_reserve",
+            "hub_name": null, "spoke_name": null, "symbol": "USDX", "underlying": DOLLAR, "pool_address": pool, "hub_address": null,
+            "spoke_address": null, "a_token": VAULT, "source": "s"})]);
+        let emode = |market: &str| {
+            json!({"market": market, "chain_id": 1, "emode_id": 1, "label": "Dollars", "ltv": 0.9, "liquidation_threshold": 0.93,
+            "liquidation_bonus": 0.01, "collateral_assets": [DOLLAR], "borrowable_assets": [], "ltv_zero_assets": [], "source": "s"})
+        };
+        self.write("lending_emodes.jsonl", &[emode("AaveV3EthereumHarbor"), emode("AaveV3Nowhere")]);
+        self.write("oracles.jsonl", &[json!({"chain_id": 1, "feed_address": pool, "asset": "USDX", "quote": "USD", "kind": "price",
+            "description": "USDX / USD", "other_descriptions": [], "vendor": null, "reserve_symbols": [], "used_by": [], "source": "s"})]);
     }
 
     fn write(&self, file: &str, rows: &[Value]) {
@@ -178,7 +197,7 @@ async fn history_and_incidents_reach_the_vault_at_their_address() {
     // The newest reading is the vault's state, although older ones were read after it.
     assert_eq!(count(&test, "SELECT count(*) FROM vault_state WHERE tvl_usd = 10").await, 2);
     assert_eq!(count(&test, "SELECT count(*) FROM vault WHERE is_stablecoin AND flags = '{illiquid}'").await, 2);
-    assert_eq!(report.files.len(), 7);
+    assert_eq!(report.files.len(), 10);
 }
 
 #[tokio::test]

@@ -2,6 +2,7 @@
 //!
 //! Source: interface, "Market" (totals) and "Market reserve".
 
+use alloc::string::String;
 use core::cmp::Ordering;
 
 /// A member of a pool-shaped market, as far as the totals look at it.
@@ -70,6 +71,33 @@ pub fn by_supply(a: Option<f64>, b: Option<f64>) -> Ordering {
     }
 }
 
+/// Longest key that is made of a name, before its number.
+const KEY_CHARS: usize = 48;
+
+/// The market key that a name gives: lower-case letters and digits of ASCII, runs of anything else as one hyphen.
+///
+/// Only the first sight of a contract asks for it; see [`numbered_key`] for names that were taken.
+pub fn key_of(name: &str) -> String {
+    let mut key = String::new();
+    for character in name.chars() {
+        if key.len() >= KEY_CHARS {
+            break;
+        }
+        if character.is_ascii_alphanumeric() {
+            key.push(character.to_ascii_lowercase());
+        } else if !key.is_empty() && !key.ends_with('-') {
+            key.push('-');
+        }
+    }
+    let trimmed = key.trim_end_matches('-');
+    String::from(if trimmed.is_empty() { "market" } else { trimmed })
+}
+
+/// The key for the `number`-th contract, from 1, that would have the same one.
+pub fn numbered_key(key: &str, number: u64) -> String {
+    if number <= 1 { String::from(key) } else { alloc::format!("{key}-{number}") }
+}
+
 fn known(value: Option<f64>) -> Option<f64> {
     value.filter(|value| value.is_finite())
 }
@@ -121,7 +149,22 @@ mod tests {
         );
     }
 
+    #[test]
+    fn a_key_is_made_of_a_name_and_numbered_when_it_is_taken() {
+        let keys = ["Prime", "ethena_ecosystem", "  USDC / wstETH (86%) ", "Größe", "ÄÖ"].map(key_of);
+        assert_eq!(keys, ["prime", "ethena-ecosystem", "usdc-wsteth-86", "gr-e", "market"]);
+        assert_eq!(key_of(&"x".repeat(100)).len(), KEY_CHARS);
+        assert_eq!([1, 2, 3].map(|number| numbered_key("prime", number)), ["prime", "prime-2", "prime-3"]);
+    }
+
     proptest! {
+        #[test]
+        fn every_name_gives_a_key_that_a_path_can_hold(name in "\\PC{0,80}") {
+            let key = key_of(&name);
+            let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+            prop_assert!(!key.is_empty() && key.chars().all(allowed) && !key.starts_with('-') && !key.ends_with('-'));
+        }
+
         #[test]
         fn the_parts_make_the_whole(
             members in proptest::collection::vec(

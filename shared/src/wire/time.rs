@@ -89,45 +89,6 @@ impl Timestamp {
     }
 }
 
-/// A UTC day, as daily series name it: `2026-11-21`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Day(i64);
-
-impl Day {
-    /// The day that holds `instant`.
-    pub const fn of(instant: Timestamp) -> Self {
-        Day(instant.as_seconds().div_euclid(SECONDS_PER_DAY))
-    }
-
-    /// The day so many days after 1970-01-01.
-    pub const fn from_number(days: i64) -> Self {
-        Day(days)
-    }
-
-    /// This day moved by `days`.
-    pub const fn plus(self, days: i64) -> Self {
-        Day(self.0.saturating_add(days))
-    }
-
-    /// Its first instant.
-    pub const fn start(self) -> Timestamp {
-        Timestamp::from_seconds(self.0.saturating_mul(SECONDS_PER_DAY))
-    }
-}
-
-impl fmt::Display for Day {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (year, month, day) = civil_from_days(Day::of(self.start()).0);
-        write!(f, "{year:04}-{month:02}-{day:02}")
-    }
-}
-
-impl Serialize for Day {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
 /// Days since the epoch to a proleptic Gregorian date (Howard Hinnant's published algorithm `civil_from_days`).
 fn civil_from_days(days: i64) -> (i64, i64, i64) {
     let shifted = days + 719_468;
@@ -159,6 +120,16 @@ impl Day {
     /// Its number since the epoch.
     pub const fn number(self) -> i64 {
         self.0
+    }
+
+    /// This day moved by `days`.
+    pub const fn plus(self, days: i64) -> Self {
+        Day::from_number(self.0.saturating_add(days))
+    }
+
+    /// Its first instant.
+    pub const fn start(self) -> Timestamp {
+        Timestamp::from_seconds(self.0.saturating_mul(SECONDS_PER_DAY))
     }
 }
 

@@ -3,6 +3,7 @@
 //! Addresses are folded to their canonical spelling here; whether they fit their chain is known only to the store.
 
 mod fields;
+mod market;
 
 use fields::Check;
 
@@ -33,6 +34,12 @@ pub fn observation(observation: &mut Observation) -> Vec<Complaint> {
         Observation::Reward(reward) => check.reward(reward),
         Observation::Exposure(exposure) => check.exposure(exposure),
         Observation::IncidentLink(incident) => check.incident(incident),
+        Observation::Market(market) => check.market(market),
+        Observation::MarketState(state) => check.market_state(state),
+        Observation::MarketReserve(reserve) => check.market_reserve(reserve),
+        Observation::MarketEmode(emode) => check.market_emode(emode),
+        Observation::OracleFeed(feed) => check.oracle_feed(feed),
+        Observation::Position(position) => check.position(position),
     }
     check.complaints
 }

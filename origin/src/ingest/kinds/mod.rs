@@ -2,12 +2,16 @@
 
 mod asset;
 mod incident;
+mod market;
+mod oracle;
 mod registry;
 mod values;
 mod vault;
 
 pub use asset::{Asset, AssetReview, BackingProfile, FlagEvent, FlagOverride};
 pub use incident::{Event, EventLink, EventScope, IncidentLink, Reference, event_id};
+pub use market::{Gates, HubGate, Market, MarketEmode, MarketReserve, MarketState, SpokeGate, contract};
+pub use oracle::{OracleFeed, Position};
 pub use registry::{Chain, Curator, Protocol};
 pub use values::{Points, Share, SignerSet, Signing, SigningWord};
 pub use vault::{Exposure, ExposurePart, IncentivesStatus, Reward, Snapshot, Vault, VaultState};

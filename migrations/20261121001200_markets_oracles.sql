@@ -113,7 +113,7 @@ CREATE TABLE oracle_feed (
 );
 
 -- What an address holds of a vault. A balance of 0 is a position that was left.
-CREATE TABLE position (
+CREATE TABLE vault_position (
     holder       text NOT NULL,
     vault_id     text NOT NULL REFERENCES vault,
     -- Decimal digits, of any length.

@@ -20,7 +20,7 @@ struct Part {
 }
 
 /// The parts that `active` falls into by `key`, largest value first, ties in the order of keys.
-fn parts<K: Ord>(active: &[Arc<Vault>], key: impl Fn(&Vault) -> K) -> Vec<(K, Part)> {
+fn parts<'v, K: Ord>(active: &'v [Arc<Vault>], key: impl Fn(&'v Vault) -> K) -> Vec<(K, Part)> {
     let mut parts: BTreeMap<K, Part> = BTreeMap::new();
     for vault in active {
         let part = parts.entry(key(vault)).or_default();
@@ -42,17 +42,22 @@ fn tiers(active: &[Arc<Vault>]) -> Vec<TierShare> {
     order.map(share).to_vec()
 }
 
-fn categories(active: &[Arc<Vault>], label: impl Fn(&Vault) -> Option<&str>) -> Vec<CategoryTotal> {
-    let labelled = parts(active, |vault| label(vault).unwrap_or(UNKNOWN).to_owned());
-    let total =
-        |(category, part): (String, Part)| CategoryTotal { category, vault_count: part.vaults, tvl_usd: part.tvl_usd };
-    labelled.into_iter().map(total).collect()
+fn categories<'v>(active: &'v [Arc<Vault>], label: impl Fn(&'v Vault) -> Option<&'v str>) -> Vec<CategoryTotal> {
+    let total = |(category, part): (&str, Part)| CategoryTotal {
+        category: category.to_owned(),
+        vault_count: part.vaults,
+        tvl_usd: part.tvl_usd,
+    };
+    parts(active, |vault| label(vault).unwrap_or(UNKNOWN)).into_iter().map(total).collect()
 }
 
-fn named(parts: Vec<((Option<String>, Option<String>), Part)>) -> Vec<NamedTotal> {
-    let total = |((id, name), part): ((Option<String>, Option<String>), Part)| NamedTotal {
-        id,
-        name,
+/// Id and name.
+type Named<'v> = (Option<&'v str>, Option<&'v str>);
+
+fn named(parts: Vec<(Named<'_>, Part)>) -> Vec<NamedTotal> {
+    let total = |((id, name), part): (Named<'_>, Part)| NamedTotal {
+        id: id.map(str::to_owned),
+        name: name.map(str::to_owned),
         vault_count: part.vaults,
         tvl_usd: part.tvl_usd,
     };
@@ -71,10 +76,10 @@ pub(super) fn encoded(
     let (weighted, weight) = rows()
         .filter_map(|row| Some((row.apr_net?, row.tvl_usd)))
         .fold((0.0, 0.0), |(sum, weight), (apr, tvl)| (sum + apr * tvl, weight + tvl));
-    let by_chain = parts(active, |vault| (vault.row.chain_id, vault.row.chain_name.clone()));
+    let by_chain = parts(active, |vault| (vault.row.chain_id, vault.row.chain_name.as_str()));
     let by_protocol =
-        parts(active, |vault| (Some(vault.row.protocol_id.clone()), Some(vault.row.protocol_name.clone())));
-    let by_curator = parts(active, |vault| (vault.row.curator_id.clone(), vault.row.curator_name.clone()));
+        parts(active, |vault| (Some(vault.row.protocol_id.as_str()), Some(vault.row.protocol_name.as_str())));
+    let by_curator = parts(active, |vault| (vault.row.curator_id.as_deref(), vault.row.curator_name.as_deref()));
     let stats = Stats {
         vault_count: active.len() as u64,
         scored_vault_count: scored().count() as u64,
@@ -95,7 +100,7 @@ pub(super) fn encoded(
             .into_iter()
             .map(|((chain_id, chain_name), part)| ChainTotal {
                 chain_id,
-                chain_name,
+                chain_name: chain_name.to_owned(),
                 vault_count: part.vaults,
                 tvl_usd: part.tvl_usd,
             })

@@ -21,7 +21,7 @@ pub struct PositionRecord {
 /// The positions of `holder`, at most `limit` of them, in byte order of their vaults.
 pub async fn of(db: &Db, holder: &Address, limit: u32) -> Result<Vec<PositionRecord>, StoreError> {
     let rows = sqlx::query(
-        "SELECT vault_id, balance_raw, share, observed_at FROM position \
+        "SELECT vault_id, balance_raw, share, observed_at FROM vault_position \
          WHERE holder = $1 AND balance_raw ~ '[1-9]' ORDER BY vault_id COLLATE \"C\" LIMIT $2",
     )
     .bind(holder.as_str())
@@ -30,7 +30,7 @@ pub async fn of(db: &Db, holder: &Address, limit: u32) -> Result<Vec<PositionRec
     .await?;
     let position = |row: &sqlx::postgres::PgRow| {
         let text: String = row.try_get("vault_id")?;
-        let vault_id = VaultId::parse(&text).ok_or(StoreError::Corrupt { column: "position.vault_id", text })?;
+        let vault_id = VaultId::parse(&text).ok_or(StoreError::Corrupt { column: "vault_position.vault_id", text })?;
         Ok(PositionRecord {
             vault_id,
             balance_raw: row.try_get("balance_raw")?,

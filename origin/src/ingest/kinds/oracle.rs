@@ -44,7 +44,7 @@ observations! {
     }
 
     /// What an address holds of a vault. A balance of 0 is a position that was left.
-    Position in "position" by [holder, vault_id] {
+    Position in "vault_position" by [holder, vault_id] {
         /// The address.
         holder: String,
         /// The vault.

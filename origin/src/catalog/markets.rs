@@ -43,8 +43,8 @@ impl Markets {
         facts: Arc<MarketFacts>,
         vault_at: impl Fn(ChainId, &Address) -> Option<&'v Vault>,
     ) -> Result<Self, serde_json::Error> {
-        let served =
-            facts.markets.iter().filter(|market| market.shape != MarketShape::Pair || market.is_protocol_listed);
+        let is_served = |market: &&MarketRecord| market.shape != MarketShape::Pair || market.is_protocol_listed;
+        let served: Vec<&MarketRecord> = facts.markets.iter().filter(is_served).collect();
         let entry = |market: &MarketRecord| {
             let records = facts.reserves.get(&market.contract).map_or(&[][..], Vec::as_slice);
             let members = records.iter().map(|record| Member {
@@ -56,12 +56,9 @@ impl Markets {
                 members.filter(|member| member.vault.is_none_or(|vault| vault.is_active || vault.is_shutdown));
             MarketEntry::new(market, members.collect())
         };
-        let entries = served.map(entry).collect::<Result<Vec<_>, _>>()?;
-        // Both in byte order of ids, so the slugs are found by walking along.
-        let slugs =
-            facts.markets.iter().filter(|market| market.shape != MarketShape::Pair || market.is_protocol_listed);
-        let rows: Vec<(&Market, &str)> =
-            entries.iter().map(|entry| &entry.row).zip(slugs.map(|market| market.chain_slug.as_str())).collect();
+        let entries = served.iter().map(|market| entry(market)).collect::<Result<Vec<_>, _>>()?;
+        let slugs = served.iter().map(|market| market.chain_slug.as_str());
+        let rows: Vec<(&Market, &str)> = entries.iter().map(|entry| &entry.row).zip(slugs).collect();
         let index = MarketIndex::build(&rows);
         Ok(Markets { entries, index, facts: Arc::clone(&facts) })
     }

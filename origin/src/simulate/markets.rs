@@ -28,9 +28,20 @@ enum Makeup {
     Pool(&'static [&'static str]),
     /// The same behind a hub, and reserves that are nobody's vault: asset, and the gates as they read.
     Spoke(&'static [&'static str], &'static [(&'static str, Gates)]),
-    /// Loan asset, collateral, liquidation loan-to-value, the vault whose figures the protocol reports, whether it reports
-    /// what is borrowed, and whether it lists the market.
-    Pair(&'static str, &'static str, f64, &'static str, bool, bool),
+    /// One loan asset against one collateral.
+    Pair(Pair),
+}
+
+#[derive(Clone, Copy)]
+struct Pair {
+    loan: &'static str,
+    collateral: &'static str,
+    lltv: f64,
+    /// The vault whose figures the protocol reports.
+    vault: &'static str,
+    /// Whether it reports what is borrowed.
+    reports_borrowed: bool,
+    listed: bool,
 }
 
 const OPEN: SpokeGate = SpokeGate { paused: false, frozen: false, borrowable: true };
@@ -104,31 +115,34 @@ const MARKETS: [Lending; 9] = [
         makeup: Makeup::Pool(&["Mothlamp Penny / Ether", "Mothlamp Florin / Bitcoin"]),
         found: MarketSource::OnchainRpc,
     },
-    pair("dETH sdETH", "Ether / Staked Ether", "deth", "sdeth", 0.945, "Brambleway Ether / Staked Ether", true, true),
-    pair("PNY dBTC", "Penny / Bitcoin", "pny", "dbtc", 0.86, "Brambleway Penny / Bitcoin", true, true),
+    pair(
+        "dETH sdETH",
+        "Ether / Staked Ether",
+        Pair { lltv: 0.945, ..reported("deth", "sdeth", "Brambleway Ether / Staked Ether") },
+    ),
+    pair("PNY dBTC", "Penny / Bitcoin", reported("pny", "dbtc", "Brambleway Penny / Bitcoin")),
     // Its borrow side is not reported …
-    pair("PNY dGLD", "Penny / Gold", "pny", "dgld", 0.77, "Brambleway Penny / Gold", false, true),
+    pair(
+        "PNY dGLD",
+        "Penny / Gold",
+        Pair { reports_borrowed: false, ..reported("pny", "dgld", "Brambleway Penny / Gold") },
+    ),
     // … and this one the protocol does not list: it is not served.
-    pair("SHRD dETH", "Shard / Ether", "shrd", "deth", 0.92, "Brambleway Shard / Ether", true, false),
+    pair("SHRD dETH", "Shard / Ether", Pair { listed: false, ..reported("shrd", "deth", "Brambleway Shard / Ether") }),
 ];
 
-#[allow(clippy::too_many_arguments, reason = "a table's row")]
-const fn pair(
-    key: &'static str,
-    name: &'static str,
-    loan: &'static str,
-    collateral: &'static str,
-    lltv: f64,
-    vault: &'static str,
-    reports_borrowed: bool,
-    listed: bool,
-) -> Lending {
+/// A listed pair whose two sides are reported.
+const fn reported(loan: &'static str, collateral: &'static str, vault: &'static str) -> Pair {
+    Pair { loan, collateral, lltv: 0.86, vault, reports_borrowed: true, listed: true }
+}
+
+const fn pair(key: &'static str, name: &'static str, pair: Pair) -> Lending {
     Lending {
         key,
         name,
         platform: "brambleway",
         version: "v1",
-        makeup: Makeup::Pair(loan, collateral, lltv, vault, reports_borrowed, listed),
+        makeup: Makeup::Pair(pair),
         found: MarketSource::ProtocolApi,
     }
 }
@@ -160,8 +174,8 @@ pub fn news(moment: Moment, actors: &[Actor], seed: u64) -> Vec<Observation> {
                 let others = others.iter().filter(|_| first);
                 news.extend(others.map(|(token, gates)| place.reserve(Token::named(token), None, Some(*gates))));
             }
-            Makeup::Pair(_, _, _, name, reports_borrowed, _) => {
-                let Some(vault) = vault(name) else { continue };
+            Makeup::Pair(pair) => {
+                let Some(vault) = vault(pair.vault) else { continue };
                 let reading = vault.reading(moment.at(), i64::from(moment.hour), seed);
                 news.push(Observation::MarketState(MarketState {
                     kind: Kind,
@@ -171,7 +185,7 @@ pub fn news(moment: Moment, actors: &[Actor], seed: u64) -> Vec<Observation> {
                     chain_id: CHAIN_ID,
                     address: place.address.clone(),
                     total_supplied_usd: reading.tvl_usd,
-                    total_borrowed_usd: reading.active_loans_usd.filter(|_| *reports_borrowed),
+                    total_borrowed_usd: reading.active_loans_usd.filter(|_| pair.reports_borrowed),
                 }));
             }
         }
@@ -218,9 +232,7 @@ impl Place {
         let (shape, pair) = match market.makeup {
             Makeup::Pool(_) => (MarketShape::Pool, None),
             Makeup::Spoke(..) => (MarketShape::Spoke, None),
-            Makeup::Pair(loan, collateral, lltv, _, _, listed) => {
-                (MarketShape::Pair, Some((loan, collateral, lltv, listed)))
-            }
+            Makeup::Pair(pair) => (MarketShape::Pair, Some(pair)),
         };
         let symbol = |id: &str| Token::named(id).symbol.to_owned();
         Market {
@@ -237,10 +249,10 @@ impl Place {
             shape,
             hub_address: (shape == MarketShape::Spoke).then(|| self.hub()),
             discovered_by: market.found,
-            loan_asset_symbol: pair.map(|(loan, ..)| symbol(loan)),
-            collateral_asset_symbol: pair.map(|(_, collateral, ..)| symbol(collateral)),
-            lltv: pair.map(|(_, _, lltv, _)| lltv),
-            is_protocol_listed: pair.is_none_or(|(.., listed)| listed),
+            loan_asset_symbol: pair.map(|pair| symbol(pair.loan)),
+            collateral_asset_symbol: pair.map(|pair| symbol(pair.collateral)),
+            lltv: pair.map(|pair| pair.lltv),
+            is_protocol_listed: pair.is_none_or(|pair| pair.listed),
         }
     }
 

@@ -39,6 +39,11 @@ async fn the_real_vaults_come_out_with_nothing_invented() {
     assert_eq!((report.ingest.vaults_scored, report.ingest.score_changes), (4_254, 803));
     assert_eq!(count(&test, "SELECT count(DISTINCT chain_id) FROM vault").await, 19);
     assert!(report.not_used.contains(&"bridges.jsonl".to_owned()), "{:?}", report.not_used);
+    // 29 pools and 18 spokes, six of which draw from one hub only.
+    assert_eq!(count(&test, "SELECT count(*) FROM market_key").await, 47);
+    assert_eq!(count(&test, "SELECT count(*) FROM market WHERE shape = 'spoke' AND hub_address IS NOT NULL").await, 6);
+    assert_eq!(count(&test, "SELECT count(*) FROM market_reserve").await, 486);
+    assert_eq!(count(&test, "SELECT count(*) FROM oracle_feed").await, 1_808);
 
     let invented = [
         "SELECT count(*) FROM vault WHERE curator_id IS NOT NULL OR signers IS NOT NULL OR timelock_seconds IS NOT NULL \
@@ -49,6 +54,10 @@ async fn the_real_vaults_come_out_with_nothing_invented() {
         "SELECT count(*) FROM protocol WHERE tvl_usd IS NOT NULL OR newest_audit_at IS NOT NULL OR audits > 1",
         "SELECT count(*) FROM vault_snapshot WHERE tvl_usd IS NOT NULL AND observed_at < '2025-11-01'",
         "SELECT count(*) FROM asset_score WHERE score IS NOT NULL",
+        "SELECT count(*) FROM market_reserve WHERE fee_rate IS NOT NULL OR deposit_capacity_usd IS NOT NULL \
+         OR borrow_status <> 'unknown' OR deposit_status <> 'unknown'",
+        "SELECT count(*) FROM market_state",
+        "SELECT count(*) FROM oracle_feed WHERE heartbeat_seconds IS NOT NULL OR last_update_at IS NOT NULL OR last_answer IS NOT NULL",
     ];
     for sql in invented {
         assert_eq!(count(&test, sql).await, 0, "{sql}");
@@ -198,6 +207,23 @@ async fn history_and_incidents_reach_the_vault_at_their_address() {
     assert_eq!(count(&test, "SELECT count(*) FROM vault_state WHERE tvl_usd = 10").await, 2);
     assert_eq!(count(&test, "SELECT count(*) FROM vault WHERE is_stablecoin AND flags = '{illiquid}'").await, 2);
     assert_eq!(report.files.len(), 10);
+}
+
+#[tokio::test]
+async fn a_pool_of_the_address_book_is_a_market_over_the_vaults_at_its_tokens() {
+    let (test, sets) = (TestDb::new().await, Sets::new("lending"));
+    let report = import(&test, &sets.dir, None).await.unwrap();
+    let emodes = report.files.iter().find(|file| file.file == "lending_emodes.jsonl").unwrap();
+    assert_eq!(emodes.skipped.get("the pool is not in the list of reserves"), Some(&1));
+    assert_eq!(count(&test, "SELECT count(*) FROM market_emode JOIN market USING (contract)").await, 1);
+    assert_eq!(count(&test, "SELECT count(*) FROM market_key WHERE id = 'aave-v3-ethereum-harbor'").await, 1);
+    let linked =
+        "SELECT count(*) FROM market_reserve r JOIN vault v ON v.chain_id = r.chain_id AND v.address = r.token_address";
+    assert_eq!(count(&test, linked).await, 1);
+
+    // By itself, with what the other files say of it, and again without a change.
+    let again = import(&test, &sets.dir, Some("lending_reserves")).await.unwrap();
+    assert_eq!((again.ingest.observations["market"], again.ingest.changed.len()), (1, 0));
 }
 
 #[tokio::test]

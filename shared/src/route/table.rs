@@ -234,12 +234,9 @@ const TO: Param = Param::instant("to", "Last instant, inclusive.");
 const VERSION: Param = Param::names("version", "Generations of the protocol, such as v3, separated by commas.");
 /// Sort fields of the market list.
 pub const MARKET_SORT_FIELDS: &[&str] = &["total_supplied_usd", "total_borrowed_usd", "reserve_count", "name"];
-const MARKET_SORT_BY: Param = Param::choice(
-    "sortBy",
-    MARKET_SORT_FIELDS,
-    "The field to sort by. Markets without a value come last in both directions.",
-)
-.default("total_supplied_usd");
+const MARKET_SORT: Param =
+    Param::choice("sortBy", MARKET_SORT_FIELDS, "The field to sort by; rows without it come last.")
+        .default("total_supplied_usd");
 const VENDOR: Param = Param::names("vendor", "Vendors, separated by commas; unknown selects feeds without one.");
 /// Kinds of feed that can be asked for.
 pub const FEED_KINDS: &[&str] = &["price", "exchange_rate", "nav", "proof_of_reserves", "sequencer_uptime"];
@@ -338,7 +335,7 @@ routes! {
     }
     MarketList: Get "/v1/markets" {
         access: Public, family: Public, cache: Cache::public(15),
-        query: [Param::page("page"), Param::size("limit", 20, 100), PROTOCOL, VERSION, CHAIN, MARKET_SORT_BY, SORT_ORDER],
+        query: [Param::page("page"), Param::size("limit", 20, 100), PROTOCOL, VERSION, CHAIN, MARKET_SORT, SORT_ORDER],
         answers: "Paged<Vec<Market>>", errors: [Forbidden],
         about: "Lending markets with their totals: filtered, sorted and paged.",
     }

@@ -8,8 +8,11 @@ export const tier = oneOf('Prime', 'Core', 'Edge');
 const severity = oneOf('Critical', 'Warning', 'Info');
 const incentives = oneOf('observed', 'none', 'unavailable', 'not_applicable');
 const gate = oneOf('open', 'closed', 'unknown');
+/** Whether a market lends. */
+export const borrowStatus = oneOf('open', 'disabled', 'paused', 'capped', 'unknown', 'not_applicable');
 
-const vaultRow = {
+/** The fields of a vault's list row. */
+export const vaultRow = {
   id: text,
   name: text,
   address: text,
@@ -27,7 +30,7 @@ const vaultRow = {
   borrow_apr_net: nullable(number),
   borrow_incentive_status: incentives,
   has_borrow_rewards: flag,
-  borrow_status: oneOf('open', 'disabled', 'paused', 'capped', 'unknown', 'not_applicable'),
+  borrow_status: borrowStatus,
   gross_interest_apy: nullable(number),
   active_loans_usd: nullable(number),
   available_liquidity_usd: nullable(number),

@@ -99,6 +99,20 @@ describe('the public data sets', { skip }, () => {
     assert.ok(strategy.yield_sources.length > 0 && strategy.strategy_type.length > 0);
   });
 
+  test('bring lending markets whose sums nobody read, and feeds whose heartbeat nobody knows', async () => {
+    const markets = await stack.pages('/v1/markets');
+    assert.equal(markets.length, 47);
+    for (const market of markets) {
+      const { total_supplied_usd: supplied, total_borrowed_usd: borrowed, utilization, supplied_observed_count: read } = market;
+      assert.deepEqual([supplied, borrowed, utilization, read], [0, null, null, 0], market.id);
+    }
+    const { reserves, emodes } = (await stack.ok('/v1/markets/aave-v3-ethereum-main')).json.data;
+    assert.ok(reserves.length > 50 && emodes.length > 0);
+    for (const reserve of reserves) assert.deepEqual([reserve.supplied_usd, reserve.borrow_status, reserve.is_depositable], [null, 'unknown', null]);
+    assert.equal((await stack.ok('/v1/oracle?status=unknown')).json.meta.total, 1808);
+    assert.equal((await stack.ok('/v1/oracle?vendor=chainlink')).json.meta.total, 1558);
+  });
+
   test('bring the history that ends where the data ends', async () => {
     const body = JSON.stringify({ now: '2025-10-01T00:00:00.000000Z' });
     assert.equal((await stack.operate('/clock', { method: 'PUT', body, headers: { 'content-type': 'application/json' } })).status, 200);

@@ -16,7 +16,12 @@ pub fn admit(principal: &Principal, route: RouteId, query: &Query) -> Result<(),
 /// The rows of a list that a request reaches for; `None` on routes that are not paged through.
 fn page(route: RouteId, query: &Query) -> Option<PageRequest> {
     match route {
-        RouteId::VaultList | RouteId::VaultScores | RouteId::CuratorList => Some(query.page()),
+        RouteId::VaultList
+        | RouteId::VaultScores
+        | RouteId::CuratorList
+        | RouteId::MarketList
+        | RouteId::OracleList
+        | RouteId::Royco => Some(query.page()),
         RouteId::ProtocolById | RouteId::CuratorById => Some(query.page_of("vaultPage", "vaultLimit")),
         // An offset is the page of one row that starts there.
         RouteId::CuratorEvents => Some(PageRequest::new(query.int("offset").unsigned_abs().saturating_add(1), 1)),
@@ -35,6 +40,12 @@ fn page(route: RouteId, query: &Query) -> Option<PageRequest> {
         | RouteId::Chains
         | RouteId::ProtocolList
         | RouteId::Me
+        | RouteId::MarketById
+        | RouteId::OracleByAddress
+        | RouteId::Stats
+        | RouteId::AssetSymbols
+        | RouteId::AssetSymbolHistory
+        | RouteId::Portfolio
         | RouteId::Health
         | RouteId::Ready => None,
     }
@@ -55,6 +66,9 @@ mod tests {
         for (route, last, beyond) in [
             (RouteId::VaultList, "page=2&limit=100", "page=3&limit=100"),
             (RouteId::CuratorList, "page=10", "page=11"),
+            (RouteId::MarketList, "page=10", "page=11"),
+            (RouteId::OracleList, "page=2&limit=100", "page=3&limit=100"),
+            (RouteId::Royco, "page=10", "page=11"),
             (RouteId::ProtocolById, "vaultPage=10", "vaultPage=11"),
             (RouteId::CuratorById, "vaultPage=2&vaultLimit=100", "vaultPage=3&vaultLimit=100"),
             (RouteId::CuratorEvents, "offset=199", "offset=200"),

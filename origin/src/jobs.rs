@@ -1,11 +1,12 @@
-//! What runs beside the requests, and when: the catalog's refresh, the listening for changes, the scheduled score run, and the
-//! telling of changed keys to the edge.
+//! What runs beside the requests, and when: the catalog's refresh, the listening for changes, the scheduled score run, the
+//! daily roll-up, and the telling of changed keys to the edge.
 
 use crate::app::App;
 use crate::catalog::refresh;
 use crate::edge_link::{EdgeLink, outbox};
 use crate::scoring_run;
 use crate::store::{StoreError, edge_outbox, publication};
+use crate::symbol_days;
 use sqlx::postgres::PgListener;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,6 +14,12 @@ use tokio::task::JoinSet;
 
 /// How long a lost listening connection is waited for before it is tried again.
 const LISTEN_RETRY: Duration = Duration::from_secs(1);
+
+/// How long a failed roll-up rests.
+const ROLLUP_RETRY: Duration = Duration::from_secs(60);
+
+/// How often it is asked whether a day has ended; as often, for the same reason.
+const DAY_POLL: Duration = SCORE_POLL;
 
 /// How often it is asked whether a score run is due: a moved test clock takes effect this soon.
 const SCORE_POLL: Duration = Duration::from_secs(1);
@@ -37,6 +44,8 @@ impl Jobs {
             let scoring = app.clone();
             jobs.spawn(async move { keep_scored(&scoring).await });
         }
+        let rolling = app.clone();
+        jobs.spawn(async move { keep_days(&rolling).await });
         Jobs(jobs)
     }
 
@@ -83,6 +92,28 @@ async fn keep_scored(app: &App) {
             // The catalog's refresh says when the database is down; once is enough.
             Err(StoreError::Unavailable(_)) => {}
             Err(error) => tracing::error!(%error, "a scheduled score run failed"),
+        }
+    }
+}
+
+/// Keeps every day when it has ended.
+async fn keep_days(app: &App) {
+    let mut kept = None;
+    loop {
+        tokio::time::sleep(DAY_POLL).await;
+        let now = app.clock.now();
+        let day = symbol_days::due(now);
+        if kept == Some(day) {
+            continue;
+        }
+        match symbol_days::keep_due(&app.db, now).await {
+            Ok(_) => kept = Some(day),
+            // The catalog's refresh says when the database is down; once is enough.
+            Err(StoreError::Unavailable(_)) => {}
+            Err(error) => {
+                tracing::error!(%error, %day, "a day's roll-up failed; it is tried again");
+                tokio::time::sleep(ROLLUP_RETRY).await;
+            }
         }
     }
 }

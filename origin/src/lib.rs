@@ -17,4 +17,5 @@ pub mod scoring_run;
 pub mod simulate;
 pub mod sources;
 pub mod store;
+pub mod symbol_days;
 pub mod telemetry;

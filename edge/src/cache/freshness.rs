@@ -1,14 +1,15 @@
-//! The one field that grows while a copy lies: `freshness_seconds`, seconds since the row's last sync.
+//! The fields that grow while a copy lies: `freshness_seconds`, seconds since a row's last sync, and `age_seconds`, seconds
+//! since a feed's last update.
 //!
-//! The origin writes it as of its answer. The copy's ETag does not cover it, so the edge may bring it up to date: the
+//! The origin writes them as of its answer. The copy's ETag does not cover them, so the edge may bring them up to date: the
 //! places are found once when a copy is made, and a served second costs one assembly.
 
 use memchr::memmem;
 use rds_shared::wire::page::write_u64;
 use std::ops::Range;
 
-/// No text of a row can spell this: a quote inside a JSON string is escaped.
-const FIELD: &[u8] = b"\"freshness_seconds\":";
+/// No text of a row can spell one of these: a quote inside a JSON string is escaped.
+const FIELDS: [&[u8]; 2] = [b"\"freshness_seconds\":", b"\"age_seconds\":"];
 /// Digits of the greatest `u64`.
 const MOST_DIGITS: usize = 20;
 
@@ -19,15 +20,19 @@ pub struct Figures(Vec<(Range<usize>, u64)>);
 impl Figures {
     /// Finds them in a JSON body.
     pub fn find(body: &[u8]) -> Self {
-        let figure = |at: usize| {
-            let start = at.saturating_add(FIELD.len());
+        let figure = |start: usize| {
             let digits = body.get(start..)?.iter().take_while(|byte| byte.is_ascii_digit()).count();
             let range = start..start.saturating_add(digits);
             let value = std::str::from_utf8(body.get(range.clone())?).ok()?.parse().ok()?;
             // Only whole numbers: anything else that starts with digits is not ours to change.
             matches!(body.get(range.end), Some(b',' | b'}')).then_some((range, value))
         };
-        Figures(memmem::find_iter(body, FIELD).filter_map(figure).collect())
+        let values = |field: &'static [u8]| {
+            memmem::find_iter(body, field).map(|at| at.saturating_add(field.len())).filter_map(figure)
+        };
+        let mut figures: Vec<_> = FIELDS.into_iter().flat_map(values).collect();
+        figures.sort_unstable_by_key(|(range, _)| range.start);
+        Figures(figures)
     }
 
     /// Whether there is nothing to bring up to date.
@@ -66,6 +71,12 @@ mod tests {
             r#"{"data":[{"id":"a","freshness_seconds":14},{"freshness_seconds":null,"x":1},{"freshness_seconds":100,"y":2}]}"#
         );
         assert_eq!(aged(body, 0), body);
+    }
+
+    #[test]
+    fn feeds_grow_older_too_wherever_the_two_fields_stand() {
+        let body = r#"{"age_seconds":9,"a":{"freshness_seconds":1},"age_seconds":99}"#;
+        assert_eq!(aged(body, 1), r#"{"age_seconds":10,"a":{"freshness_seconds":2},"age_seconds":100}"#);
     }
 
     #[test]

@@ -28,12 +28,13 @@ pub fn fold(found: &mut Found) {
         | RouteId::VaultMarkets
         | RouteId::VaultStrategies
         | RouteId::VaultStrategy => {
-            if let Some(address) = found.path.get_mut(1)
-                && let Some((_, parsed)) = Address::parse_any(address)
-            {
-                *address = parsed.into_string();
-            }
+            fold_address(found.path.get_mut(1));
         }
+        RouteId::OracleByAddress => fold_address(found.path.get_mut(1)),
+        RouteId::Portfolio => fold_address(found.path.first_mut()),
+        // A market's key is its contract's and given here: no market is told from another by case.
+        RouteId::MarketById => fold_text(found.path.first_mut(), str::to_lowercase),
+        RouteId::AssetSymbolHistory => fold_text(found.path.first_mut(), str::to_uppercase),
         RouteId::VaultList
         | RouteId::VaultScores
         | RouteId::VaultBatch
@@ -45,8 +46,27 @@ pub fn fold(found: &mut Found) {
         | RouteId::CuratorById
         | RouteId::CuratorEvents
         | RouteId::Me
+        | RouteId::MarketList
+        | RouteId::OracleList
+        | RouteId::Stats
+        | RouteId::AssetSymbols
+        | RouteId::Royco
         | RouteId::Health
         | RouteId::Ready => {}
+    }
+}
+
+fn fold_address(text: Option<&mut String>) {
+    if let Some(text) = text
+        && let Some((_, parsed)) = Address::parse_any(text)
+    {
+        *text = parsed.into_string();
+    }
+}
+
+fn fold_text(text: Option<&mut String>, fold: impl FnOnce(&str) -> String) {
+    if let Some(text) = text {
+        *text = fold(text);
     }
 }
 
@@ -121,6 +141,24 @@ mod tests {
         }
         let id = |protocol: &str, address: &str| format!("/v1/vaults/{protocol}-1-{address}");
         assert_eq!(spelled(&id("Aave", upper), ""), spelled(&id("aave", lower), ""));
+    }
+
+    #[test]
+    fn markets_symbols_feeds_and_holders_have_one_spelling_each() {
+        for (one, other) in [
+            ("/v1/markets/Aave-V3-base-core", "/v1/markets/aave-v3-base-core"),
+            ("/v1/assets/usdc/history", "/v1/assets/USDC/history"),
+            (
+                "/v1/oracle/base/0x00B6F2C15E4439749F192D10C70F65354848CF4B",
+                "/v1/oracle/base/0x00b6f2c15e4439749f192d10c70f65354848cf4b",
+            ),
+            (
+                "/v1/portfolio/0x00B6F2C15E4439749F192D10C70F65354848CF4B",
+                "/v1/portfolio/0x00b6f2c15e4439749f192d10c70f65354848cf4b",
+            ),
+        ] {
+            assert_eq!(spelled(one, ""), spelled(other, ""));
+        }
     }
 
     #[test]

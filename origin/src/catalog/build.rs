@@ -1,11 +1,13 @@
 //! From facts to a catalog: the first one whole, each later one out of the one before and what has changed.
 
-use super::Catalog;
-use super::changes::Feeds;
+use super::changes::ChangeFeeds;
 use super::rollup::Rollup;
 use super::vault::Vault;
+use super::{Catalog, Feeds, Markets, Symbols, stats};
 use crate::store::catalog::{Registry, VaultFacts};
-use rds_shared::model::ids::Address;
+use crate::store::markets::MarketFacts;
+use crate::store::oracles::FeedRecord;
+use rds_shared::model::ids::{Address, ChainId};
 use rds_shared::select::vaults::{VaultIndex, VaultRecord};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -19,12 +21,16 @@ pub struct Changes {
     pub vaults: Vec<VaultFacts>,
     /// Chains, protocols and curators, whole.
     pub registry: Registry,
+    /// Markets, whole; none when they are what the catalog before was made from.
+    pub markets: Option<MarketFacts>,
+    /// Feeds, whole; none when they are those of the catalog before.
+    pub feeds: Option<Vec<FeedRecord>>,
 }
 
 impl Catalog {
     /// The catalog after `changes`. Rows that did not change are shared with `previous`.
     pub fn build(previous: Option<&Catalog>, changes: Changes) -> anyhow::Result<Catalog> {
-        let Changes { version, vaults: changed, registry } = changes;
+        let Changes { version, vaults: changed, registry, markets, feeds } = changes;
         let mut vaults: BTreeMap<_, _> = previous
             .map(|catalog| &catalog.vaults)
             .into_iter()
@@ -44,7 +50,23 @@ impl Catalog {
             by_address.entry(vault.row.address.clone()).or_default().push(vault.clone());
         }
         let rollup = Rollup::new(registry, &active)?;
-        let feeds = Feeds::build(&vaults);
-        Ok(Catalog { version, vaults, active, index, by_address, feeds, rollup })
+        let facts = match (markets, previous) {
+            (Some(facts), _) => Arc::new(facts),
+            (None, Some(catalog)) => catalog.markets.facts(),
+            (None, None) => Arc::default(),
+        };
+        let at = |chain: ChainId, address: &Address| {
+            by_address.get(address)?.iter().find(|vault| vault.row.chain_id == chain).map(AsRef::as_ref)
+        };
+        let markets = Markets::build(facts, at)?;
+        let feeds = match (feeds, previous) {
+            (Some(feeds), _) => Arc::new(Feeds::build(feeds)?),
+            (None, Some(catalog)) => Arc::clone(&catalog.feeds),
+            (None, None) => Arc::default(),
+        };
+        let symbols = Symbols::build(&vaults, &active)?;
+        let changes = ChangeFeeds::build(&vaults);
+        let stats = stats::encoded(&active, &symbols, &markets, &feeds)?;
+        Ok(Catalog { version, vaults, active, index, by_address, rollup, changes, markets, feeds, symbols, stats })
     }
 }

@@ -8,12 +8,12 @@ use std::sync::Arc;
 
 /// Every vault, active or not, in the order of its latest change on each clock.
 #[derive(Debug)]
-pub(super) struct Feeds {
+pub(super) struct ChangeFeeds {
     synced: ChangeFeed,
     rescored: ChangeFeed,
 }
 
-impl Feeds {
+impl ChangeFeeds {
     /// The feeds of `vaults`, which stand in ascending order of ids.
     pub(super) fn build(vaults: &[Arc<Vault>]) -> Self {
         let feed = |clock| {
@@ -23,7 +23,7 @@ impl Feeds {
             });
             ChangeFeed::build(changes)
         };
-        Feeds { synced: feed(ChangeClock::Sync), rescored: feed(ChangeClock::Score) }
+        ChangeFeeds { synced: feed(ChangeClock::Sync), rescored: feed(ChangeClock::Score) }
     }
 }
 
@@ -51,8 +51,8 @@ impl Catalog {
     /// The next `limit` vaults of the feed that `cursor` belongs to, or of its beginning at an instant.
     pub fn changes(&self, clock: ChangeClock, from: &Since, limit: usize) -> Changed<'_> {
         let feed = match clock {
-            ChangeClock::Sync => &self.feeds.synced,
-            ChangeClock::Score => &self.feeds.rescored,
+            ChangeClock::Sync => &self.changes.synced,
+            ChangeClock::Score => &self.changes.rescored,
         };
         let (place, floor) = match from {
             Since::Instant(instant) => (None, Some(Floor { version: self.version, instant: *instant })),

@@ -5,18 +5,25 @@
 
 mod build;
 mod changes;
+mod feeds;
+mod markets;
 pub mod refresh;
 mod rollup;
+mod stats;
+mod symbols;
 mod vault;
 
 pub use build::Changes;
 pub use changes::{Changed, Since};
+pub use feeds::Feeds;
+pub use markets::{MarketEntry, Markets};
 pub use rollup::{Chain, Curator, Protocol};
+pub use symbols::Symbols;
 pub use vault::{Vault, row_of};
 
 use crate::http::answer::Failure;
 use arc_swap::ArcSwapOption;
-use changes::Feeds;
+use changes::ChangeFeeds;
 use rds_shared::model::EncodedRow;
 use rds_shared::model::ids::{Address, ChainId, VaultId};
 use rds_shared::select::Selection;
@@ -75,9 +82,17 @@ pub struct Catalog {
     active: Vec<Arc<Vault>>,
     index: VaultIndex,
     by_address: HashMap<Address, Vec<Arc<Vault>>>,
-    feeds: Feeds,
+    changes: ChangeFeeds,
     /// Chains, protocols and curators with what their vaults add up to.
     pub rollup: rollup::Rollup,
+    /// Lending markets.
+    pub markets: Markets,
+    /// Price feeds.
+    pub feeds: Arc<Feeds>,
+    /// Symbols of deposit assets.
+    pub symbols: Symbols,
+    /// What the platform covers, encoded.
+    pub stats: EncodedRow,
 }
 
 /// A page of active vaults.
@@ -103,9 +118,14 @@ impl Catalog {
         page: PageRequest,
         row_of: impl Fn(&'a Vault) -> &'a EncodedRow,
     ) -> Found<'a> {
+        let (vaults, total) = self.select_vaults(filter, sort, page);
+        Found { rows: vaults.into_iter().map(row_of).collect(), total }
+    }
+
+    /// The same page with the vaults themselves, and how many match on all pages.
+    pub fn select_vaults(&self, filter: &VaultFilter<'_>, sort: VaultSort, page: PageRequest) -> (Vec<&Vault>, usize) {
         let Selection { rows, total } = self.index.select(filter, sort, page);
-        let vaults = rows.iter().filter_map(|row| self.active.get(*row as usize));
-        Found { rows: vaults.map(|vault| row_of(vault)).collect(), total }
+        (rows.iter().filter_map(|row| self.active.get(*row as usize)).map(AsRef::as_ref).collect(), total)
     }
 
     /// The vault with this id, active or not.

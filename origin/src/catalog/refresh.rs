@@ -5,13 +5,18 @@
 use super::{Catalog, Changes};
 use crate::app::App;
 use crate::clock::Stopwatch;
-use crate::store::{StoreError, catalog as table};
+use crate::store::{StoreError, catalog as table, markets, oracles, publication};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use tokio::time::timeout;
 
 /// How often the data version is looked at.
 pub const POLL: Duration = Duration::from_secs(1);
+
+/// Kinds of observation that markets are made of, their members' own apart.
+const MARKET_KINDS: [&str; 5] = ["market", "market_state", "market_reserve", "chain", "protocol"];
+/// Kinds of observation that feeds are made of.
+const FEED_KINDS: [&str; 2] = ["oracle_feed", "chain"];
 
 /// Brings the catalog up to date once. `true` when it was rebuilt.
 pub async fn refresh(app: &App) -> anyhow::Result<bool> {
@@ -23,7 +28,15 @@ pub async fn refresh(app: &App) -> anyhow::Result<bool> {
         let (version, vaults) = table::load_vaults(&app.db, known).await?;
         // Read after the vaults: whatever registry row they name is there, and a newer one brings a newer version with it.
         let registry = table::load_registry(&app.db).await?;
-        let changes = Changes { version, vaults, registry };
+        let markets = match moved(app, known, &MARKET_KINDS).await? {
+            true => Some(markets::load(&app.db).await?),
+            false => None,
+        };
+        let feeds = match moved(app, known, &FEED_KINDS).await? {
+            true => Some(oracles::load(&app.db).await?),
+            false => None,
+        };
+        let changes = Changes { version, vaults, registry, markets, feeds };
         let next = tokio::task::spawn_blocking(move || Catalog::build(previous.as_deref(), changes)).await??;
         tracing::debug!(version, vaults = next.active_vaults(), micros = watch.micros(), "the catalog was rebuilt");
         app.metrics.catalog_refresh_micros.store(watch.micros(), Relaxed);
@@ -31,6 +44,14 @@ pub async fn refresh(app: &App) -> anyhow::Result<bool> {
     }
     app.metrics.catalog_current_at.store(app.clock.wall().as_seconds(), Relaxed);
     Ok(known != Some(version))
+}
+
+/// Whether rows of these kinds may differ from those that the catalog of version `known` was made from.
+async fn moved(app: &App, known: Option<i64>, kinds: &[&str]) -> Result<bool, StoreError> {
+    match known {
+        None => Ok(true),
+        Some(version) => publication::changed_since(&app.db, version, kinds).await,
+    }
 }
 
 /// Refreshes until the process ends. Says once when it stops working, and once when it works again.

@@ -21,6 +21,10 @@ pub struct Vault {
     pub scores: EncodedRow,
     /// False once the vault is shut down or gone: it is still found by its id and address, and in no list.
     pub is_active: bool,
+    /// True when its contracts say that it is shut down.
+    pub is_shutdown: bool,
+    /// What kind of asset it takes; null where no registry knows the contract.
+    pub asset_category: Option<String>,
     chain_slug: String,
     symbol: Option<String>,
     traits: VaultTraits,
@@ -45,6 +49,8 @@ impl Vault {
             encoded,
             scores,
             is_active: facts.is_active,
+            is_shutdown: facts.is_shutdown,
+            asset_category: facts.asset_category,
             chain_slug: facts.chain_slug,
             symbol: facts.symbol,
             traits: VaultTraits {

@@ -1,12 +1,15 @@
 //! What a handler is given: a request of which nothing is left to parse.
 
 use super::answer::{Answer, Failure};
+use crate::store::catalog::ChainFacts;
 use axum::body::Bytes;
 use axum::http::HeaderValue;
 use rds_shared::access::Principal;
+use rds_shared::model::ids::{Address, AddressError};
 use rds_shared::route::{Found, Query, Route};
-use rds_shared::wire::Timestamp;
+use rds_shared::wire::error::{Detail, In};
 use rds_shared::wire::etag::{self, EtagBuilder};
+use rds_shared::wire::{ApiError, ErrorCode, Timestamp};
 
 /// One admitted request.
 #[derive(Debug)]
@@ -57,6 +60,19 @@ impl Call {
     ) -> Result<Answer, Failure> {
         let etag = etag.weak();
         Ok(if self.holds(&etag) { Answer::not_modified(etag, version) } else { Answer::tagged(etag, version, body()?) })
+    }
+
+    /// The path parameter number `index` as an address of `chain`, or a 400 that says why it is none.
+    pub fn address_on(&self, chain: &ChainFacts, index: usize) -> Result<Address, ApiError> {
+        let fault = |code, reason: &str| ApiError::invalid(code, vec![Detail::new(In::Path, "address", reason)]);
+        Address::parse(chain.namespace, self.found.param(index)).map_err(|error| match error {
+            AddressError::Malformed => fault(ErrorCode::InvalidAddress, "is no address"),
+            AddressError::WrongNamespace(_) => {
+                let (slug, namespace) = (&chain.slug, chain.namespace.as_str());
+                let reason = format!("is an address of another namespace than that of {slug} ({namespace})");
+                fault(ErrorCode::AddressNamespaceMismatch, &reason)
+            }
+        })
     }
 
     fn holds(&self, etag: &str) -> bool {

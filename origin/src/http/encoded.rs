@@ -21,6 +21,19 @@ pub fn list(call: &Call, version: i64, rows: &[&EncodedRow]) -> Answer {
     call.answer(etag, version, || data(rows, call.now))
 }
 
+/// `{"data":{…}}`: one row.
+pub fn one(call: &Call, version: i64, row: &EncodedRow) -> Answer {
+    let mut etag = call.etag();
+    etag.add_u64(row.version());
+    call.answer(etag, version, || {
+        let mut body = Vec::with_capacity(ENVELOPE_BYTES + row.max_len());
+        body.extend_from_slice(b"{\"data\":");
+        row.write(call.now, &mut body);
+        body.push(b'}');
+        body
+    })
+}
+
 /// `{"data":[…],"meta":{…}}`: a numbered page out of `total` rows.
 pub fn page(call: &Call, version: i64, rows: &[&EncodedRow], page: PageRequest, total: u64) -> Answer {
     let mut etag = call.etag();

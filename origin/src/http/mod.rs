@@ -12,6 +12,7 @@
 //! | [`call`], [`answer`], [`encoded`] | what a handler is given, and what it gives back |
 //! | [`changes`], [`holders`], [`allocation`], [`strategies`] | what vaults changed, who holds them, where deposits are |
 //! | [`vaults`], [`vault_detail`], [`chains`], [`protocols`], [`curators`], [`me`], [`health`] | the families of routes |
+//! | [`markets`], [`oracles`], [`symbols`], [`stats`], [`portfolio`], [`royco`] | more of them |
 
 pub mod admin_door;
 pub mod allocation;
@@ -28,13 +29,19 @@ pub mod health;
 pub mod holders;
 pub mod ingest;
 pub mod listeners;
+pub mod markets;
 pub mod me;
 pub mod messages;
+pub mod oracles;
 pub mod pipeline;
+pub mod portfolio;
 pub mod protocols;
 pub mod relay_door;
 pub mod relay_meter;
 pub mod router;
 pub mod strategies;
+pub mod royco;
+pub mod stats;
+pub mod symbols;
 pub mod vault_detail;
 pub mod vaults;

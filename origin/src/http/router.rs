@@ -3,7 +3,10 @@
 use super::answer::{Answer, Failure};
 use super::call::Call;
 use super::pipeline::Trace;
-use super::{allocation, chains, changes, curators, health, holders, me, protocols, strategies, vault_detail, vaults};
+use super::{
+    allocation, chains, changes, curators, health, holders, markets, me, oracles, portfolio, protocols, royco, stats,
+    strategies, symbols, vault_detail, vaults,
+};
 use crate::app::App;
 use crate::metrics::Label;
 use axum::body::Bytes;
@@ -67,6 +70,15 @@ async fn dispatch(app: &Arc<App>, call: &Call) -> Result<Answer, Failure> {
         RouteId::CuratorById => Box::pin(curators::by_id(app, call)).await,
         RouteId::CuratorEvents => Box::pin(curators::events(app, call)).await,
         RouteId::Me => Box::pin(me::me(app, call)).await,
+        RouteId::MarketList => markets::list(app, call),
+        RouteId::MarketById => Box::pin(markets::by_id(app, call)).await,
+        RouteId::OracleList => oracles::list(app, call),
+        RouteId::OracleByAddress => oracles::by_address(app, call),
+        RouteId::Stats => stats::stats(app, call),
+        RouteId::AssetSymbols => symbols::list(app, call),
+        RouteId::AssetSymbolHistory => Box::pin(symbols::history(app, call)).await,
+        RouteId::Portfolio => Box::pin(portfolio::by_address(app, call)).await,
+        RouteId::Royco => Box::pin(royco::list(app, call)).await,
         RouteId::Health => Box::pin(health::health(app, call)).await,
         RouteId::Ready => Box::pin(health::ready(app)).await,
     }

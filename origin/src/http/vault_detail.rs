@@ -9,7 +9,7 @@ use crate::app::App;
 use crate::catalog::{Catalog, Vault, row_of};
 use crate::store::detail::{self, DetailFacts};
 use rds_shared::model::EncodedRow;
-use rds_shared::model::ids::{Address, AddressError, VaultId};
+use rds_shared::model::ids::VaultId;
 use rds_shared::model::status::{AuditStatus, Breakdown, RewardSide, TvlStatus};
 use rds_shared::model::vault::{Reward, VaultDetail, VaultRow};
 use rds_shared::model::vault_history::{SnapshotPoint, VaultEvent};
@@ -110,21 +110,8 @@ pub(super) fn observed_tvl(row: &VaultRow) -> Option<f64> {
 
 /// The vault that `{network}` and `{address}` name.
 pub(super) fn addressed<'c>(catalog: &'c Catalog, call: &Call) -> Result<&'c Vault, ApiError> {
-    let (network, text) = (call.found.param(0), call.found.param(1));
-    let chain = catalog.rollup.chain(network).ok_or_else(|| ApiError::not_found("network"))?;
-    let namespace = chain.facts.namespace;
-    let fault = |code, reason: &str| ApiError::invalid(code, vec![Detail::new(In::Path, "address", reason)]);
-    let address = Address::parse(namespace, text).map_err(|error| match error {
-        AddressError::Malformed => fault(ErrorCode::InvalidAddress, "is no address"),
-        AddressError::WrongNamespace(_) => {
-            let reason = format!(
-                "is an address of another namespace than that of {} ({})",
-                chain.facts.slug,
-                namespace.as_str()
-            );
-            fault(ErrorCode::AddressNamespaceMismatch, &reason)
-        }
-    })?;
+    let chain = catalog.rollup.chain(call.found.param(0)).ok_or_else(|| ApiError::not_found("network"))?;
+    let address = call.address_on(&chain.facts, 1)?;
     catalog.vault_on(chain.facts.id, &address).map(AsRef::as_ref).ok_or_else(|| ApiError::not_found("vault"))
 }
 

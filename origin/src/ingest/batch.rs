@@ -1,8 +1,8 @@
 //! The observations of one batch, by kind, each with the line it came from.
 
 use super::kinds::{
-    Asset, AssetReview, Chain, Curator, Exposure, HolderSnapshot, IncidentLink, Protocol, Reward, Vault, VaultState,
-    VaultStrategy,
+    Asset, AssetReview, Chain, Curator, Exposure, HolderSnapshot, IncidentLink, Market, MarketEmode, MarketReserve,
+    MarketState, OracleFeed, Position, Protocol, Reward, Vault, VaultState, VaultStrategy,
 };
 use super::line::{self, Observation};
 use super::{Fault, IngestError, MAX_BATCH_BYTES, check};
@@ -27,6 +27,12 @@ pub struct Batch {
     pub(super) holders: Vec<Numbered<HolderSnapshot>>,
     pub(super) strategies: Vec<Numbered<VaultStrategy>>,
     pub(super) incidents: Vec<Numbered<IncidentLink>>,
+    pub(super) markets: Vec<Numbered<Market>>,
+    pub(super) market_states: Vec<Numbered<MarketState>>,
+    pub(super) reserves: Vec<Numbered<MarketReserve>>,
+    pub(super) emodes: Vec<Numbered<MarketEmode>>,
+    pub(super) feeds: Vec<Numbered<OracleFeed>>,
+    pub(super) positions: Vec<Numbered<Position>>,
     pub(super) faults: Vec<Fault>,
     lines: u64,
 }
@@ -80,6 +86,12 @@ impl Batch {
             Observation::HolderSnapshot(snapshot) => self.holders.push((number, snapshot)),
             Observation::Strategy(strategy) => self.strategies.push((number, *strategy)),
             Observation::IncidentLink(incident) => self.incidents.push((number, *incident)),
+            Observation::Market(market) => self.markets.push((number, *market)),
+            Observation::MarketState(state) => self.market_states.push((number, state)),
+            Observation::MarketReserve(reserve) => self.reserves.push((number, *reserve)),
+            Observation::MarketEmode(emode) => self.emodes.push((number, *emode)),
+            Observation::OracleFeed(feed) => self.feeds.push((number, *feed)),
+            Observation::Position(position) => self.positions.push((number, position)),
         }
     }
 
@@ -103,6 +115,12 @@ impl Batch {
             self.holders.len(),
             self.strategies.len(),
             self.incidents.len(),
+            self.markets.len(),
+            self.market_states.len(),
+            self.reserves.len(),
+            self.emodes.len(),
+            self.feeds.len(),
+            self.positions.len(),
         ];
         let named = line::KINDS.into_iter().zip(counts);
         named.filter(|(_, count)| *count > 0).map(|(kind, count)| (kind, count as u64)).collect()

@@ -7,7 +7,7 @@ use super::{IngestError, IngestReport, references};
 use crate::clock::Clock;
 use crate::scoring_run::{self, Scope};
 use crate::store::publication::{self, Touched};
-use crate::store::{Db, StoreError, Tx, facts};
+use crate::store::{Db, StoreError, Tx, facts, markets};
 use rds_shared::wire::Timestamp;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -92,9 +92,12 @@ async fn write(tx: &mut Tx<'_>, batch: &Batch) -> Result<(Touched, Changed), Sto
     for more in [states, snapshots, rewards, exposures] {
         vaults.extend(more);
     }
+    vaults.extend(write_markets(tx, batch, &mut count).await?);
     vaults.sort_unstable();
     vaults.dedup();
     touched.vaults = vaults;
+    count("oracle_feed", upsert(tx, &batch.feeds).await?.len());
+    count("position", upsert(tx, &batch.positions).await?.len());
 
     let (events, links): (Vec<Event>, Vec<EventLink>) =
         batch.incidents.iter().map(|(_, incident)| incident.clone().rows()).unzip();
@@ -104,6 +107,22 @@ async fn write(tx: &mut Tx<'_>, batch: &Batch) -> Result<(Touched, Changed), Sto
     events.extend(links);
     touched.events = events.iter().filter_map(|id| id.parse().ok()).collect();
     Ok((touched, changed))
+}
+
+/// Writes markets and what belongs to them; answers the vaults whose gates are those of a reserve that changed.
+async fn write_markets(
+    tx: &mut Tx<'_>,
+    batch: &Batch,
+    count: &mut (impl FnMut(&'static str, usize) + Send),
+) -> Result<Vec<String>, StoreError> {
+    let changed = upsert(tx, &batch.markets).await?;
+    count("market", changed.len());
+    markets::give_keys(tx, &changed).await?;
+    count("market_state", upsert(tx, &batch.market_states).await?.len());
+    let reserves = upsert(tx, &batch.reserves).await?;
+    count("market_reserve", reserves.len());
+    count("market_emode", upsert(tx, &batch.emodes).await?.len());
+    markets::vaults_of(tx, &reserves).await
 }
 
 async fn upsert<F: Fact>(tx: &mut Tx<'_>, numbered: &[Numbered<F>]) -> Result<Vec<String>, StoreError> {

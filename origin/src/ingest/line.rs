@@ -1,8 +1,8 @@
 //! One line of NDJSON to one observation.
 
 use super::kinds::{
-    Asset, AssetReview, Chain, Curator, Exposure, HolderSnapshot, IncidentLink, Protocol, Reward, Vault, VaultState,
-    VaultStrategy,
+    Asset, AssetReview, Chain, Curator, Exposure, HolderSnapshot, IncidentLink, Market, MarketEmode, MarketReserve,
+    MarketState, OracleFeed, Position, Protocol, Reward, Vault, VaultState, VaultStrategy,
 };
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -24,10 +24,16 @@ pub enum Observation {
     HolderSnapshot(HolderSnapshot),
     Strategy(Box<VaultStrategy>),
     IncidentLink(Box<IncidentLink>),
+    Market(Box<Market>),
+    MarketState(MarketState),
+    MarketReserve(Box<MarketReserve>),
+    MarketEmode(Box<MarketEmode>),
+    OracleFeed(Box<OracleFeed>),
+    Position(Position),
 }
 
 /// Every kind's word, in the order in which a batch is written.
-pub const KINDS: [&str; 12] = [
+pub const KINDS: [&str; 18] = [
     "chain",
     "protocol",
     "curator",
@@ -40,6 +46,12 @@ pub const KINDS: [&str; 12] = [
     "holder_snapshot",
     "strategy",
     "incident_link",
+    "market",
+    "market_state",
+    "market_reserve",
+    "market_emode",
+    "oracle_feed",
+    "position",
 ];
 
 /// A field and what is wrong with it.
@@ -70,6 +82,12 @@ pub fn read(line: &str) -> Result<Observation, Complaint> {
         "holder_snapshot" => Observation::HolderSnapshot(fields(line)?),
         "strategy" => Observation::Strategy(fields(line)?),
         "incident_link" => Observation::IncidentLink(fields(line)?),
+        "market" => Observation::Market(fields(line)?),
+        "market_state" => Observation::MarketState(fields(line)?),
+        "market_reserve" => Observation::MarketReserve(fields(line)?),
+        "market_emode" => Observation::MarketEmode(fields(line)?),
+        "oracle_feed" => Observation::OracleFeed(fields(line)?),
+        "position" => Observation::Position(fields(line)?),
         unknown => {
             let reason = format!("{unknown:?} is not a kind; known are {}", KINDS.join(", "));
             return Err((Some("kind".to_owned()), reason));

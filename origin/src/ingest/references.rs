@@ -1,5 +1,7 @@
 //! What an observation refers to must be known, to the store or to the batch itself.
 
+mod markets;
+
 use super::batch::{Batch, Numbered};
 use super::kinds::AssetReview;
 use super::{Fault, check};
@@ -17,6 +19,7 @@ pub async fn faults(tx: &mut Tx<'_>, batch: &Batch) -> Result<Vec<Fault>, StoreE
     faults.vaults(tx, batch).await?;
     faults.vault_subjects(tx, batch).await?;
     faults.reviews(tx, batch).await?;
+    faults.markets(tx, batch).await?;
     faults.0.sort_by_key(|fault| fault.line);
     Ok(faults.0)
 }
@@ -145,6 +148,7 @@ impl Faults {
             asked.extend(incident.vault_id.as_deref().map(|id| (*line, "vault_id".into(), id)));
             protocols.extend(incident.protocol_id.as_deref().map(|id| (*line, "protocol_id".to_owned(), id)));
         }
+        asked.extend(batch.positions.iter().map(|(line, held)| (*line, "vault_id".into(), held.vault_id.as_str())));
         if !asked.is_empty() {
             let ids: HashSet<&str> = asked.iter().map(|(_, _, id)| *id).collect();
             let known = references::vaults(tx, &ids.into_iter().collect::<Vec<_>>()).await?;

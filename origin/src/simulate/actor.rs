@@ -34,7 +34,8 @@ impl Actor {
         &self.vault.name
     }
 
-    fn at(&self, moment: Moment) -> SimVault {
+    /// The vault as it is at `moment`.
+    pub fn at(&self, moment: Moment) -> SimVault {
         let mut vault = self.vault.clone();
         if let Some(story) = &self.story {
             story(&mut vault, moment);

@@ -6,6 +6,7 @@
 //! | `cast` | vaults written by hand, with their stories: every case that a client has to handle |
 //! | `crowd` | generated vaults, as many as are asked for |
 //! | `incidents` | what went wrong |
+//! | `markets`, `feeds`, `positions` | lending markets over the vaults, price feeds, and who holds what |
 //! | `vault`, `design`, `actor` | a vault at one instant; how it is put together; how it changes |
 //! | `holders`, `strategies` | who holds vaults' shares; what aggregators do with deposits |
 //! | `moment`, `random` | where in its run the simulation is; numbers that are the same everywhere |
@@ -18,9 +19,12 @@ mod cast;
 mod crowd;
 mod design;
 mod holders;
+mod feeds;
 mod incidents;
+mod markets;
 mod moment;
 mod platforms;
+mod positions;
 mod random;
 mod strategies;
 mod tokens;
@@ -29,6 +33,7 @@ mod vault;
 use crate::clock::Clock;
 use crate::ingest::{self, Batch, IngestError, Observation};
 use crate::store::Db;
+use crate::symbol_days;
 use actor::Actor;
 use moment::Moment;
 use rds_shared::wire::Timestamp;
@@ -94,6 +99,8 @@ pub async fn run(
     for hour in 0..hours {
         let moment = Moment::of(end, hour, hours);
         let at_that_hour = Clock::held(moment.now);
+        // As the running service would, before the hour's news come in.
+        symbol_days::keep_due(db, moment.now).await?;
         for batch in market.batches(moment) {
             report.observations += batch.lines();
             let committed = ingest::commit(db, &at_that_hour, batch).await?;
@@ -139,6 +146,9 @@ impl Simulation {
         news.extend(platforms::news(moment));
         news.extend(tokens::reviews(moment));
         news.extend(incidents::news(moment, &self.actors));
+        news.extend(markets::news(moment, &self.actors, self.seed));
+        news.extend(feeds::news(moment));
+        news.extend(positions::news(moment, &self.actors));
         news
     }
 

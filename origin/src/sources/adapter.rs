@@ -14,6 +14,12 @@ pub struct Known {
     pub stablecoins: HashSet<Contract>,
     /// The listed vaults.
     pub vaults: HashMap<Contract, ListedVault>,
+    /// Slugs of chains by number.
+    pub chains: HashMap<i64, String>,
+    /// The contract of each lending pool, by chain and the address book's name of it.
+    pub pools: HashMap<(i64, String), String>,
+    /// The hubs that each spoke's reserves draw from; null where the data does not say which.
+    pub hubs: HashMap<Contract, HashSet<Option<String>>>,
 }
 
 /// A vault of the list, as far as other files refer to it.
@@ -39,6 +45,8 @@ pub trait Adapter {
     const FILE: &'static str;
     /// Files whose rows cannot be read without knowing this one's.
     const NEEDED_BY: &'static [&'static str] = &[];
+    /// Whether its rows can only be read once all of them are known.
+    const READ_TWICE: bool = false;
     /// A row, as far as it is used.
     type Row: DeserializeOwned;
 

@@ -1,6 +1,7 @@
 //! chains.jsonl: the registry of chains.
 
 use super::adapter::{Adapter, Known, Observed};
+use super::lending_reserves::LendingReserves;
 use crate::ingest::Observation;
 use crate::ingest::fact::Kind;
 use crate::ingest::kinds::Chain;
@@ -29,7 +30,12 @@ pub struct Row {
 
 impl Adapter for Chains {
     const FILE: &'static str = "chains.jsonl";
+    const NEEDED_BY: &'static [&'static str] = &[LendingReserves::FILE];
     type Row = Row;
+
+    fn learn(&self, row: &Row, known: &mut Known) {
+        known.chains.insert(row.chain_id, row.slug.clone());
+    }
 
     /// The risk profile stays null: nobody reviewed these chains.
     fn observe(&self, row: Row, _known: &Known) -> Observed {

@@ -10,6 +10,9 @@ mod chains;
 mod curators;
 mod folder;
 mod incidents;
+mod lending_emodes;
+mod lending_reserves;
+mod oracles;
 mod protocols;
 mod vault_history;
 mod vaults;
@@ -127,7 +130,7 @@ fn first(faults: &[RowFault]) -> String {
 }
 
 /// The files that are read, in the order in which they are: what a row refers to comes first.
-pub const FILES: [&str; 8] = [
+pub const FILES: [&str; 11] = [
     chains::Chains::FILE,
     protocols::Protocols::FILE,
     curators::Curators::FILE,
@@ -136,6 +139,9 @@ pub const FILES: [&str; 8] = [
     yield_vaults::YieldVaults::FILE,
     vault_history::VaultHistory::FILE,
     incidents::Incidents::FILE,
+    lending_reserves::LendingReserves::FILE,
+    lending_emodes::LendingEmodes::FILE,
+    oracles::Oracles::FILE,
 ];
 
 /// Imports the data sets of `dir`, or only the file `only` of them, named with or without its extension.
@@ -197,7 +203,10 @@ impl Reading<'_> {
         self.read(vaults::Vaults, batch, progress)?;
         self.read(yield_vaults::YieldVaults, batch, progress)?;
         self.read(vault_history::VaultHistory, batch, progress)?;
-        self.read(incidents::Incidents, batch, progress)
+        self.read(incidents::Incidents, batch, progress)?;
+        self.read(lending_reserves::LendingReserves, batch, progress)?;
+        self.read(lending_emodes::LendingEmodes, batch, progress)?;
+        self.read(oracles::Oracles, batch, progress)
     }
 
     /// Reads a file, when it is chosen for its observations or a chosen file needs to know what it holds.
@@ -217,6 +226,11 @@ impl Reading<'_> {
             self.rows.push((A::FILE, 0));
             report.observations += 1;
             batch.push(observation);
+        }
+        if A::READ_TWICE {
+            for row in self.folder.rows::<A::Row>(A::FILE)? {
+                adapter.learn(&row?.1, &mut self.known);
+            }
         }
         for row in self.folder.rows::<A::Row>(A::FILE)? {
             let (number, row) = row?;
@@ -257,6 +271,7 @@ mod tests {
             (assets::AS_OF, "2026-07-03"),
             (yield_vaults::AS_OF, "2026-08-20"),
             (incidents::AS_OF, "2026-08-22"),
+            (lending_reserves::AS_OF, "2026-01-01"),
         ];
         for (as_of, day) in days {
             assert_eq!(as_of.to_string(), format!("{day}T00:00:00.000Z"));

@@ -1,5 +1,6 @@
 //! What the catalog is built from: the registries and one flat record a vault.
 
+use super::markets::RESERVE_GATES;
 use super::rewards::{self, Rates};
 use super::{At, Db, StoreError, optional_word, word};
 use crate::ingest::kinds::IncentivesStatus;
@@ -12,6 +13,7 @@ use rds_shared::scoring::MilliPoints;
 use rds_shared::wire::Timestamp;
 use sqlx::Row;
 use sqlx::postgres::PgRow;
+use std::sync::LazyLock;
 
 /// A chain of the registry.
 #[derive(Debug, Clone, PartialEq)]
@@ -110,6 +112,8 @@ pub struct VaultFacts {
     pub asset_symbol: Option<String>,
     /// Deposit asset's contract.
     pub asset_address: Option<Address>,
+    /// What kind of asset that is; null where no registry knows the contract.
+    pub asset_category: Option<String>,
     /// Curator.
     pub curator_id: Option<String>,
     /// Curator, for display.
@@ -246,7 +250,7 @@ pub async fn load_vaults(db: &Db, since: Option<i64>) -> Result<(i64, Vec<VaultF
     if since == Some(version) {
         return Ok((version, Vec::new()));
     }
-    let changed = format!("{VAULT_FACTS} WHERE p.changed_version > $1 ORDER BY v.id COLLATE \"C\"");
+    let changed = format!("{} WHERE p.changed_version > $1 ORDER BY v.id COLLATE \"C\"", *VAULT_FACTS);
     let rows = sqlx::query(&changed).bind(since.unwrap_or(-1)).fetch_all(&mut *tx).await?;
     let ids: Option<Vec<String>> = match since {
         None => None,
@@ -262,19 +266,27 @@ pub async fn load_vaults(db: &Db, since: Option<i64>) -> Result<(i64, Vec<VaultF
 }
 
 /// Every vault has a row in `vault_score` from the transaction that first held it.
-pub(super) const VAULT_FACTS: &str = "SELECT v.id, v.name, v.symbol, v.address, v.protocol_id, v.chain_id, v.asset_symbol, v.asset_address, v.curator_id, \
+///
+/// The gates of a hub-and-spoke reserve, where they are read, say more than the vault's own reading.
+pub(super) static VAULT_FACTS: LazyLock<String> = LazyLock::new(|| {
+    format!(
+        "SELECT v.id, v.name, v.symbol, v.address, v.protocol_id, v.chain_id, v.asset_symbol, v.asset_address, v.curator_id, \
             v.is_stablecoin, v.is_lsd, v.single_exposure, v.no_il, v.is_active, v.is_shutdown, \
             coalesce(v.strategy, pr.strategy) AS strategy_type, \
             pr.name AS protocol_name, pr.version AS protocol_version, pr.money_market, pr.audits, pr.auditors, \
             c.name AS chain_name, c.slug AS chain_slug, cu.name AS curator_name, \
             s.tvl_usd, s.base_apr, s.utilization, s.borrow_apr, s.active_loans_usd, \
-            coalesce(s.borrow_status, 'unknown') AS borrow_status, coalesce(s.incentives, 'unavailable') AS incentives, \
-            coalesce(s.deposit_status, 'unknown') AS deposit_status, coalesce(s.withdraw_status, 'unknown') AS withdraw_status, \
-            s.deposit_capacity_usd, coalesce(s.needs_risk_review, false) AS needs_risk_review, s.observed_at AS last_synced_at, \
-            p.score, p.tier, p.run_id, p.computed_at, p.updated_at, p.synced_version, p.published_version \
+            coalesce(gate.borrow_status, s.borrow_status, 'unknown') AS borrow_status, coalesce(s.incentives, 'unavailable') AS incentives, \
+            coalesce(gate.deposit_status, s.deposit_status, 'unknown') AS deposit_status, coalesce(s.withdraw_status, 'unknown') AS withdraw_status, \
+            CASE WHEN gate.deposit_status IS NULL THEN s.deposit_capacity_usd ELSE gate.deposit_capacity_usd END AS deposit_capacity_usd, \
+            coalesce(s.needs_risk_review, false) AS needs_risk_review, s.observed_at AS last_synced_at, \
+            p.score, p.tier, p.run_id, p.computed_at, p.updated_at, p.synced_version, p.published_version, \
+            (SELECT min(a.category COLLATE \"C\") FROM asset a WHERE a.chain_id = v.chain_id AND a.address = v.asset_address) AS asset_category \
      FROM vault v JOIN protocol pr ON pr.id = v.protocol_id JOIN chain c USING (chain_id) \
      LEFT JOIN curator cu ON cu.id = v.curator_id \
-     LEFT JOIN vault_state s ON s.vault_id = v.id JOIN vault_score p ON p.vault_id = v.id";
+     LEFT JOIN vault_state s ON s.vault_id = v.id JOIN vault_score p ON p.vault_id = v.id {RESERVE_GATES}"
+    )
+});
 
 /// Reads a row of [`VAULT_FACTS`].
 pub(super) fn vault_facts(row: &PgRow, running: &[Reward]) -> Result<VaultFacts, StoreError> {
@@ -300,6 +312,7 @@ pub(super) fn vault_facts(row: &PgRow, running: &[Reward]) -> Result<VaultFacts,
         chain_slug: row.try_get("chain_slug")?,
         asset_symbol: row.try_get("asset_symbol")?,
         asset_address: asset_address.map(|text| self::address("vault.asset_address", text)).transpose()?,
+        asset_category: row.try_get("asset_category")?,
         curator_id: row.try_get("curator_id")?,
         curator_name: row.try_get("curator_name")?,
         is_stablecoin: row.try_get("is_stablecoin")?,
@@ -346,7 +359,7 @@ fn count(row: &PgRow, column: &str) -> Result<Option<u32>, StoreError> {
 }
 
 /// Ids are checked to be positive by the table.
-fn chain_id(row: &PgRow) -> Result<ChainId, StoreError> {
+pub(super) fn chain_id(row: &PgRow) -> Result<ChainId, StoreError> {
     Ok(ChainId(row.try_get::<i64, _>("chain_id")?.unsigned_abs()))
 }
 

@@ -47,7 +47,7 @@ pub struct DetailFacts {
 
 /// Everything about one vault but its histories.
 pub async fn vault(db: &Db, id: &str) -> Result<Option<DetailFacts>, StoreError> {
-    let found = sqlx::query(&format!("{VAULT_FACTS} WHERE v.id = $1")).bind(id).fetch_optional(&db.pool).await?;
+    let found = sqlx::query(&format!("{} WHERE v.id = $1", *VAULT_FACTS)).bind(id).fetch_optional(&db.pool).await?;
     let Some(row) = found else { return Ok(None) };
     let ids = [id.to_owned()];
     let rewards = rewards::running(&db.pool, Some(&ids)).await?.remove(id).unwrap_or_default();

@@ -12,12 +12,16 @@ pub mod health;
 pub mod holders;
 pub mod index_tokens;
 pub mod keys;
+pub mod markets;
+pub mod oracles;
+pub mod positions;
 pub mod publication;
 pub mod references;
 pub mod rewards;
 pub mod scores;
 pub mod scoring;
 pub mod strategies;
+pub mod symbols;
 pub mod usage;
 
 pub use at::At;

@@ -49,6 +49,13 @@ pub async fn record_batch(
     Ok(())
 }
 
+/// Whether any batch after version `since` changed rows of one of these kinds.
+pub async fn changed_since(db: &Db, since: i64, kinds: &[&str]) -> Result<bool, StoreError> {
+    let changed =
+        sqlx::query_scalar("SELECT EXISTS (SELECT FROM ingest_batch WHERE version > $1 AND changed ?| $2::text[])");
+    Ok(changed.bind(since).bind(kinds).fetch_one(&db.pool).await?)
+}
+
 /// What a batch changed, by the ids of its subjects.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Touched {

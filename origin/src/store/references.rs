@@ -1,6 +1,7 @@
 //! What the store already knows of the things that a batch refers to.
 
 use super::{At, StoreError, Tx, word};
+use rds_shared::model::market::MarketShape;
 use rds_shared::scoring::asset::AssetCategory;
 use sqlx::Row;
 use std::collections::{HashMap, HashSet};
@@ -61,6 +62,12 @@ pub async fn vaults_at(
     .fetch_all(&mut **tx)
     .await?;
     Ok(rows.into_iter().map(|(chain_id, address, id)| ((chain_id, address), id)).collect())
+}
+
+/// All markets' shapes, by contract.
+pub async fn markets(tx: &mut Tx<'_>) -> Result<HashMap<String, MarketShape>, StoreError> {
+    let rows: Vec<(String, String)> = sqlx::query_as("SELECT contract, shape FROM market").fetch_all(&mut **tx).await?;
+    rows.into_iter().map(|(contract, shape)| Ok((contract, word("market.shape", &shape)?))).collect()
 }
 
 /// One stored review, as far as the next one is checked against it.

@@ -50,6 +50,21 @@ pub async fn history(executor: impl PgExecutor<'_>, vault_id: &str) -> Result<Ve
     sqlx::query(&sql).bind(vault_id).fetch_all(executor).await?.iter().map(step).collect()
 }
 
+/// Every step of every campaign of these vaults, each vault's in order of time.
+pub async fn histories(
+    executor: impl PgExecutor<'_>,
+    vault_ids: &[String],
+) -> Result<HashMap<String, Vec<CampaignStep>>, StoreError> {
+    let sql = format!(
+        "SELECT {COLUMNS} FROM reward WHERE vault_id = ANY($1) ORDER BY observed_at, source, campaign_id, side"
+    );
+    let mut histories: HashMap<String, Vec<CampaignStep>> = HashMap::new();
+    for row in sqlx::query(&sql).bind(vault_ids).fetch_all(executor).await? {
+        histories.entry(row.try_get("vault_id")?).or_default().push(step(&row)?);
+    }
+    Ok(histories)
+}
+
 fn step(row: &PgRow) -> Result<CampaignStep, StoreError> {
     let token_address: Option<String> = row.try_get("token_address")?;
     Ok(CampaignStep {

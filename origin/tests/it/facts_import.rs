@@ -40,6 +40,11 @@ async fn the_real_vaults_come_out_with_nothing_invented() {
     assert_eq!(count(&test, "SELECT count(DISTINCT chain_id) FROM vault WHERE is_active").await, 24);
     assert_eq!(count(&test, "SELECT count(*) FROM vault WHERE is_active").await, 5_826);
     assert!(report.not_used.contains(&"bridges.jsonl".to_owned()), "{:?}", report.not_used);
+    // 29 pools and 18 spokes, six of which draw from one hub only.
+    assert_eq!(count(&test, "SELECT count(*) FROM market_key").await, 47);
+    assert_eq!(count(&test, "SELECT count(*) FROM market WHERE shape = 'spoke' AND hub_address IS NOT NULL").await, 6);
+    assert_eq!(count(&test, "SELECT count(*) FROM market_reserve").await, 486);
+    assert_eq!(count(&test, "SELECT count(*) FROM oracle_feed").await, 1_808);
 
     let invented = [
         "SELECT count(*) FROM vault WHERE curator_id IS NOT NULL OR signers IS NOT NULL OR timelock_seconds IS NOT NULL \
@@ -52,6 +57,10 @@ async fn the_real_vaults_come_out_with_nothing_invented() {
         "SELECT count(*) FROM asset_score WHERE score IS NOT NULL",
         "SELECT count(*) FROM vault_strategy WHERE apr IS NOT NULL OR apy IS NOT NULL OR share IS NOT NULL OR performance_fee IS NOT NULL",
         "SELECT count(*) FROM holder_snapshot",
+        "SELECT count(*) FROM market_reserve WHERE fee_rate IS NOT NULL OR deposit_capacity_usd IS NOT NULL \
+         OR borrow_status <> 'unknown' OR deposit_status <> 'unknown'",
+        "SELECT count(*) FROM market_state",
+        "SELECT count(*) FROM oracle_feed WHERE heartbeat_seconds IS NOT NULL OR last_update_at IS NOT NULL OR last_answer IS NOT NULL",
     ];
     for sql in invented {
         assert_eq!(count(&test, sql).await, 0, "{sql}");
@@ -92,7 +101,10 @@ impl Sets {
             &[json!({"chain_id": 1, "slug": "ethereum", "name": "Ethereum", "native_symbol": "ETH",
             "block_time_seconds": 12.0, "explorer_url": null, "namespace": "evm", "source": "s"})],
         );
-        sets.write("protocols.jsonl", &[protocol("harbor", Some(link)), protocol("silent", None)]);
+        sets.write(
+            "protocols.jsonl",
+            &[protocol("harbor", Some(link)), protocol("silent", None), protocol("aave", None)],
+        );
         sets.write("curators.jsonl", &[json!({"slug": "keel", "name": "Keel", "canonical_slug": "keel", "one_liner": null,
             "website_url": null, "twitter_url": "https://x.example/keel", "twitter_dead_at": "2026-01-01", "source": "s"})]);
         sets.write(
@@ -124,6 +136,7 @@ impl Sets {
         sets.write("incidents.jsonl", &[json!({"source": "s", "source_id": "20250625-Harbor", "title": "Harbor", "technique": "reentrancy",
             "attacked_at": "2025-06-25T00:00:00Z", "loss_usd": 5e9, "loss_text": "~5B", "loss_doubtful": true, "duplicate_of": null,
             "chain_id": 1, "victims": [VAULT, DOLLAR], "tx_hashes": ["0xfeed"], "links": ["https://posts.example/a?b"]})]);
+        sets.write_lending();
         sets.write("bridges.jsonl", &[json!({})]);
         sets
     }
@@ -133,6 +146,21 @@ impl Sets {
                "asset_address": DOLLAR, "asset_decimals": 6, "nav_native": 10.0, "nav_usd": 10.0, "mgmt_fee": null, "perf_fee": 0.1,
                "first_seen": "2024-02-01T00:00:00Z", "features": ["morpho_like"], "flags": ["illiquid"],
                "observed_at": "2025-12-04T00:45:45Z", "source": "s"})
+    }
+
+    /// One pool with one reserve, whose supply token is a listed vault, and one feed.
+    fn write_lending(&self) {
+        let pool = "0x00000000000000000000000000000000000000b0";
+        self.write("lending_reserves.jsonl", &[json!({"market": "AaveV3EthereumHarbor", "version": 3, "chain_id": 1, "kind": "pool_reserve",
+            "hub_name": null, "spoke_name": null, "symbol": "USDX", "underlying": DOLLAR, "pool_address": pool, "hub_address": null,
+            "spoke_address": null, "a_token": VAULT, "source": "s"})]);
+        let emode = |market: &str| {
+            json!({"market": market, "chain_id": 1, "emode_id": 1, "label": "Dollars", "ltv": 0.9, "liquidation_threshold": 0.93,
+            "liquidation_bonus": 0.01, "collateral_assets": [DOLLAR], "borrowable_assets": [], "ltv_zero_assets": [], "source": "s"})
+        };
+        self.write("lending_emodes.jsonl", &[emode("AaveV3EthereumHarbor"), emode("AaveV3Nowhere")]);
+        self.write("oracles.jsonl", &[json!({"chain_id": 1, "feed_address": pool, "asset": "USDX", "quote": "USD", "kind": "price",
+            "description": "USDX / USD", "other_descriptions": [], "vendor": null, "reserve_symbols": [], "used_by": [], "source": "s"})]);
     }
 
     fn write(&self, file: &str, rows: &[Value]) {
@@ -195,7 +223,7 @@ async fn history_and_incidents_reach_the_vault_at_their_address() {
     // The newest reading is the vault's state, although older ones were read after it.
     assert_eq!(count(&test, "SELECT count(*) FROM vault_state WHERE tvl_usd = 10").await, 2);
     assert_eq!(count(&test, "SELECT count(*) FROM vault WHERE is_stablecoin AND flags = '{illiquid}'").await, 2);
-    assert_eq!(report.files.len(), 8);
+    assert_eq!(report.files.len(), 11);
 }
 
 #[tokio::test]
@@ -233,6 +261,23 @@ async fn a_compounders_vault_comes_with_its_strategy_and_no_figures() {
         .await,
         0
     );
+}
+
+#[tokio::test]
+async fn a_pool_of_the_address_book_is_a_market_over_the_vaults_at_its_tokens() {
+    let (test, sets) = (TestDb::new().await, Sets::new("lending"));
+    let report = import(&test, &sets.dir, None).await.unwrap();
+    let emodes = report.files.iter().find(|file| file.file == "lending_emodes.jsonl").unwrap();
+    assert_eq!(emodes.skipped.get("the pool is not in the list of reserves"), Some(&1));
+    assert_eq!(count(&test, "SELECT count(*) FROM market_emode JOIN market USING (contract)").await, 1);
+    assert_eq!(count(&test, "SELECT count(*) FROM market_key WHERE id = 'aave-v3-ethereum-harbor'").await, 1);
+    let linked =
+        "SELECT count(*) FROM market_reserve r JOIN vault v ON v.chain_id = r.chain_id AND v.address = r.token_address";
+    assert_eq!(count(&test, linked).await, 1);
+
+    // By itself, with what the other files say of it, and again without a change.
+    let again = import(&test, &sets.dir, Some("lending_reserves")).await.unwrap();
+    assert_eq!((again.ingest.observations["market"], again.ingest.changed.len()), (1, 0));
 }
 
 #[tokio::test]

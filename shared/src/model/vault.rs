@@ -183,6 +183,16 @@ pub struct Reward {
     pub source_url: Option<String>,
 }
 
+/// A list row with its rewards beside it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct RewardedVault {
+    /// The list row's fields.
+    #[serde(flatten)]
+    pub row: VaultRow,
+    /// Campaigns and fee streams that run now, of both sides.
+    pub rewards: Vec<Reward>,
+}
+
 /// `data` of `GET /v1/vault/{network}/{address}` and `GET /v1/vaults/{id}`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct VaultPage<V = RiskVectors, P = ScoreProvenance> {

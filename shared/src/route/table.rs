@@ -100,6 +100,20 @@ const CHANGED: Param =
         .default("sync");
 const COMPLETE_ONLY: Param =
     Param::flag("completeOnly", "true withholds the figures of vaults that are still being indexed.");
+const VERSION: Param = Param::names("version", "Generations of the protocol, such as v3, separated by commas.");
+/// Sort fields of the market list.
+pub const MARKET_SORT_FIELDS: &[&str] = &["total_supplied_usd", "total_borrowed_usd", "reserve_count", "name"];
+const MARKET_SORT: Param =
+    Param::choice("sortBy", MARKET_SORT_FIELDS, "The field to sort by; rows without it come last.")
+        .default("total_supplied_usd");
+const VENDOR: Param = Param::names("vendor", "Vendors, separated by commas; unknown selects feeds without one.");
+/// Kinds of feed that can be asked for.
+pub const FEED_KINDS: &[&str] = &["price", "exchange_rate", "nav", "proof_of_reserves", "sequencer_uptime"];
+const FEED_KIND: Param = Param::choices("kind", FEED_KINDS, "Kinds of feed, separated by commas.");
+const FEED_STATUS: Param =
+    Param::choice("status", &["fresh", "stale", "unknown"], "Whether the feed keeps its heartbeat as of the answer.");
+const RANGE: Param =
+    Param::choice("range", &["7d", "30d", "90d", "1y"], "How many days, the current one included.").default("30d");
 /// The batch look-up's body.
 const BATCH_BODY: Body = Body::Json { max_bytes: 64 * 1024 };
 
@@ -220,6 +234,54 @@ routes! {
         query: [], answers: "Data<Me>", errors: [],
         about: "The calling key: who holds it, what it may do, what it has used.",
     }
+    MarketList: Get "/v1/markets" {
+        access: Public, family: Public, cache: Cache::public(15),
+        query: [Param::page("page"), Param::size("limit", 20, 100), PROTOCOL, VERSION, CHAIN, MARKET_SORT, SORT_ORDER],
+        answers: "Paged<Vec<Market>>", errors: [Forbidden],
+        about: "Lending markets with their totals: filtered, sorted and paged.",
+    }
+    MarketById: Get "/v1/markets/{id}" {
+        access: Public, family: Public, cache: Cache::public(15),
+        query: [], answers: "Data<MarketPage>", errors: [],
+        about: "One lending market with its reserves and efficiency modes.",
+    }
+    OracleList: Get "/v1/oracle" {
+        access: Public, family: Public, cache: Cache::public(15),
+        query: [Param::page("page"), Param::size("limit", 20, 100), CHAIN, VENDOR, FEED_KIND, FEED_STATUS],
+        answers: "Paged<Vec<OracleFeed>>", errors: [Forbidden],
+        about: "Price feeds and their like, by chain and address, each with its age and whether it keeps its heartbeat.",
+    }
+    OracleByAddress: Get "/v1/oracle/{chain}/{address}" {
+        access: Public, family: Public, cache: Cache::public(15),
+        query: [], answers: "Data<OracleFeed>", errors: [InvalidAddress, AddressNamespaceMismatch],
+        about: "One feed by chain and contract.",
+    }
+    Stats: Get "/v1/stats" {
+        access: Public, family: Public, cache: Cache::public(30),
+        query: [], answers: "Data<Stats>", errors: [],
+        about: "What the platform covers: vaults, scores and value, by tier, chain, protocol, curator, asset category and strategy.",
+    }
+    AssetSymbols: Get "/v1/assets" {
+        access: Public, family: Public, cache: Cache::public(30),
+        query: [], answers: "Data<Vec<AssetSymbol>>", errors: [],
+        about: "Symbols of deposit assets with the vaults that take them, most vaults first.",
+    }
+    AssetSymbolHistory: Get "/v1/assets/{symbol}/history" {
+        access: Public, family: Public, cache: Cache::public(60),
+        query: [RANGE], answers: "SymbolHistory", errors: [],
+        about: "Daily investable value and net rate of one exact symbol, in any case; missing days stay missing.",
+    }
+    Portfolio: Get "/v1/portfolio/{address}" {
+        access: Public, family: Public, cache: Cache::public(15),
+        query: [], answers: "Data<Portfolio>", errors: [InvalidAddress],
+        about: "Vault positions that an address is known to hold, their value and their weighted score.",
+    }
+    Royco: Get "/v1/royco" {
+        access: Public, family: Public, cache: Cache::public(15),
+        query: [Param::page("page"), Param::size("limit", 20, 100)],
+        answers: "Paged<Vec<RewardedVault>>", errors: [Forbidden],
+        about: "Vaults of the protocol royco with their rewards, largest value first; an empty list where it is not tracked.",
+    }
     Health: Get "/v1/health" {
         access: Public, family: Health, cache: Cache::NEVER,
         door: EdgeAndRelay,
@@ -235,42 +297,5 @@ routes! {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use alloc::collections::BTreeSet;
-
-    #[test]
-    fn no_two_routes_share_method_and_path() {
-        let rows: BTreeSet<_> = ROUTES.iter().map(|route| (route.method.as_str(), route.path)).collect();
-        assert_eq!(rows.len(), ROUTES.len());
-    }
-
-    #[test]
-    fn a_row_is_reached_by_its_id() {
-        for route in ROUTES {
-            assert_eq!(route.id.route().path, route.path);
-        }
-    }
-
-    #[test]
-    fn no_parameter_name_means_two_things_on_one_route() {
-        for route in ROUTES {
-            let names: alloc::vec::Vec<_> = route
-                .query
-                .iter()
-                .flat_map(|param| core::iter::once(param.name).chain(param.aliases.iter().copied()))
-                .collect();
-            assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len(), "{}", route.path);
-        }
-    }
-
-    #[test]
-    fn only_answers_to_reads_are_kept() {
-        assert!(ROUTES.iter().all(|route| !route.cache.is_kept() || route.method == Method::Get));
-    }
-
-    #[test]
-    fn what_needs_a_key_is_never_kept_for_everybody() {
-        assert!(ROUTES.iter().all(|route| route.access == Public || !route.cache.is_kept() || route.cache.by_class));
-    }
-}
+#[path = "table_tests.rs"]
+mod tests;

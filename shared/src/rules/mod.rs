@@ -10,12 +10,20 @@
 //! | [`holders`] | how concentrated a vault's shares are |
 //! | [`collateral`] | what stands behind a vault's lending markets |
 //! | [`downsampling`] | thinning a series for a chart |
+//! | [`markets`], [`hub_spoke`] | what a market's reserves add up to, and the gates of hub-and-spoke reserves |
+//! | [`oracles`] | when a price feed is stale |
+//! | [`symbol_history`], [`portfolio`] | days of a symbol, the risk of a set of positions |
 
 pub mod borrow;
 pub mod collateral;
 pub mod downsampling;
 pub mod dwell;
 pub mod holders;
+pub mod hub_spoke;
 pub mod liquidity;
+pub mod markets;
+pub mod oracles;
+pub mod portfolio;
+pub mod symbol_history;
 pub mod tiers;
 pub mod yields;

@@ -12,6 +12,7 @@
 //! | `text` | substring search |
 //! | `page` | taking one page out of an order |
 //! | [`changes`] | the order of the change feed, and places in it |
+//! | [`markets`], [`feeds`] | the columns, filters and order of the market and feed lists |
 //! | [`vaults`] | the columns of the vault lists |
 //! | [`vault_query`] | the filters and sort fields of the vault lists |
 //!
@@ -21,7 +22,9 @@
 
 mod bitmap;
 pub mod changes;
+pub mod feeds;
 mod groups;
+pub mod markets;
 mod order;
 mod page;
 mod text;

@@ -121,6 +121,16 @@ impl Day {
     pub const fn number(self) -> i64 {
         self.0
     }
+
+    /// This day moved by `days`.
+    pub const fn plus(self, days: i64) -> Self {
+        Day::from_number(self.0.saturating_add(days))
+    }
+
+    /// Its first instant.
+    pub const fn start(self) -> Timestamp {
+        Timestamp::from_seconds(self.0.saturating_mul(SECONDS_PER_DAY))
+    }
 }
 
 impl fmt::Display for Day {
@@ -204,6 +214,15 @@ mod tests {
             assert_eq!(Micros(Timestamp::parse(text).unwrap()).to_string(), text);
         }
         assert_eq!(Timestamp::from_micros(i64::MAX).plus_seconds(i64::MAX).to_string(), "9999-12-30T22:00:00.999Z");
+    }
+
+    #[test]
+    fn a_day_runs_from_midnight_to_midnight_in_utc() {
+        let late = Timestamp::parse("2026-11-21T23:59:59.999999Z").unwrap();
+        let day = Day::of(late);
+        assert_eq!((day.to_string().as_str(), day.plus(1).to_string().as_str()), ("2026-11-21", "2026-11-22"));
+        assert_eq!(day.start(), Timestamp::parse("2026-11-21").unwrap());
+        assert_eq!(Day::of(Timestamp::from_micros(-1)).to_string(), "1969-12-31");
     }
 
     proptest! {

@@ -4,6 +4,7 @@
 
 mod fields;
 mod holdings;
+mod market;
 
 use fields::Check;
 
@@ -36,6 +37,12 @@ pub fn observation(observation: &mut Observation) -> Vec<Complaint> {
         Observation::HolderSnapshot(snapshot) => check.holders(snapshot),
         Observation::Strategy(strategy) => check.strategy(strategy),
         Observation::IncidentLink(incident) => check.incident(incident),
+        Observation::Market(market) => check.market(market),
+        Observation::MarketState(state) => check.market_state(state),
+        Observation::MarketReserve(reserve) => check.market_reserve(reserve),
+        Observation::MarketEmode(emode) => check.market_emode(emode),
+        Observation::OracleFeed(feed) => check.oracle_feed(feed),
+        Observation::Position(position) => check.position(position),
     }
     check.complaints
 }

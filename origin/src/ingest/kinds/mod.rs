@@ -3,6 +3,8 @@
 mod asset;
 mod holders;
 mod incident;
+mod market;
+mod oracle;
 mod registry;
 mod strategy;
 mod values;
@@ -11,6 +13,8 @@ mod vault;
 pub use asset::{Asset, AssetReview, BackingProfile, FlagEvent, FlagOverride};
 pub use holders::{Holder, HolderRow, HolderSnapshot, StoredHolder};
 pub use incident::{Event, EventLink, EventScope, IncidentLink, Reference, event_id};
+pub use market::{Gates, HubGate, Market, MarketEmode, MarketReserve, MarketState, SpokeGate, contract};
+pub use oracle::{OracleFeed, Position};
 pub use registry::{Chain, Curator, Protocol};
 pub use strategy::{VaultStrategy, YieldSource};
 pub use values::{Points, Share, SignerSet, Signing, SigningWord};

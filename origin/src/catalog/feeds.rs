@@ -1,0 +1,60 @@
+//! Price feeds, encoded once but for what moves with the clock.
+
+use crate::store::oracles::FeedRecord;
+use rds_shared::model::ids::{Address, ChainId};
+use rds_shared::model::oracle::EncodedFeed;
+use rds_shared::route::Query;
+use rds_shared::select::Selection;
+use rds_shared::select::feeds::FeedIndex;
+use rds_shared::wire::Timestamp;
+use rds_shared::wire::page::PageRequest;
+use std::collections::HashMap;
+
+/// All feeds.
+#[derive(Debug)]
+pub struct Feeds {
+    /// By chain and address: the index's rows.
+    encoded: Vec<EncodedFeed>,
+    by_contract: HashMap<(ChainId, Address), usize>,
+    index: FeedIndex,
+}
+
+impl Default for Feeds {
+    fn default() -> Self {
+        Feeds { encoded: Vec::new(), by_contract: HashMap::new(), index: FeedIndex::build(&[]) }
+    }
+}
+
+impl Feeds {
+    /// Encodes and indexes feeds, which come by chain and address.
+    pub(super) fn build(records: Vec<FeedRecord>) -> Result<Self, serde_json::Error> {
+        let rows: Vec<_> = records.iter().map(|record| (&record.feed, record.chain_slug.as_str())).collect();
+        let index = FeedIndex::build(&rows);
+        let encoded = rows.iter().map(|(feed, _)| EncodedFeed::encode(feed)).collect::<Result<_, _>>()?;
+        let contracts = records.into_iter().enumerate();
+        let by_contract =
+            contracts.map(|(place, record)| ((record.feed.chain_id, record.feed.address), place)).collect();
+        Ok(Feeds { encoded, by_contract, index })
+    }
+
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.encoded.len()
+    }
+
+    /// True when there is none.
+    pub fn is_empty(&self) -> bool {
+        self.encoded.is_empty()
+    }
+
+    /// The feed at this contract.
+    pub fn get(&self, chain: ChainId, address: &Address) -> Option<&EncodedFeed> {
+        self.by_contract.get(&(chain, address.clone())).and_then(|place| self.encoded.get(*place))
+    }
+
+    /// The page a request asks for at `now`, and how many match on all pages.
+    pub fn select(&self, query: &Query, now: Timestamp, page: PageRequest) -> (Vec<&EncodedFeed>, usize) {
+        let Selection { rows, total } = self.index.select(query, now, page);
+        (rows.iter().filter_map(|row| self.encoded.get(*row as usize)).collect(), total)
+    }
+}

@@ -1,0 +1,210 @@
+//! Lending markets with their reserves: identity from the market's own facts, figures from its member vaults.
+
+use super::Vault;
+use crate::store::markets::{MarketFacts, MarketRecord, ReserveRecord};
+use rds_shared::model::EncodedRow;
+use rds_shared::model::ids::{Address, ChainId};
+use rds_shared::model::market::{Market, MarketReserve, MarketShape, TotalsSource};
+use rds_shared::model::status::{BorrowStatus, TvlStatus};
+use rds_shared::route::Query;
+use rds_shared::rules::markets::{MarketTotals, ReserveReading, by_supply, totals};
+use rds_shared::select::Selection;
+use rds_shared::select::markets::MarketIndex;
+use rds_shared::wire::Timestamp;
+use rds_shared::wire::page::PageRequest;
+use std::sync::Arc;
+
+/// All markets that are served.
+#[derive(Debug)]
+pub struct Markets {
+    facts: Arc<MarketFacts>,
+    /// In byte order of their ids: the index's rows.
+    entries: Vec<MarketEntry>,
+    index: MarketIndex,
+}
+
+/// A market, ready to be listed and served.
+#[derive(Debug)]
+pub struct MarketEntry {
+    /// What is served.
+    pub row: Market,
+    /// The same, encoded.
+    pub encoded: EncodedRow,
+    /// Largest supply first, shut-down ones included.
+    pub reserves: Vec<MarketReserve>,
+    /// How its facts are stored.
+    pub contract: String,
+}
+
+impl Markets {
+    /// Joins markets with the vaults that `vault_at` finds at their reserves' tokens. Pairs that their protocol does not
+    /// list are left out.
+    pub(super) fn build<'v>(
+        facts: Arc<MarketFacts>,
+        vault_at: impl Fn(ChainId, &Address) -> Option<&'v Vault>,
+    ) -> Result<Self, serde_json::Error> {
+        let is_served = |market: &&MarketRecord| market.shape != MarketShape::Pair || market.is_protocol_listed;
+        let served: Vec<&MarketRecord> = facts.markets.iter().filter(is_served).collect();
+        let entry = |market: &MarketRecord| {
+            let records = facts.reserves.get(&market.contract).map_or(&[][..], Vec::as_slice);
+            let members = records.iter().map(|record| Member {
+                record,
+                vault: record.token_address.as_ref().and_then(|token| vault_at(market.chain_id, token)),
+            });
+            // A vault that is gone without having been shut down is no reserve of anything any more.
+            let members =
+                members.filter(|member| member.vault.is_none_or(|vault| vault.is_active || vault.is_shutdown));
+            MarketEntry::new(market, members.collect())
+        };
+        let entries = served.iter().map(|market| entry(market)).collect::<Result<Vec<_>, _>>()?;
+        let slugs = served.iter().map(|market| market.chain_slug.as_str());
+        let rows: Vec<(&Market, &str)> = entries.iter().map(|entry| &entry.row).zip(slugs).collect();
+        let index = MarketIndex::build(&rows);
+        Ok(Markets { entries, index, facts: Arc::clone(&facts) })
+    }
+
+    /// What this was made from, for the next catalog.
+    pub(super) fn facts(&self) -> Arc<MarketFacts> {
+        Arc::clone(&self.facts)
+    }
+
+    /// How many are served.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// True when none is.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// The market with this id, in any case.
+    pub fn get(&self, id: &str) -> Option<&MarketEntry> {
+        let id = id.to_lowercase();
+        self.entries.binary_search_by(|entry| entry.row.id.cmp(&id)).ok().and_then(|place| self.entries.get(place))
+    }
+
+    /// The page a request asks for, and how many match on all pages.
+    pub fn select(&self, query: &Query, page: PageRequest) -> (Vec<&EncodedRow>, usize) {
+        let Selection { rows, total } = self.index.select(query, page);
+        (rows.iter().filter_map(|row| self.entries.get(*row as usize)).map(|entry| &entry.encoded).collect(), total)
+    }
+}
+
+/// A reserve with its vault row, where there is one.
+struct Member<'a> {
+    record: &'a ReserveRecord,
+    vault: Option<&'a Vault>,
+}
+
+impl Member<'_> {
+    fn supplied_usd(&self) -> Option<f64> {
+        let row = &self.vault?.row;
+        (row.tvl_status == TvlStatus::Observed).then_some(row.tvl_usd)
+    }
+
+    fn reading(&self) -> ReserveReading {
+        ReserveReading {
+            supplied_usd: self.supplied_usd(),
+            utilization: self.vault.and_then(|vault| vault.row.utilization),
+            rolls_up: self.vault.is_none_or(|vault| vault.is_active && !vault.is_shutdown),
+        }
+    }
+
+    fn last_synced_at(&self) -> Timestamp {
+        let vault = self.vault.and_then(|vault| vault.row.last_synced_at);
+        vault.map_or(self.record.observed_at, |synced| synced.max(self.record.observed_at))
+    }
+
+    /// Gates and rates are the vault row's own, so that the two can never disagree; without one the gates' word stands.
+    fn reserve(&self, chain_id: ChainId) -> MarketReserve {
+        let record = self.record;
+        let row = self.vault.map(|vault| &vault.row);
+        MarketReserve {
+            vault_id: row.map(|row| row.id.clone()),
+            asset_symbol: record.asset_symbol.clone(),
+            asset_address: record.asset_address.clone(),
+            chain_id,
+            supplied_usd: self.supplied_usd(),
+            supply_apr: row.and_then(|row| row.apr_net),
+            borrowed_usd: self.reading().borrowed_usd(),
+            borrow_apr: row.and_then(|row| row.borrow_apr),
+            borrow_apr_net: row.and_then(|row| row.borrow_apr_net),
+            utilization: row.and_then(|row| row.utilization),
+            fee_rate: record.fee_rate,
+            borrow_status: row.map(|row| row.borrow_status).or(record.borrow_status).unwrap_or(BorrowStatus::Unknown),
+            is_depositable: match row {
+                Some(row) => row.is_depositable,
+                None => record.deposit_status.and_then(|status| status.is_depositable()),
+            },
+            deposit_capacity_usd: match row {
+                Some(row) => row.deposit_capacity_usd,
+                None => record.deposit_capacity_usd,
+            },
+            risk_tier: row.and_then(|row| row.risk_tier),
+            total_score: row.and_then(|row| row.total_score),
+            is_shutdown: self.vault.is_some_and(|vault| vault.is_shutdown),
+            token_address: record.token_address.clone(),
+            hub_address: record.hub_address.clone(),
+        }
+    }
+}
+
+impl MarketEntry {
+    fn new(market: &MarketRecord, members: Vec<Member<'_>>) -> Result<Self, serde_json::Error> {
+        let (totals, totals_source) = match market.shape {
+            MarketShape::Pair => (reported(market), TotalsSource::ProtocolApi),
+            MarketShape::Pool | MarketShape::Spoke => {
+                (totals(members.iter().map(Member::reading)), TotalsSource::Members)
+            }
+        };
+        let last_synced_at = members.iter().map(Member::last_synced_at).fold(market.observed_at, Timestamp::max);
+        let row = row_of(market, totals, totals_source, last_synced_at);
+        let mut reserves: Vec<MarketReserve> = members.iter().map(|member| member.reserve(market.chain_id)).collect();
+        // Stable: equal supplies stay in the order of their names.
+        reserves.sort_by(|a, b| by_supply(a.supplied_usd, b.supplied_usd));
+        Ok(MarketEntry { encoded: EncodedRow::encode(&row, None)?, row, reserves, contract: market.contract.clone() })
+    }
+}
+
+/// A pair's totals as its protocol reports them.
+fn reported(market: &MarketRecord) -> MarketTotals {
+    let (supplied, borrowed) = (market.reported_supplied_usd, market.reported_borrowed_usd);
+    MarketTotals {
+        reserve_count: 0,
+        supplied_observed_count: u64::from(supplied.is_some()),
+        borrow_observed_count: u64::from(borrowed.is_some()),
+        supplied_usd: supplied.unwrap_or(0.0),
+        borrowed_usd: borrowed,
+        utilization: borrowed.zip(supplied).filter(|(_, supplied)| *supplied > 0.0).map(|(lent, all)| lent / all),
+    }
+}
+
+fn row_of(market: &MarketRecord, totals: MarketTotals, totals_source: TotalsSource, synced: Timestamp) -> Market {
+    Market {
+        id: market.id.clone(),
+        protocol_id: market.protocol_id.clone(),
+        protocol_version: market.protocol_version.clone(),
+        protocol_name: market.protocol_name.clone(),
+        chain_id: market.chain_id,
+        chain_name: market.chain_name.clone(),
+        market_key: market.market_key.clone(),
+        name: market.name.clone(),
+        address: market.address.clone(),
+        hub_address: market.hub_address.clone(),
+        source: market.discovered_by,
+        totals_source,
+        reserve_count: totals.reserve_count,
+        borrow_observed_count: totals.borrow_observed_count,
+        total_supplied_usd: totals.supplied_usd,
+        total_borrowed_usd: totals.borrowed_usd,
+        utilization: totals.utilization,
+        loan_asset_symbol: market.loan_asset_symbol.clone(),
+        collateral_asset_symbol: market.collateral_asset_symbol.clone(),
+        lltv: market.lltv,
+        is_protocol_listed: market.is_protocol_listed,
+        last_synced_at: synced,
+        shape: market.shape,
+        supplied_observed_count: totals.supplied_observed_count,
+    }
+}

@@ -1,0 +1,114 @@
+//! What the platform covers: one record, added up whenever the catalog is made.
+
+use super::{Feeds, Markets, Symbols, Vault};
+use rds_shared::model::EncodedRow;
+use rds_shared::model::stats::{CategoryTotal, ChainTotal, NamedTotal, Stats, TierShare};
+use rds_shared::model::status::TvlStatus;
+use rds_shared::rules::portfolio::weighted_score;
+use rds_shared::rules::tiers::Tier;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// The label of what nobody classified.
+const UNKNOWN: &str = "unknown";
+
+/// Vaults and their value.
+#[derive(Debug, Clone, Copy, Default)]
+struct Part {
+    vaults: u64,
+    tvl_usd: f64,
+}
+
+/// The parts that `active` falls into by `key`, largest value first, ties in the order of keys.
+fn parts<'v, K: Ord>(active: &'v [Arc<Vault>], key: impl Fn(&'v Vault) -> K) -> Vec<(K, Part)> {
+    let mut parts: BTreeMap<K, Part> = BTreeMap::new();
+    for vault in active {
+        let part = parts.entry(key(vault)).or_default();
+        part.vaults += 1;
+        part.tvl_usd += vault.row.tvl_usd;
+    }
+    let mut parts: Vec<(K, Part)> = parts.into_iter().collect();
+    parts.sort_by(|a, b| b.1.tvl_usd.total_cmp(&a.1.tvl_usd));
+    parts
+}
+
+fn tiers(active: &[Arc<Vault>]) -> Vec<TierShare> {
+    let found = parts(active, |vault| vault.row.risk_tier);
+    let order = [Some(Tier::Prime), Some(Tier::Core), Some(Tier::Edge), None];
+    let share = |tier: Option<Tier>| {
+        let part = found.iter().find(|(key, _)| *key == tier).map(|(_, part)| *part).unwrap_or_default();
+        TierShare { risk_tier: tier, vault_count: part.vaults, tvl_usd: part.tvl_usd }
+    };
+    order.map(share).to_vec()
+}
+
+fn categories<'v>(active: &'v [Arc<Vault>], label: impl Fn(&'v Vault) -> Option<&'v str>) -> Vec<CategoryTotal> {
+    let total = |(category, part): (&str, Part)| CategoryTotal {
+        category: category.to_owned(),
+        vault_count: part.vaults,
+        tvl_usd: part.tvl_usd,
+    };
+    parts(active, |vault| label(vault).unwrap_or(UNKNOWN)).into_iter().map(total).collect()
+}
+
+/// Id and name.
+type Named<'v> = (Option<&'v str>, Option<&'v str>);
+
+fn named(parts: Vec<(Named<'_>, Part)>) -> Vec<NamedTotal> {
+    let total = |((id, name), part): (Named<'_>, Part)| NamedTotal {
+        id: id.map(str::to_owned),
+        name: name.map(str::to_owned),
+        vault_count: part.vaults,
+        tvl_usd: part.tvl_usd,
+    };
+    parts.into_iter().map(total).collect()
+}
+
+/// Adds up the active vaults, which come in ascending order of ids, and encodes the record.
+pub(super) fn encoded(
+    active: &[Arc<Vault>],
+    symbols: &Symbols,
+    markets: &Markets,
+    feeds: &Feeds,
+) -> Result<EncodedRow, serde_json::Error> {
+    let rows = || active.iter().map(|vault| &vault.row);
+    let scored = || rows().filter_map(|row| Some((row.tvl_usd, row.total_score?)));
+    let (weighted, weight) = rows()
+        .filter_map(|row| Some((row.apr_net?, row.tvl_usd)))
+        .fold((0.0, 0.0), |(sum, weight), (apr, tvl)| (sum + apr * tvl, weight + tvl));
+    let by_chain = parts(active, |vault| (vault.row.chain_id, vault.row.chain_name.as_str()));
+    let by_protocol =
+        parts(active, |vault| (Some(vault.row.protocol_id.as_str()), Some(vault.row.protocol_name.as_str())));
+    let by_curator = parts(active, |vault| (vault.row.curator_id.as_deref(), vault.row.curator_name.as_deref()));
+    let stats = Stats {
+        vault_count: active.len() as u64,
+        scored_vault_count: scored().count() as u64,
+        priced_vault_count: rows().filter(|row| row.tvl_status == TvlStatus::Observed).count() as u64,
+        tvl_usd: rows().map(|row| row.tvl_usd).sum(),
+        scored_tvl_usd: scored().map(|(tvl, _)| tvl).sum(),
+        weighted_risk_score: weighted_score(scored()),
+        avg_apr: (weight > 0.0).then(|| weighted / weight),
+        chain_count: by_chain.len() as u64,
+        protocol_count: by_protocol.len() as u64,
+        curator_count: by_curator.iter().filter(|((id, _), _)| id.is_some()).count() as u64,
+        asset_count: symbols.rows().len() as u64,
+        market_count: markets.len() as u64,
+        oracle_feed_count: feeds.len() as u64,
+        last_synced_at: rows().filter_map(|row| row.last_synced_at).max(),
+        by_tier: tiers(active),
+        by_chain: by_chain
+            .into_iter()
+            .map(|((chain_id, chain_name), part)| ChainTotal {
+                chain_id,
+                chain_name: chain_name.to_owned(),
+                vault_count: part.vaults,
+                tvl_usd: part.tvl_usd,
+            })
+            .collect(),
+        by_protocol: named(by_protocol),
+        by_curator: named(by_curator),
+        by_category: categories(active, |vault| vault.asset_category.as_deref()),
+        by_strategy: categories(active, |vault| vault.row.strategy_type.as_deref()),
+    };
+    EncodedRow::encode(&stats, None)
+}

@@ -1,0 +1,54 @@
+//! Symbols of deposit assets: how many active vaults take one, and how it is spelled.
+
+use super::Vault;
+use rds_shared::model::EncodedRow;
+use rds_shared::model::symbol::AssetSymbol;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+/// All symbols of any vault, in upper case, with the spellings they have.
+#[derive(Debug, Default)]
+pub struct Symbols {
+    /// Most vaults first.
+    rows: Vec<EncodedRow>,
+    spellings: HashMap<String, Vec<String>>,
+}
+
+impl Symbols {
+    /// Counts the `active` vaults; symbols of the others are known as well.
+    pub(super) fn build(vaults: &[Arc<Vault>], active: &[Arc<Vault>]) -> Result<Self, serde_json::Error> {
+        let mut spellings: BTreeMap<&str, u64> = BTreeMap::new();
+        for symbol in vaults.iter().filter_map(|vault| vault.row.asset_symbol.as_deref()) {
+            spellings.entry(symbol).or_default();
+        }
+        for symbol in active.iter().filter_map(|vault| vault.row.asset_symbol.as_deref()) {
+            *spellings.entry(symbol).or_default() += 1;
+        }
+        let mut symbols: BTreeMap<String, Vec<(&str, u64)>> = BTreeMap::new();
+        for (spelling, count) in spellings {
+            symbols.entry(spelling.to_uppercase()).or_default().push((spelling, count));
+        }
+        let row = |spelled: &Vec<(&str, u64)>| {
+            let vault_count = spelled.iter().map(|(_, count)| count).sum();
+            // The most frequent spelling, of equals the first in byte order.
+            let (shown, _) = spelled.iter().rev().max_by_key(|(_, count)| *count)?;
+            (vault_count > 0).then(|| AssetSymbol { asset_symbol: (*shown).to_owned(), vault_count })
+        };
+        let mut rows: Vec<AssetSymbol> = symbols.values().filter_map(row).collect();
+        rows.sort_by(|a, b| b.vault_count.cmp(&a.vault_count).then_with(|| a.asset_symbol.cmp(&b.asset_symbol)));
+        let rows = rows.iter().map(|row| EncodedRow::encode(row, None)).collect::<Result<_, _>>()?;
+        let owned = |spelled: Vec<(&str, u64)>| spelled.into_iter().map(|(text, _)| text.to_owned()).collect();
+        let spellings = symbols.into_iter().map(|(symbol, spelled)| (symbol, owned(spelled))).collect();
+        Ok(Symbols { rows, spellings })
+    }
+
+    /// The list's rows.
+    pub fn rows(&self) -> &[EncodedRow] {
+        &self.rows
+    }
+
+    /// Every spelling of a symbol in upper case; none for one that no vault has.
+    pub fn spellings(&self, symbol: &str) -> Option<&[String]> {
+        self.spellings.get(symbol).map(Vec::as_slice)
+    }
+}

@@ -1,0 +1,29 @@
+//! `GET /v1/markets` and `/{id}`. Source: interface, "Markets".
+
+use super::answer::{Answer, Failure};
+use super::call::Call;
+use super::encoded::{self, Spliced};
+use crate::app::App;
+use crate::store::markets;
+use rds_shared::access::paging;
+use rds_shared::model::market::MarketPage;
+use rds_shared::wire::{ApiError, Data};
+
+/// Every served market, filtered, sorted and paged.
+pub fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let page = call.query.page();
+    paging::admit(&call.principal, page)?;
+    let catalog = app.catalog.get()?;
+    let (rows, total) = catalog.markets.select(&call.query, page);
+    Ok(encoded::page(call, catalog.version, &rows, page, total as u64))
+}
+
+/// One market with its reserves and efficiency modes.
+pub async fn by_id(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let catalog = app.catalog.get()?;
+    let market = catalog.markets.get(call.found.param(0)).ok_or_else(|| ApiError::not_found("market"))?;
+    let emodes = markets::emodes(&app.db, &market.contract).await?;
+    let page = |row| MarketPage { market: row, reserves: market.reserves.clone(), emodes: emodes.clone() };
+    let versions = page(Spliced::Version(&market.encoded));
+    encoded::value(call, catalog.version, &versions, || Data { data: page(Spliced::At(&market.encoded, call.now)) })
+}

@@ -1,0 +1,67 @@
+//! `GET /v1/portfolio/{address}`: what an address is known to hold, at the vaults' present value and score.
+
+use super::answer::{Answer, Failure};
+use super::call::Call;
+use super::encoded;
+use crate::app::App;
+use crate::catalog::Catalog;
+use crate::store::positions::{self, PositionRecord};
+use rds_shared::model::ids::Address;
+use rds_shared::model::portfolio::{Portfolio, Position};
+use rds_shared::model::status::TvlStatus;
+use rds_shared::rules::markets::by_supply;
+use rds_shared::rules::portfolio::weighted_score;
+use rds_shared::wire::error::{Detail, In};
+use rds_shared::wire::{ApiError, Data, ErrorCode};
+
+/// Positions of one address that are served.
+const POSITIONS: u32 = 1_000;
+
+/// The positions of one address.
+pub async fn by_address(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let (_, address) = Address::parse_any(call.found.param(0)).ok_or_else(|| {
+        ApiError::invalid(ErrorCode::InvalidAddress, vec![Detail::new(In::Path, "address", "is no address")])
+    })?;
+    let catalog = app.catalog.get()?;
+    let held = positions::of(&app.db, &address, POSITIONS).await?;
+    let portfolio = portfolio(&catalog, address, held);
+    encoded::value(call, catalog.version, &portfolio, || Data { data: &portfolio })
+}
+
+fn portfolio(catalog: &Catalog, address: Address, held: Vec<PositionRecord>) -> Portfolio {
+    let mut positions: Vec<Position> = held.into_iter().filter_map(|record| position(catalog, record)).collect();
+    positions.sort_by(|a, b| by_supply(a.value_usd, b.value_usd).then_with(|| a.vault_id.cmp(&b.vault_id)));
+    let scored = || positions.iter().filter_map(|position| position.value_usd.zip(position.total_score));
+    let priced = positions.iter().filter_map(|position| position.value_usd);
+    let unpriced = positions.iter().filter(|position| position.value_usd.is_none()).count();
+    let nothing_priced = !positions.is_empty() && unpriced == positions.len();
+    Portfolio {
+        address,
+        total_value_usd: (!nothing_priced).then(|| priced.fold(0.0, |sum, value| sum + value)),
+        weighted_risk_score: weighted_score(scored()),
+        scored_value_usd: scored().fold(0.0, |sum, (value, _)| sum + value),
+        unpriced_count: unpriced as u64,
+        positions,
+    }
+}
+
+/// The position with what its vault is now; none while the catalog does not know the vault yet.
+fn position(catalog: &Catalog, record: PositionRecord) -> Option<Position> {
+    let row = &catalog.vault(&record.vault_id)?.row;
+    let tvl = (row.tvl_status == TvlStatus::Observed).then_some(row.tvl_usd);
+    Some(Position {
+        vault_name: row.name.clone(),
+        chain_id: row.chain_id,
+        chain_name: row.chain_name.clone(),
+        protocol_id: row.protocol_id.clone(),
+        protocol_name: row.protocol_name.clone(),
+        asset_symbol: row.asset_symbol.clone(),
+        balance_raw: record.balance_raw,
+        share: record.share,
+        value_usd: record.share.zip(tvl).map(|(share, tvl)| share * tvl),
+        total_score: row.total_score,
+        risk_tier: row.risk_tier,
+        observed_at: record.observed_at,
+        vault_id: record.vault_id,
+    })
+}

@@ -1,0 +1,51 @@
+//! `GET /v1/assets` and `/{symbol}/history`. Source: interface, "Assets".
+
+use super::answer::{Answer, Failure};
+use super::call::Call;
+use super::encoded;
+use crate::app::App;
+use crate::store::{StoreError, symbols};
+use rds_shared::model::symbol::{DaySource, SymbolDay, SymbolHistory, SymbolHistoryMeta, days_of};
+use rds_shared::rules::symbol_history::{DayTotal, by_day};
+use rds_shared::wire::ApiError;
+use rds_shared::wire::time::Day;
+use std::collections::BTreeMap;
+
+/// Every symbol of an active vault's deposit asset.
+pub fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let catalog = app.catalog.get()?;
+    let rows: Vec<_> = catalog.symbols.rows().iter().collect();
+    Ok(encoded::list(call, catalog.version, &rows))
+}
+
+/// The days of one symbol, oldest first; a day of which nothing is stored is missing.
+pub async fn history(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let catalog = app.catalog.get()?;
+    let symbol = call.found.param(0).to_uppercase();
+    let spellings = catalog.symbols.spellings(&symbol).ok_or_else(|| ApiError::not_found("asset symbol"))?;
+    let range = call.query.choice("range").unwrap_or("30d");
+    let end = Day::of(call.now).plus(1);
+    let from = end.plus(-days_of(range));
+    let (observed, derived) = days(app, &symbol, spellings, from, end).await?;
+    let mut all: BTreeMap<Day, SymbolDay> = BTreeMap::new();
+    for (source, days) in [(DaySource::Derived, derived), (DaySource::Observed, observed)] {
+        // What was observed takes the place of what would be derived.
+        all.extend(days.into_iter().map(|(day, total)| (day, SymbolDay::new(day, source, total))));
+    }
+    let data: Vec<SymbolDay> = all.into_values().collect();
+    let meta = SymbolHistoryMeta { symbol, range, points: data.len() as u64 };
+    let answer = SymbolHistory { data, meta };
+    encoded::value(call, catalog.version, &answer, || &answer)
+}
+
+type Days = BTreeMap<Day, DayTotal>;
+
+/// The kept days, and what the stored readings of the same days add up to.
+async fn days(app: &App, symbol: &str, spellings: &[String], from: Day, end: Day) -> Result<(Days, Days), StoreError> {
+    let mut db = app.db.pool.acquire().await?;
+    let observed = symbols::kept_days(&mut db, symbol, from, end).await?;
+    // Kept days are most often the older ones: what lies before the first day that is not kept need not be read.
+    let first = (0..).map(|day| from.plus(day)).find(|day| !observed.contains_key(day)).unwrap_or(from);
+    let mut readings = symbols::readings(&mut db, Some(spellings), first.start(), end.start()).await?;
+    Ok((observed, by_day(readings.remove(symbol).unwrap_or_default())))
+}

@@ -1,0 +1,66 @@
+//! What markets, reserves and feeds refer to.
+
+use super::{Faults, known_chains, with};
+use crate::ingest::batch::Batch;
+use crate::store::references;
+use crate::store::{StoreError, Tx};
+use rds_shared::model::market::MarketShape;
+
+impl Faults {
+    /// Chains and protocols must be known, and the market of everything that belongs to one.
+    pub(super) async fn markets(&mut self, tx: &mut Tx<'_>, batch: &Batch) -> Result<(), StoreError> {
+        let parts = batch.market_states.len() + batch.reserves.len() + batch.emodes.len();
+        if batch.markets.is_empty() && batch.feeds.is_empty() && parts == 0 {
+            return Ok(());
+        }
+        let chains = known_chains(tx, batch).await?;
+        for (line, feed) in &batch.feeds {
+            self.on_chain(*line, &chains, feed.chain_id, &[("address", Some(&feed.address))]);
+        }
+        if !batch.markets.is_empty() {
+            let protocols = with(references::protocols(tx).await?, batch.protocols.iter().map(|(_, p)| &p.id));
+            for (line, market) in &batch.markets {
+                let written =
+                    [("address", Some(market.address.as_str())), ("hub_address", market.hub_address.as_deref())];
+                self.on_chain(*line, &chains, market.chain_id, &written);
+                if !protocols.contains(&market.protocol_id) {
+                    self.unknown(*line, "protocol_id", "protocol", &market.protocol_id);
+                }
+            }
+        }
+        if parts == 0 {
+            return Ok(());
+        }
+        let mut shapes = references::markets(tx).await?;
+        shapes.extend(batch.markets.iter().map(|(_, market)| (market.contract.clone(), market.shape)));
+        for (line, state) in &batch.market_states {
+            match shapes.get(&state.contract) {
+                None => self.unknown(*line, "address", "market", &state.contract),
+                Some(MarketShape::Pair) => {}
+                Some(_) => self.add(*line, "address", "is no pair: a pool's totals are the sums of its reserves"),
+            }
+        }
+        for (line, reserve) in &batch.reserves {
+            match shapes.get(&reserve.contract) {
+                None => self.unknown(*line, "market_address", "market", &reserve.contract),
+                Some(MarketShape::Pair) => self.add(*line, "market_address", "is a pair, which has no reserves"),
+                Some(MarketShape::Pool) if reserve.gates.is_some() => {
+                    self.add(*line, "gates", "only a spoke's reserve stands behind a hub");
+                }
+                Some(_) => {}
+            }
+            let written = [
+                ("asset_address", Some(reserve.asset_address.as_str())),
+                ("token_address", reserve.token_address.as_deref()),
+                ("hub_address", reserve.hub_address.as_deref()),
+            ];
+            self.on_chain(*line, &chains, reserve.chain_id, &written);
+        }
+        for (line, emode) in &batch.emodes {
+            if !shapes.contains_key(&emode.contract) {
+                self.unknown(*line, "market_address", "market", &emode.contract);
+            }
+        }
+        Ok(())
+    }
+}

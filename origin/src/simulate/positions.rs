@@ -1,0 +1,48 @@
+//! Who holds what of the simulated vaults.
+
+use super::SOURCE;
+use super::actor::Actor;
+use super::moment::Moment;
+use super::random::Random;
+use crate::ingest::Observation;
+use crate::ingest::fact::Kind;
+use crate::ingest::kinds::Position;
+
+/// Holder by number, vault, and share of it in parts per million; null where the vault's supply was not read.
+const HELD: [(u64, &str, Option<u32>); 8] = [
+    (0, "Quillfish Penny Pool", Some(12_500)),
+    (0, "Juniper & Vole Steady Penny", Some(4_000)),
+    (0, "Slowriver Savings Penny", Some(900)),
+    (1, "Tidewheel Ether & Quill Farm", Some(310_000)),
+    (1, "Cinderloop Fourfold Ether", Some(27_000)),
+    // Neither of the two has a price: the vault's value, and then its supply, were not read.
+    (1, "Driftwick Autopilot One", Some(150_000)),
+    (2, "Hearthglow Pocket", None),
+    // Left again.
+    (2, "Quillfish Penny Pool", Some(0)),
+];
+
+/// The holder numbered `number`: the same under every seed.
+fn holder(number: u64) -> String {
+    Random::of(0, "holder", number).address()
+}
+
+/// What is known of holders, once, at the run's first hour.
+pub fn news(moment: Moment, actors: &[Actor]) -> Vec<Observation> {
+    let held = |(number, name, parts): &(u64, &str, Option<u32>)| {
+        let vault = actors.iter().find(|actor| actor.name() == *name)?.at(moment);
+        let units = vault.market.tvl_usd.unwrap_or(1e6) / vault.token.usd * f64::from(parts.unwrap_or(1)) / 1e6;
+        // A share token of six decimals, whatever its asset has.
+        let balance = (units * 1e6) as u128;
+        Some(Observation::Position(Position {
+            kind: Kind,
+            observed_at: moment.at(),
+            source: SOURCE.to_owned(),
+            holder: holder(*number),
+            vault_id: vault.id.clone(),
+            balance_raw: balance.to_string(),
+            share: parts.map(|parts| f64::from(parts) / 1e6),
+        }))
+    };
+    HELD.iter().filter_map(held).filter(|_| moment.before().is_none()).collect()
+}

@@ -1,0 +1,113 @@
+//! Days of deposit assets by symbol: the stored readings they are added up from, and the days that were kept.
+
+use super::markets::RESERVE_GATES;
+use super::rewards::{self, Campaigns, Rates};
+use super::{At, Db, StoreError, Tx};
+use rds_shared::rules::symbol_history::{DayReading, DayTotal};
+use rds_shared::wire::Timestamp;
+use rds_shared::wire::time::Day;
+use sqlx::{PgConnection, Row};
+use std::collections::BTreeMap;
+
+/// The last readings of eligible vaults on each UTC day from `from` to before `to`, by symbol in upper case.
+///
+/// Eligible is who is so now: active, not shut down, and not closed to deposits. `spellings` are the exact texts of the
+/// symbols to read; all of them when null.
+pub async fn readings(
+    db: &mut PgConnection,
+    spellings: Option<&[String]>,
+    from: Timestamp,
+    to: Timestamp,
+) -> Result<BTreeMap<String, Vec<DayReading>>, StoreError> {
+    let sql = format!(
+        "SELECT DISTINCT ON (v.id COLLATE \"C\", (s.observed_at AT TIME ZONE 'UTC')::date) \
+                v.id, v.asset_symbol, s.observed_at, s.tvl_usd, s.base_apr \
+         FROM vault v JOIN vault_snapshot s ON s.vault_id = v.id LEFT JOIN vault_state st ON st.vault_id = v.id {RESERVE_GATES} \
+         WHERE v.is_active AND NOT v.is_shutdown AND coalesce(gate.deposit_status, st.deposit_status, 'unknown') <> 'closed' \
+           AND v.asset_symbol IS NOT NULL AND ($1::text[] IS NULL OR v.asset_symbol = ANY($1)) \
+           AND s.observed_at >= $2 AND s.observed_at < $3 AND s.tvl_usd IS NOT NULL \
+         ORDER BY v.id COLLATE \"C\", (s.observed_at AT TIME ZONE 'UTC')::date, s.observed_at DESC"
+    );
+    let rows = sqlx::query(&sql).bind(spellings).bind(At(from)).bind(At(to)).fetch_all(&mut *db).await?;
+    let mut ids: Vec<String> = rows.iter().map(|row| row.try_get("id")).collect::<Result<_, _>>()?;
+    ids.dedup();
+    let steps = rewards::histories(&mut *db, &ids).await?;
+    let (mut readings, mut campaigns): (BTreeMap<String, Vec<DayReading>>, _) = Default::default();
+    let mut current: &str = "";
+    for row in &rows {
+        // A vault's days come one after the other, and its campaigns are walked forward with them.
+        let id: &str = row.try_get("id")?;
+        if id != current {
+            (current, campaigns) = (id, Campaigns::new(steps.get(id).map_or(&[], Vec::as_slice)));
+        }
+        let read_at = row.try_get::<At, _>("observed_at")?.0;
+        let symbol: String = row.try_get::<String, _>("asset_symbol")?.to_uppercase();
+        readings.entry(symbol).or_default().push(DayReading {
+            day: Day::of(read_at),
+            tvl_usd: row.try_get("tvl_usd")?,
+            apr_net: Rates::apr_net(row.try_get("base_apr")?, &campaigns.at(read_at)),
+        });
+    }
+    Ok(readings)
+}
+
+/// Claims a day for adding up. `false` when somebody has it already; another process waits here for the first one's end.
+pub async fn claim_day(tx: &mut Tx<'_>, day: Day, now: Timestamp) -> Result<bool, StoreError> {
+    let claimed = sqlx::query(
+        "INSERT INTO symbol_rollup (day, rolled_at) VALUES (($1 AT TIME ZONE 'UTC')::date, $2) ON CONFLICT DO NOTHING",
+    );
+    Ok(claimed.bind(At(day.start())).bind(At(now)).execute(&mut **tx).await?.rows_affected() > 0)
+}
+
+/// Whether a day has been claimed.
+pub async fn is_claimed(db: &Db, day: Day) -> Result<bool, StoreError> {
+    let claimed =
+        sqlx::query_scalar("SELECT EXISTS (SELECT FROM symbol_rollup WHERE day = ($1 AT TIME ZONE 'UTC')::date)");
+    Ok(claimed.bind(At(day.start())).fetch_one(&db.pool).await?)
+}
+
+/// Keeps one day of every symbol.
+pub async fn keep_day(tx: &mut Tx<'_>, day: Day, totals: &BTreeMap<String, DayTotal>) -> Result<(), StoreError> {
+    let column = |read: fn(&DayTotal) -> Option<f64>| totals.values().map(read).collect::<Vec<_>>();
+    let vaults: Vec<i64> = totals.values().map(|total| i64::try_from(total.vaults).unwrap_or(i64::MAX)).collect();
+    sqlx::query(
+        "INSERT INTO symbol_day (symbol, day, tvl_usd, apr_net, vaults) \
+         SELECT t.symbol, ($1 AT TIME ZONE 'UTC')::date, t.tvl_usd, t.apr_net, t.vaults \
+         FROM unnest($2::text[], $3::float8[], $4::float8[], $5::bigint[]) AS t (symbol, tvl_usd, apr_net, vaults)",
+    )
+    .bind(At(day.start()))
+    .bind(totals.keys().map(String::as_str).collect::<Vec<_>>())
+    .bind(column(|total| Some(total.tvl_usd)))
+    .bind(column(|total| total.apr_net))
+    .bind(vaults)
+    .execute(&mut **tx)
+    .await?;
+    Ok(())
+}
+
+/// The kept days of a symbol in upper case, from `from` to before `to`.
+pub async fn kept_days(
+    db: &mut PgConnection,
+    symbol: &str,
+    from: Day,
+    to: Day,
+) -> Result<BTreeMap<Day, DayTotal>, StoreError> {
+    let rows = sqlx::query(
+        "SELECT (day::timestamp AT TIME ZONE 'UTC') AS start, tvl_usd, apr_net, vaults FROM symbol_day \
+         WHERE symbol = $1 AND day >= ($2 AT TIME ZONE 'UTC')::date AND day < ($3 AT TIME ZONE 'UTC')::date",
+    )
+    .bind(symbol)
+    .bind(At(from.start()))
+    .bind(At(to.start()))
+    .fetch_all(db)
+    .await?;
+    let kept = |row: &sqlx::postgres::PgRow| {
+        let total = DayTotal {
+            tvl_usd: row.try_get("tvl_usd")?,
+            apr_net: row.try_get("apr_net")?,
+            vaults: row.try_get::<i64, _>("vaults")?.unsigned_abs(),
+        };
+        Ok((Day::of(row.try_get::<At, _>("start")?.0), total))
+    };
+    rows.iter().map(kept).collect()
+}

@@ -1,0 +1,51 @@
+//! The daily roll-up: when a day has ended, every symbol's vaults are added up as they were eligible then, and kept.
+//!
+//! Only the day that has just ended is ever kept. A day that was missed, because nothing ran, stays to be derived: nobody
+//! knows any more who was eligible on it.
+
+use crate::store::{Db, StoreError, symbols};
+use rds_shared::rules::symbol_history::by_day;
+use rds_shared::wire::Timestamp;
+use rds_shared::wire::time::Day;
+
+/// Seconds into the new day after which the last readings of the old one have come in.
+const SETTLED_AFTER: i64 = 30 * 60;
+
+/// The day that may be kept at `now`.
+pub fn due(now: Timestamp) -> Day {
+    Day::of(now.plus_seconds(-SETTLED_AFTER)).plus(-1)
+}
+
+/// Keeps the day that has ended, unless that is done. Of several processes one does it. `true` when this one did.
+pub async fn keep_due(db: &Db, now: Timestamp) -> Result<bool, StoreError> {
+    let day = due(now);
+    // Most of the time the answer is yes, and then nobody writes.
+    if symbols::is_claimed(db, day).await? {
+        return Ok(false);
+    }
+    db.run_tx("symbol days", move |tx| {
+        Box::pin(async move {
+            if !symbols::claim_day(tx, day, now).await? {
+                return Ok(false);
+            }
+            let readings = symbols::readings(tx, None, day.start(), day.plus(1).start()).await?;
+            let total = |(symbol, readings): (String, Vec<_>)| Some((symbol, *by_day(readings).get(&day)?));
+            symbols::keep_day(tx, day, &readings.into_iter().filter_map(total).collect()).await?;
+            Ok(true)
+        })
+    })
+    .await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_day_is_due_once_the_next_one_has_settled() {
+        let due = |text: &str| due(Timestamp::parse(text).unwrap()).to_string();
+        assert_eq!(due("2026-11-21T00:29:59Z"), "2026-11-19");
+        assert_eq!(due("2026-11-21T00:30:00Z"), "2026-11-20");
+        assert_eq!(due("2026-11-22T00:29:59Z"), "2026-11-20");
+    }
+}

@@ -1,0 +1,94 @@
+//! The simulated markets, feeds and holders: every state that no data set holds.
+
+use crate::testapp::{TestApp, Wish};
+use rds_origin::catalog::refresh;
+use rds_origin::clock::Clock;
+use rds_origin::simulate::{self, Options};
+use rds_shared::wire::Timestamp;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+/// A service with the demo of half a day, an hour into the next one.
+async fn demo() -> TestApp {
+    let test = TestApp::with(Wish::default()).await;
+    let clock = Clock::held(Timestamp::parse("2026-11-21T02:10:00Z").unwrap());
+    simulate::run(&test.app.db, &clock, Options { seed: 1, vaults: 40, hours: 40 }, &mut |_: &str| ()).await.unwrap();
+    assert!(test.app.clock.set(Timestamp::parse("2026-11-21T02:10:00Z").unwrap()));
+    refresh::refresh(&test.app).await.unwrap();
+    test
+}
+
+fn words<'a>(rows: impl IntoIterator<Item = &'a Value>, field: &str) -> BTreeSet<String> {
+    rows.into_iter().map(|row| row[field].as_str().unwrap_or("null").to_owned()).collect()
+}
+
+fn set(words: &[&str]) -> BTreeSet<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
+}
+
+#[tokio::test]
+async fn the_demo_shows_every_kind_of_market_and_every_state_of_a_reserve() {
+    let test = demo().await;
+    let list = test.json("/v1/markets?limit=100").await["data"].clone();
+    let markets = list.as_array().unwrap();
+    assert_eq!(words(markets, "shape"), set(&["pool", "spoke", "pair"]));
+    assert_eq!(words(markets, "source"), set(&["protocol_api", "onchain_rpc"]));
+    assert_eq!(words(markets, "totals_source"), set(&["members", "protocol_api"]));
+    assert!(markets.iter().all(|market| market["is_protocol_listed"] == true || market["shape"] != "pair"));
+    let mut reserves = Vec::new();
+    for market in markets {
+        let page = test.json(&format!("/v1/markets/{}", market["id"].as_str().unwrap())).await["data"].clone();
+        assert_eq!(&page["market"], market);
+        assert_eq!(market["borrow_observed_count"] == 0, market["total_borrowed_usd"].is_null(), "{market}");
+        let counted =
+            page["reserves"].as_array().unwrap().iter().filter(|reserve| reserve["is_shutdown"] == false).count();
+        assert_eq!(market["reserve_count"], json!(counted), "{market}");
+        reserves.extend(page["reserves"].as_array().unwrap().iter().cloned());
+    }
+    let open = words(&reserves, "borrow_status");
+    assert_eq!(open, set(&["open", "disabled", "paused", "capped", "unknown", "not_applicable"]));
+    let depositable: BTreeSet<String> = reserves.iter().map(|reserve| reserve["is_depositable"].to_string()).collect();
+    assert_eq!(depositable, set(&["true", "false", "null"]));
+    assert!(reserves.iter().any(|reserve| reserve["is_shutdown"] == true));
+    assert!(
+        markets.iter().any(|market| market["reserve_count"] == 0 && market["shape"] == "pool"),
+        "one is shut down whole"
+    );
+}
+
+#[tokio::test]
+async fn the_demo_has_feeds_of_every_kind_and_status() {
+    let test = demo().await;
+    let list = test.json("/v1/oracle?limit=100").await["data"].clone();
+    let feeds = list.as_array().unwrap();
+    assert_eq!(words(feeds, "status"), set(&["fresh", "stale", "unknown"]));
+    assert_eq!(words(feeds, "kind"), set(&["price", "exchange_rate", "nav", "proof_of_reserves", "sequencer_uptime"]));
+    assert!(words(feeds, "vendor").contains("null"));
+}
+
+#[tokio::test]
+async fn the_demo_has_days_that_were_observed_and_days_that_are_derived() {
+    let test = demo().await;
+    let rows = test.json("/v1/assets").await["data"].clone();
+    let symbol = rows[0]["asset_symbol"].as_str().unwrap();
+    let days = test.json(&format!("/v1/assets/{symbol}/history")).await["data"].clone();
+    let days = days.as_array().unwrap();
+    assert_eq!(words(days, "source"), set(&["observed", "derived"]));
+    assert_eq!(days.len(), 30, "a month is remembered");
+    assert_eq!(days[28]["source"], "observed", "yesterday was kept by the run");
+}
+
+#[tokio::test]
+async fn the_demo_has_holders() {
+    let test = demo().await;
+    let holders: Vec<String> = sqlx::query_scalar("SELECT DISTINCT holder FROM vault_position ORDER BY 1")
+        .fetch_all(&test.app.db.pool)
+        .await
+        .unwrap();
+    let mut scores = 0;
+    for holder in &holders {
+        let held = test.json(&format!("/v1/portfolio/{holder}")).await["data"].clone();
+        scores += u32::from(!held["weighted_risk_score"].is_null());
+    }
+    assert!(holders.len() == 3 && scores >= 2, "{holders:?} {scores}");
+}

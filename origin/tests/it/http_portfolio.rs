@@ -1,0 +1,112 @@
+//! What an address holds, and the protocol with a route of its own.
+
+use crate::market::{BASE58, VAULTS, address, line};
+use crate::testapp::TestApp;
+use axum::http::StatusCode;
+use serde_json::{Value, json};
+
+const HOLDER: u32 = 0xabc;
+const SEEN: &str = "2026-11-20T12:00:00Z";
+
+fn position(vault: usize, balance: &str, share: Option<f64>) -> String {
+    let fields = json!({"holder": address(HOLDER).to_uppercase().replace("0X", "0x"), "vault_id": VAULTS[vault].id(), "balance_raw": balance, "share": share});
+    line("position", SEEN, fields)
+}
+
+#[tokio::test]
+async fn positions_are_worth_their_share_of_the_vault_and_weigh_by_it() {
+    let test = TestApp::with_market().await;
+    let lines = [
+        position(0, "100000000000000000000000000000000000000", Some(0.01)),
+        position(2, "5", Some(0.5)),
+        // No score, no value, no share; and one that was left.
+        position(8, "7", Some(0.1)),
+        position(7, "7", Some(0.1)),
+        position(9, "7", None),
+        position(3, "0", Some(0.0)),
+    ];
+    test.ingest(&lines.concat()).await;
+    let held = test.json(&format!("/v1/portfolio/{}", address(HOLDER))).await["data"].clone();
+    let positions = held["positions"].as_array().unwrap();
+    assert_eq!((&held["address"], positions.len()), (&json!(address(HOLDER)), 5));
+    let values: Vec<&Value> = positions.iter().map(|position| &position["value_usd"]).collect();
+    assert_eq!(
+        values,
+        [&json!(1e6), &json!(6e5), &json!(5e4), &Value::Null, &Value::Null],
+        "largest first, the unpriced last"
+    );
+    assert_eq!((&held["total_value_usd"], &held["unpriced_count"]), (&json!(1.65e6), &json!(2)));
+    assert_eq!(positions[2]["balance_raw"], "100000000000000000000000000000000000000");
+    assert_eq!(positions[2]["vault_name"], "Harbor Dollar");
+
+    let scored: Vec<(f64, f64)> = positions
+        .iter()
+        .filter_map(|position| Some((position["value_usd"].as_f64()?, position["total_score"].as_f64()?)))
+        .collect();
+    assert!(!scored.is_empty());
+    let weight: f64 = scored.iter().map(|(value, _)| value).sum();
+    let mean = scored.iter().map(|(value, score)| value * score).sum::<f64>() / weight;
+    assert!((held["weighted_risk_score"].as_f64().unwrap() - mean).abs() <= 0.005 + 1e-9);
+    assert_eq!(held["scored_value_usd"], json!(weight));
+    assert_eq!(
+        test.json(&format!("/v1/vaults/{}", VAULTS[0].id())).await["data"]["vault"]["total_score"],
+        positions[2]["total_score"]
+    );
+}
+
+#[tokio::test]
+async fn nothing_known_is_an_empty_portfolio_and_nothing_priced_has_no_total() {
+    let test = TestApp::with_market().await;
+    let empty = test.json(&format!("/v1/portfolio/{BASE58}")).await["data"].clone();
+    assert_eq!(
+        (&empty["positions"], &empty["total_value_usd"], &empty["weighted_risk_score"]),
+        (&json!([]), &json!(0.0), &Value::Null)
+    );
+    test.ingest(&position(7, "7", Some(0.1))).await;
+    let unpriced = test.json(&format!("/v1/portfolio/{}", address(HOLDER))).await["data"].clone();
+    assert_eq!((&unpriced["total_value_usd"], &unpriced["unpriced_count"]), (&Value::Null, &json!(1)));
+    assert_eq!(test.get("/v1/portfolio/nobody").await.code(), "INVALID_ADDRESS");
+    for (field, bad) in [
+        ("balance_raw", json!({"balance_raw": "-1"})),
+        ("balance_raw", json!({"balance_raw": "1.5"})),
+        ("share", json!({"share": 1.5})),
+        ("vault_id", json!({"vault_id": format!("nobody-1-{}", address(1))})),
+        ("holder", json!({"holder": "me"})),
+    ] {
+        let mut fields =
+            json!({"holder": address(HOLDER), "vault_id": VAULTS[0].id(), "balance_raw": "1", "share": 0.5});
+        fields.as_object_mut().unwrap().extend(bad.as_object().unwrap().clone());
+        let reply = test.admin("POST", "/ingest", &line("position", SEEN, fields)).await;
+        assert_eq!(reply.json()["error"]["details"][0]["name"], format!("line 1, {field}"), "{}", reply.text());
+    }
+}
+
+#[tokio::test]
+async fn royco_lists_its_vaults_with_their_rewards_and_is_empty_where_it_is_not_tracked() {
+    let test = TestApp::with_market().await;
+    let meta = json!({"page": 1, "limit": 20, "total": 0, "totalPages": 0});
+    assert_eq!(test.json("/v1/royco").await, json!({"data": [], "meta": meta}));
+
+    let id = format!("royco-1-{}", address(0x40));
+    let vault = json!({"protocol_id": "royco", "chain_id": 1, "address": address(0x40), "name": "Royco Dollar", "asset_mode": "holdings"});
+    let reward = json!({"vault_id": id, "campaign_id": "c", "side": "supply", "reward_type": "points", "apr": 0.0});
+    let lines = [
+        line("protocol", SEEN, json!({"id": "royco", "name": "Royco"})),
+        line("vault", SEEN, vault),
+        line("vault_state", SEEN, json!({"vault_id": id, "tvl_usd": 10.0, "base_apr": 0.02, "incentives": "checked"})),
+        line("reward", SEEN, reward),
+    ];
+    test.ingest(&lines.concat()).await;
+    let list = test.json("/v1/royco").await;
+    let row = &list["data"][0];
+    assert_eq!(
+        (&list["meta"]["total"], &row["id"], &row["freshness_seconds"]),
+        (&json!(1), &json!(id), &json!(43_200))
+    );
+    assert_eq!((&row["rewards"][0]["reward_type"], &row["rewards"][0]["apr"]), (&json!("points"), &json!(0.0)));
+    let listed = test.json("/v1/vaults?protocol=royco").await["data"][0].clone();
+    for (field, value) in listed.as_object().unwrap() {
+        assert_eq!(&row[field], value, "{field}");
+    }
+    assert_eq!(test.get("/v1/royco?page=11").await.status, StatusCode::FORBIDDEN);
+}

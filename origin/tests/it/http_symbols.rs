@@ -1,0 +1,183 @@
+//! Symbols of deposit assets, their days, and the platform's figures.
+
+use crate::market::{VAULTS, Vault};
+use crate::testapp::{NOW, TestApp};
+use rds_origin::catalog::refresh;
+use rds_origin::symbol_days;
+use rds_shared::wire::Timestamp;
+use serde_json::{Value, json};
+
+fn at(test: &TestApp, text: &str) -> Timestamp {
+    let instant = Timestamp::parse(text).unwrap();
+    assert!(test.app.clock.set(instant));
+    instant
+}
+
+fn close(vault: &Vault, observed_at: &str, changed: Value) -> String {
+    vault.state(observed_at, changed)
+}
+
+async fn days(test: &TestApp, target: &str) -> Vec<(String, String, f64, Option<f64>)> {
+    let rows = test.json(&format!("/v1/assets/{target}")).await["data"].clone();
+    let text = |row: &Value, field: &str| row[field].as_str().unwrap().to_owned();
+    let day = |row: &Value| {
+        (text(row, "date"), text(row, "source"), row["tvl_usd"].as_f64().unwrap(), row["apr_net"].as_f64())
+    };
+    rows.as_array().unwrap().iter().map(day).collect()
+}
+
+#[tokio::test]
+async fn symbols_count_the_vaults_that_the_list_finds_by_them() {
+    let test = TestApp::with_market().await;
+    let rows = test.json("/v1/assets").await["data"].clone();
+    assert_eq!(rows[0], json!({"asset_symbol": "USDX", "vault_count": 7}));
+    for row in rows.as_array().unwrap() {
+        let symbol = row["asset_symbol"].as_str().unwrap();
+        let encoded: String = symbol.bytes().map(|byte| format!("%{byte:02X}")).collect();
+        assert_eq!(
+            test.json(&format!("/v1/vaults?asset={encoded}")).await["meta"]["total"],
+            row["vault_count"],
+            "{symbol}"
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_day_is_the_last_reading_of_every_eligible_vault_and_a_missing_day_is_missing() {
+    let test = TestApp::with_market().await;
+    // Two vaults take xETH: one is open, the other closed to deposits and so not investable.
+    let [open, closed] = [&VAULTS[4], &VAULTS[5]];
+    let lines = [
+        close(open, "2026-11-17T03:00:00Z", json!({"tvl_usd": 1.0})),
+        close(open, "2026-11-17T23:59:59Z", json!({"tvl_usd": 100.0, "base_apr": 0.05})),
+        close(closed, "2026-11-17T12:00:00Z", json!({"tvl_usd": 7.0})),
+        close(open, "2026-11-19T00:00:00Z", json!({"tvl_usd": 300.0, "base_apr": null})),
+        // Not read: the day's last value stands.
+        close(open, "2026-11-19T10:00:00Z", json!({"tvl_usd": null})),
+    ];
+    test.ingest(&lines.concat()).await;
+    let derived = |date: &str, tvl: f64, apr: Option<f64>| (date.to_owned(), "derived".to_owned(), tvl, apr);
+    let expected = [
+        derived("2026-11-17", 100.0, Some(0.05)),
+        derived("2026-11-19", 300.0, None),
+        derived("2026-11-20", 7.5e5, Some(0.02)),
+    ];
+    for target in ["xETH/history", "xeth/history?range=7d", "XETH/history?range=1y"] {
+        assert_eq!(days(&test, target).await, expected, "{target}");
+    }
+    let meta = test.json("/v1/assets/xeth/history?range=90d").await["meta"].clone();
+    assert_eq!(meta, json!({"symbol": "XETH", "range": "90d", "points": 3}));
+
+    // Open again: the closed one's day counts from now on, because derived days look at who is eligible now.
+    test.ingest(&close(closed, "2026-11-20T23:55:00Z", json!({"deposit_status": "open"}))).await;
+    assert_eq!(days(&test, "xETH/history").await[0].2, 107.0);
+}
+
+#[tokio::test]
+async fn rates_are_weighted_by_value_and_count_rewards_as_they_ran_then() {
+    let test = TestApp::with_market().await;
+    let lines = [
+        close(&VAULTS[0], "2026-11-18T12:00:00Z", json!({"tvl_usd": 300.0, "base_apr": 0.02})),
+        close(&VAULTS[2], "2026-11-18T12:00:00Z", json!({"tvl_usd": 100.0, "base_apr": 0.06})),
+        close(&VAULTS[3], "2026-11-18T12:00:00Z", json!({"tvl_usd": 600.0, "base_apr": null})),
+    ];
+    test.ingest(&lines.concat()).await;
+    let all = days(&test, "USDX/history").await;
+    let (_, _, tvl, apr) = &all[0];
+    assert_eq!(*tvl, 1_000.0);
+    // The campaign of the first vault began two days later.
+    assert!((apr.unwrap() - 0.03).abs() < 1e-12, "{apr:?}");
+    let rows = test.json("/v1/vaults?asset=usdx&depositable=true").await["data"].clone();
+    let weighed: Vec<(f64, f64)> = rows
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|row| Some((row["tvl_usd"].as_f64()?, row["apr_net"].as_f64()?)))
+        .collect();
+    let weight: f64 = weighed.iter().map(|(tvl, _)| tvl).sum();
+    let mean = weighed.iter().map(|(tvl, apr)| tvl * apr).sum::<f64>() / weight;
+    assert!((all[1].3.unwrap() - mean).abs() < 1e-12, "today as the list has it, rewards included");
+}
+
+#[tokio::test]
+async fn a_day_that_was_kept_stays_as_it_was_whoever_is_eligible_later() {
+    let test = TestApp::with_market().await;
+    let now = at(&test, "2026-11-21T00:30:00Z");
+    assert!(symbol_days::keep_due(&test.app.db, now).await.unwrap());
+    assert!(!symbol_days::keep_due(&test.app.db, now).await.unwrap(), "once");
+    let before = days(&test, "xETH/history").await;
+    assert_eq!(before, [("2026-11-20".to_owned(), "observed".to_owned(), 7.5e5, Some(0.02))]);
+
+    // The vault is shut down, and a late reading of the day comes in: neither moves the day.
+    let identity = VAULTS[4]
+        .identity()
+        .replace("2026-11-01T00:00:00Z", "2026-11-21T00:10:00Z")
+        .replace("\"is_shutdown\":false", "\"is_shutdown\":true");
+    let late = close(&VAULTS[4], "2026-11-20T23:59:00Z", json!({"tvl_usd": 1.0}));
+    test.ingest(&[identity, late].concat()).await;
+    assert_eq!(days(&test, "xETH/history").await, before);
+    // A day that nobody kept is derived, from nobody.
+    at(&test, "2026-11-23T12:00:00Z");
+    assert_eq!(days(&test, "xETH/history").await, before);
+}
+
+#[tokio::test]
+async fn two_processes_keep_a_day_once() {
+    let test = TestApp::with_market().await;
+    let now = at(&test, "2026-11-21T01:00:00Z");
+    let (one, other) = tokio::join!(symbol_days::keep_due(&test.app.db, now), symbol_days::keep_due(&test.app.db, now));
+    assert_eq!(u32::from(one.unwrap()) + u32::from(other.unwrap()), 1);
+    let kept: i64 = sqlx::query_scalar("SELECT count(*) FROM symbol_day WHERE symbol = 'USDX'")
+        .fetch_one(&test.app.db.pool)
+        .await
+        .unwrap();
+    assert_eq!(kept, 1);
+}
+
+#[tokio::test]
+async fn an_unknown_symbol_or_range_is_told() {
+    let test = TestApp::with_market().await;
+    assert_eq!(test.get("/v1/assets/USD/history").await.code(), "NOT_FOUND", "no variants");
+    assert_eq!(test.get("/v1/assets/USDX/history?range=2d").await.code(), "INVALID_PARAMETER");
+}
+
+#[tokio::test]
+async fn the_platforms_figures_are_those_of_its_list_and_their_parts_make_the_whole() {
+    let test = TestApp::with_market().await;
+    let stats = test.json("/v1/stats").await["data"].clone();
+    let rows = test.json("/v1/vaults?limit=100").await["data"].clone();
+    let rows = rows.as_array().unwrap();
+    let tvl = |rows: &[&Value]| rows.iter().map(|row| row["tvl_usd"].as_f64().unwrap()).sum::<f64>();
+    let scored: Vec<&Value> = rows.iter().filter(|row| !row["total_score"].is_null()).collect();
+    assert_eq!((&stats["vault_count"], &stats["scored_vault_count"]), (&json!(rows.len()), &json!(scored.len())));
+    assert_eq!(
+        (&stats["tvl_usd"], &stats["scored_tvl_usd"]),
+        (&json!(tvl(&rows.iter().collect::<Vec<_>>())), &json!(tvl(&scored)))
+    );
+    assert_eq!(
+        (&stats["priced_vault_count"], &stats["chain_count"], &stats["curator_count"]),
+        (&json!(11), &json!(3), &json!(2))
+    );
+    for part in ["by_tier", "by_chain", "by_protocol", "by_curator", "by_category", "by_strategy"] {
+        let parts: Vec<&Value> = stats[part].as_array().unwrap().iter().collect();
+        let count: u64 = parts.iter().map(|part| part["vault_count"].as_u64().unwrap()).sum();
+        assert_eq!(count, rows.len() as u64, "{part}");
+        assert!((tvl(&parts) - stats["tvl_usd"].as_f64().unwrap()).abs() < 1e-3, "{part}");
+    }
+    let tiers: Vec<&Value> = stats["by_tier"].as_array().unwrap().iter().map(|part| &part["risk_tier"]).collect();
+    assert_eq!(tiers, [&json!("Prime"), &json!("Core"), &json!("Edge"), &Value::Null]);
+    let category = |name: &str| {
+        stats["by_category"].as_array().unwrap().iter().find(|part| part["category"] == name).cloned().unwrap()
+    };
+    assert_eq!(
+        category("fiat_backed_stablecoin")["vault_count"],
+        5,
+        "the vaults whose deposit contract the registry knows"
+    );
+    assert!(stats["avg_apr"].is_number());
+
+    let etag = test.get("/v1/stats").await.header("etag").unwrap().to_owned();
+    assert!(test.app.clock.set(Timestamp::parse(NOW).unwrap().plus_seconds(3_600)));
+    refresh::refresh(&test.app).await.unwrap();
+    assert_eq!(test.get("/v1/stats").await.header("etag"), Some(etag.as_str()), "time alone changes nothing");
+}

@@ -1,0 +1,70 @@
+//! Price feeds: how old their latest word is, and whether that is too old.
+//!
+//! A feed promises to speak at least once a heartbeat, whether its price moved or not. One that has been silent for longer
+//! is stale. Without a known heartbeat or a known update nothing is said.
+
+use crate::scoring::named_enum;
+use crate::wire::time::Timestamp;
+
+named_enum! {
+    /// Whether a feed keeps its heartbeat.
+    pub enum FeedStatus {
+        /// Its latest update is at most a heartbeat old.
+        Fresh = "fresh",
+        /// It has been silent for longer than a heartbeat.
+        Stale = "stale",
+        /// The heartbeat or the latest update is not known.
+        Unknown = "unknown",
+    }
+}
+
+/// Whole seconds since the feed's latest update: null when none is known, 0 when it lies ahead of this clock.
+pub fn age_seconds(updated_at: Option<Timestamp>, now: Timestamp) -> Option<u64> {
+    updated_at.map(|updated| u64::try_from(now.seconds_since(updated)).unwrap_or(0))
+}
+
+/// The last instant at which the feed is fresh without another update; null when that cannot be said.
+pub fn fresh_until(updated_at: Option<Timestamp>, heartbeat_seconds: Option<u64>) -> Option<Timestamp> {
+    let (updated, heartbeat) = updated_at.zip(heartbeat_seconds)?;
+    Some(updated.plus_seconds(i64::try_from(heartbeat).unwrap_or(i64::MAX)))
+}
+
+/// How the feed stands at `now`.
+pub fn status(fresh_until: Option<Timestamp>, now: Timestamp) -> FeedStatus {
+    match fresh_until {
+        None => FeedStatus::Unknown,
+        Some(until) if now <= until => FeedStatus::Fresh,
+        Some(_) => FeedStatus::Stale,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const UPDATED: Timestamp = Timestamp::from_seconds(10_000);
+
+    #[test]
+    fn a_feed_goes_stale_right_after_its_heartbeat() {
+        let until = fresh_until(Some(UPDATED), Some(3_600));
+        let at = |seconds| status(until, UPDATED.plus_seconds(seconds));
+        assert_eq!(
+            [at(-5), at(0), at(3_600), at(3_601)],
+            [FeedStatus::Fresh, FeedStatus::Fresh, FeedStatus::Fresh, FeedStatus::Stale]
+        );
+    }
+
+    #[test]
+    fn without_a_heartbeat_or_an_update_nothing_is_said() {
+        for until in [fresh_until(None, Some(60)), fresh_until(Some(UPDATED), None)] {
+            assert_eq!(status(until, UPDATED), FeedStatus::Unknown);
+        }
+    }
+
+    #[test]
+    fn age_is_never_negative() {
+        assert_eq!(age_seconds(None, UPDATED), None);
+        assert_eq!(age_seconds(Some(UPDATED), UPDATED.plus_seconds(61)), Some(61));
+        assert_eq!(age_seconds(Some(UPDATED), UPDATED.plus_seconds(-1)), Some(0));
+    }
+}

@@ -1,0 +1,149 @@
+//! The feed list's columns and filters. A feed's status moves with the clock, so it is a range of instants.
+
+use alloc::{string::ToString, vec::Vec};
+
+use super::{Condition, FlagColumn, Index, Selection, Sort, SortColumn, WordColumn};
+use crate::model::oracle::OracleFeed;
+use crate::route::Query;
+use crate::rules::oracles::{FeedStatus, fresh_until};
+use crate::wire::page::PageRequest;
+use crate::wire::time::Timestamp;
+
+/// The word that selects feeds without a known vendor.
+const NO_VENDOR: &str = "unknown";
+
+/// All feeds, ready to be filtered and paged. Row numbers are positions in what it was built from.
+#[derive(Debug, Clone)]
+pub struct FeedIndex {
+    index: Index,
+    chain: WordColumn,
+    vendor: WordColumn,
+    kind: WordColumn,
+    /// The last instant of freshness, in microseconds: a whole number that a float holds exactly until the year 2255.
+    fresh_until: SortColumn,
+    has_heartbeat: FlagColumn,
+    position: SortColumn,
+}
+
+impl FeedIndex {
+    /// Indexes feeds with the slugs of their chains; they come in the order in which they are listed.
+    pub fn build(feeds: &[(&OracleFeed, &str)]) -> Self {
+        let mut index = Index::new(feeds.len());
+        let rows = || feeds.iter().map(|(feed, _)| *feed);
+        let until = |feed: &OracleFeed| fresh_until(feed.last_update_at, feed.heartbeat_seconds);
+        let fresh_until = index.add_numbers(rows().map(|feed| Some(until(feed)?.as_micros() as f64)), true);
+        let has_heartbeat = index.add_flags(rows().map(|feed| until(feed).is_some()));
+        let position = index.add_integers((0..).take(feeds.len()).map(Some));
+        let vendor = index.add_words(rows().map(|feed| Some(feed.vendor.as_deref().unwrap_or(NO_VENDOR))), false);
+        let kind = index.add_words(rows().map(|feed| Some(feed.kind.as_str())), false);
+        let chain = index.add_words(feeds.iter().map(|(_, slug)| Some(*slug)), false);
+        for run in feeds.chunk_by(|a, b| a.0.chain_id == b.0.chain_id) {
+            if let Some((feed, slug)) = run.first() {
+                index.alias(chain, &feed.chain_id.to_string(), slug);
+            }
+        }
+        FeedIndex { index, chain, vendor, kind, fresh_until, has_heartbeat, position }
+    }
+
+    /// The page a request asks for at `now` (`chain`, `vendor`, `kind`, `status`).
+    pub fn select(&self, query: &Query, now: Timestamp, page: PageRequest) -> Selection {
+        let mut conditions: Vec<Condition<'_>> = Vec::new();
+        for (name, column) in [("chain", self.chain), ("vendor", self.vendor)] {
+            let words = query.names(name);
+            if !words.is_empty() {
+                conditions.push(Condition::AnyOf(column, words.iter().map(|word| word.as_str()).collect()));
+            }
+        }
+        if let kinds @ [_, ..] = query.choices("kind") {
+            conditions.push(Condition::AnyOf(self.kind, kinds.to_vec()));
+        }
+        let now = now.as_micros() as f64;
+        conditions.extend(query.choice("status").and_then(|word| word.parse().ok()).map(|status| match status {
+            FeedStatus::Fresh => Condition::Between(self.fresh_until, Some(now), None),
+            FeedStatus::Stale => Condition::Between(self.fresh_until, None, Some(now - 1.0)),
+            FeedStatus::Unknown => Condition::Is(self.has_heartbeat, false),
+        }));
+        self.index.select(&conditions, Sort { by: self.position, descending: false }, page)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::ids::{Address, ChainId};
+    use crate::model::oracle::FeedKind;
+    use crate::route::table::{FEED_KINDS, RouteId};
+    use crate::rules::oracles;
+
+    const NOW: Timestamp = Timestamp::from_seconds(1_800_000_000);
+
+    fn feed(chain: u64, vendor: Option<&str>, heartbeat: Option<u64>, silent: Option<i64>) -> OracleFeed {
+        let (_, address) = Address::parse_any("0x00000000000000000000000000000000000000fe").unwrap();
+        OracleFeed {
+            chain_id: ChainId(chain),
+            chain_name: "".into(),
+            address,
+            kind: if heartbeat.is_some() { FeedKind::Price } else { FeedKind::Nav },
+            asset: None,
+            quote: None,
+            description: None,
+            vendor: vendor.map(Into::into),
+            heartbeat_seconds: heartbeat,
+            deviation_threshold: None,
+            last_answer: None,
+            last_update_at: silent.map(|seconds| NOW.plus_seconds(-seconds)),
+            used_by: Vec::new(),
+            reserve_symbols: Vec::new(),
+            other_descriptions: Vec::new(),
+            last_synced_at: NOW,
+        }
+    }
+
+    fn feeds() -> [OracleFeed; 5] {
+        [
+            feed(1, Some("Chainlink"), Some(3_600), Some(3_600)),
+            feed(1, None, Some(3_600), Some(3_601)),
+            feed(8453, Some("pyth"), None, Some(1)),
+            feed(8453, None, Some(60), None),
+            feed(8453, Some("pyth"), Some(60), Some(5)),
+        ]
+    }
+
+    fn found(text: &str, now: Timestamp) -> Vec<u32> {
+        let (rows, chains) = (feeds(), ["ethereum", "ethereum", "base", "base", "base"]);
+        let index = FeedIndex::build(&rows.iter().zip(chains).collect::<Vec<_>>());
+        let query = Query::parse(RouteId::OracleList.route().query, text).unwrap();
+        index.select(&query, now, query.page()).rows
+    }
+
+    #[test]
+    fn feeds_are_found_by_chain_vendor_and_kind() {
+        assert_eq!(found("", NOW), [0, 1, 2, 3, 4]);
+        assert_eq!(found("chain=8453", NOW), [2, 3, 4]);
+        assert_eq!(found("vendor=chainlink,PYTH", NOW), [0, 2, 4]);
+        assert_eq!(found("vendor=unknown", NOW), [1, 3]);
+        assert_eq!(found("kind=nav", NOW), [2]);
+    }
+
+    #[test]
+    fn a_status_filter_keeps_exactly_the_feeds_that_say_so_at_any_instant() {
+        let rows = feeds();
+        for moved in [-4_000_i64, -1, 0, 1, 55, 56, 10_000] {
+            let now = NOW.plus_seconds(moved);
+            for status in FeedStatus::ALL {
+                let says_so = |feed: &OracleFeed| {
+                    oracles::status(fresh_until(feed.last_update_at, feed.heartbeat_seconds), now) == *status
+                };
+                let expected: Vec<u32> =
+                    (0..).zip(&rows).filter(|(_, feed)| says_so(feed)).map(|(row, _)| row).collect();
+                assert_eq!(found(&alloc::format!("status={status}"), now), expected, "{moved} {status}");
+            }
+        }
+    }
+
+    #[test]
+    fn every_kind_of_feed_can_be_asked_for() {
+        let kinds: Vec<&str> = FeedKind::ALL.iter().map(|kind| kind.as_str()).collect();
+        assert_eq!(kinds, FEED_KINDS);
+    }
+}

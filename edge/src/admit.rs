@@ -16,7 +16,9 @@ pub fn admit(principal: &Principal, route: RouteId, query: &Query) -> Result<(),
 /// The rows of a list that a request reaches for; `None` on routes that are not paged through.
 fn page(route: RouteId, query: &Query) -> Option<PageRequest> {
     match route {
-        RouteId::VaultList | RouteId::VaultScores | RouteId::CuratorList => Some(query.page()),
+        RouteId::VaultList | RouteId::VaultScores | RouteId::CuratorList | RouteId::AssetList | RouteId::RwaList => {
+            Some(query.page())
+        }
         RouteId::ProtocolById | RouteId::CuratorById => Some(query.page_of("vaultPage", "vaultLimit")),
         // An offset is the page of one row that starts there.
         RouteId::CuratorEvents => Some(PageRequest::new(query.int("offset").unsigned_abs().saturating_add(1), 1)),
@@ -29,6 +31,13 @@ fn page(route: RouteId, query: &Query) -> Option<PageRequest> {
         | RouteId::Chains
         | RouteId::ProtocolList
         | RouteId::Me
+        | RouteId::AssetFacets
+        | RouteId::AssetDetail
+        | RouteId::RwaFacets
+        | RouteId::RwaCoverage
+        | RouteId::RwaHistory
+        | RouteId::RwaById
+        | RouteId::ReviewerList
         | RouteId::Health
         | RouteId::Ready => None,
     }
@@ -49,6 +58,8 @@ mod tests {
         for (route, last, beyond) in [
             (RouteId::VaultList, "page=2&limit=100", "page=3&limit=100"),
             (RouteId::CuratorList, "page=10", "page=11"),
+            (RouteId::AssetList, "page=2&limit=100", "page=3&limit=100"),
+            (RouteId::RwaList, "page=10", "page=11"),
             (RouteId::ProtocolById, "vaultPage=10", "vaultPage=11"),
             (RouteId::CuratorById, "vaultPage=2&vaultLimit=100", "vaultPage=3&vaultLimit=100"),
             (RouteId::CuratorEvents, "offset=199", "offset=200"),

@@ -3,17 +3,23 @@
 //! Response types are `Serialize` only, fields stand in the interface's order, and a null is written, never left out.
 //! Amounts are USD as `f64`, rates are decimal fractions, scores are [`crate::scoring::MilliPoints`].
 
+pub mod asset;
+pub mod asset_encoded;
+pub mod attestation;
 pub mod chain;
 pub mod curator;
 pub mod encoded;
 pub mod event;
+pub mod facets;
 pub mod health;
 pub mod ids;
 pub mod key;
 pub mod protocol;
+pub mod rwa;
 pub mod status;
 pub mod vault;
 pub mod vault_history;
 pub mod vault_score;
 
+pub use asset_encoded::EncodedAsset;
 pub use encoded::EncodedRow;

@@ -4,6 +4,7 @@
 //! hosts match on [`RouteId`] without a catch-all arm, so a route that nobody answers does not compile.
 
 pub mod family;
+mod asset_params;
 pub mod matching;
 pub mod param;
 pub mod query;

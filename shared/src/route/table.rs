@@ -1,6 +1,7 @@
 //! The table: one row a route.
 
 use super::family::Family;
+use super::asset_params::*;
 use super::param::{Above::Clamp, Param};
 use crate::wire::error::ErrorCode::{self, *};
 use Access::{Data, Key, Public};
@@ -319,6 +320,55 @@ routes! {
         query: [], answers: "Data<Me>", errors: [],
         about: "The calling key: who holds it, what it may do, what it has used.",
     }
+    AssetList: Get "/v1/assets/enriched" {
+        access: Public, family: Public, cache: Cache::by_class(15),
+        query: [Param::page("page"), Param::size("limit", 20, 100), CHAIN, CATEGORY, INSTRUMENT_TYPE, DEFI_INSTRUMENT, INCLUDE_QUALITY,
+                REVIEW_STATUS, ASSET_TIER, REGULATORY_WRAPPER, KYC_GATE, ASSET_SEARCH],
+        answers: "Paged<Vec<AssetRow>>", errors: [Forbidden],
+        about: "Assets with their scores and evidence, best score first. Per-dimension values need a key.",
+    }
+    AssetFacets: Get "/v1/assets/enriched/facets" {
+        access: Public, family: Public, cache: Cache::public(30),
+        query: [], answers: "Data<AssetFacets>", errors: [],
+        about: "How many assets carry each value, over all assets.",
+    }
+    AssetDetail: Get "/v1/assets/{chain_id}/{address}" {
+        access: Public, family: Public, cache: Cache::by_class(15),
+        query: [], answers: "Data<AssetDetail<AssetRow>>", errors: [InvalidAddress, AddressNamespaceMismatch],
+        about: "One asset with its versions, attestations and the breakdown of its score. Evidence needs a key.",
+    }
+    RwaList: Get "/v1/rwa" {
+        access: Public, family: Public, cache: Cache::by_class(15),
+        query: [Param::page("page"), Param::size("limit", 20, 100), CHAIN, RWA_CATEGORY, REVIEW_STATUS, ASSET_TIER, REGULATORY_WRAPPER,
+                KYC_GATE, ASSET_SEARCH],
+        answers: "Paged<Vec<RwaRow>>", errors: [Forbidden],
+        about: "Real-world assets with product identity and canonical value, best headline first. Per-dimension values need a key.",
+    }
+    RwaFacets: Get "/v1/rwa/facets" {
+        access: Public, family: Public, cache: Cache::public(30),
+        query: [], answers: "Data<AssetFacets>", errors: [],
+        about: "How many real-world assets carry each value, over all of them.",
+    }
+    RwaCoverage: Get "/v1/rwa/coverage" {
+        access: Public, family: Public, cache: Cache::public(30),
+        query: [], answers: "Data<RwaCoverage>", errors: [],
+        about: "What is known of real-world assets and how their sources do, with findings and the discovery queue.",
+    }
+    RwaHistory: Get "/v1/rwa/stats/history" {
+        access: Data, family: Public, cache: Cache::by_class(30),
+        query: [RANGE, AUM_BREAKDOWN], answers: "AumHistory", errors: [],
+        about: "The canonical value day by day, each day in its newest revision.",
+    }
+    RwaById: Get "/v1/rwa/{asset_id}" {
+        access: Public, family: Public, cache: Cache::by_class(15),
+        query: [], answers: "Data<AssetDetail<RwaRow>>", errors: [],
+        about: "One real-world asset with its versions, attestations and the breakdown of its score. Evidence needs a key.",
+    }
+    ReviewerList: Get "/v1/reviewers" {
+        access: Public, family: Public, cache: Cache::public(30),
+        query: [], answers: "Data<Vec<ReviewerRow>>", errors: [],
+        about: "Who reviews assets, with the public keys that their attestations are checked with.",
+    }
     Health: Get "/v1/health" {
         access: Public, family: Health, cache: Cache::NEVER,
         door: EdgeAndRelay,
@@ -334,42 +384,5 @@ routes! {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use alloc::collections::BTreeSet;
-
-    #[test]
-    fn no_two_routes_share_method_and_path() {
-        let rows: BTreeSet<_> = ROUTES.iter().map(|route| (route.method.as_str(), route.path)).collect();
-        assert_eq!(rows.len(), ROUTES.len());
-    }
-
-    #[test]
-    fn a_row_is_reached_by_its_id() {
-        for route in ROUTES {
-            assert_eq!(route.id.route().path, route.path);
-        }
-    }
-
-    #[test]
-    fn no_parameter_name_means_two_things_on_one_route() {
-        for route in ROUTES {
-            let names: alloc::vec::Vec<_> = route
-                .query
-                .iter()
-                .flat_map(|param| core::iter::once(param.name).chain(param.aliases.iter().copied()))
-                .collect();
-            assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len(), "{}", route.path);
-        }
-    }
-
-    #[test]
-    fn only_answers_to_reads_are_kept() {
-        assert!(ROUTES.iter().all(|route| !route.cache.is_kept() || route.method == Method::Get));
-    }
-
-    #[test]
-    fn what_needs_a_key_is_never_kept_for_everybody() {
-        assert!(ROUTES.iter().all(|route| route.access == Public || !route.cache.is_kept() || route.cache.by_class));
-    }
-}
+#[path = "table_tests.rs"]
+mod tests;

@@ -8,10 +8,16 @@
 //! | [`tiers`] | the bands a score falls in |
 //! | [`dwell`] | when a new score becomes the published one |
 //! | [`downsampling`] | thinning a series for a chart |
+//! | [`attestation`] | the text that a reviewer signs |
+//! | [`canonical_aum`] | what real-world assets are worth, each product once |
+//! | [`rwa_sources`] | how sources of those figures do, and what to look at |
 
+pub mod attestation;
 pub mod borrow;
+pub mod canonical_aum;
 pub mod downsampling;
 pub mod dwell;
 pub mod liquidity;
+pub mod rwa_sources;
 pub mod tiers;
 pub mod yields;

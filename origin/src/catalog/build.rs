@@ -1,8 +1,10 @@
 //! From facts to a catalog: the first one whole, each later one out of the one before and what has changed.
 
 use super::Catalog;
+use super::assets::Assets;
 use super::rollup::Rollup;
 use super::vault::Vault;
+use crate::store::asset_registry::AssetRegistry;
 use crate::store::catalog::{Registry, VaultFacts};
 use rds_shared::model::ids::Address;
 use rds_shared::select::vaults::{VaultIndex, VaultRecord};
@@ -18,12 +20,18 @@ pub struct Changes {
     pub vaults: Vec<VaultFacts>,
     /// Chains, protocols and curators, whole.
     pub registry: Registry,
+    /// The asset side; none when it has not changed since the catalog before.
+    pub assets: Option<AssetRegistry>,
 }
 
 impl Catalog {
     /// The catalog after `changes`. Rows that did not change are shared with `previous`.
     pub fn build(previous: Option<&Catalog>, changes: Changes) -> anyhow::Result<Catalog> {
-        let Changes { version, vaults: changed, registry } = changes;
+        let Changes { version, vaults: changed, registry, assets } = changes;
+        let assets = match assets {
+            Some(facts) => Arc::new(Assets::build(facts)?),
+            None => previous.map(|catalog| Arc::clone(&catalog.assets)).unwrap_or_default(),
+        };
         let mut vaults: BTreeMap<_, _> = previous
             .map(|catalog| &catalog.vaults)
             .into_iter()
@@ -43,6 +51,6 @@ impl Catalog {
             by_address.entry(vault.row.address.clone()).or_default().push(vault.clone());
         }
         let rollup = Rollup::new(registry, &active)?;
-        Ok(Catalog { version, vaults, active, index, by_address, rollup })
+        Ok(Catalog { version, vaults, active, index, by_address, rollup, assets })
     }
 }

@@ -3,6 +3,7 @@
 //! Readers take the current catalog and keep it as long as they like; a swap waits for nobody. When the database is down the last
 //! catalog stays.
 
+pub mod assets;
 mod build;
 pub mod refresh;
 mod rollup;
@@ -74,6 +75,8 @@ pub struct Catalog {
     by_address: HashMap<Address, Vec<Arc<Vault>>>,
     /// Chains, protocols and curators with what their vaults add up to.
     pub rollup: rollup::Rollup,
+    /// Assets, reviewers and real-world assets' sources.
+    pub assets: Arc<assets::Assets>,
 }
 
 /// A page of active vaults.

@@ -5,7 +5,7 @@
 use super::{Catalog, Changes};
 use crate::app::App;
 use crate::clock::Stopwatch;
-use crate::store::{StoreError, catalog as table};
+use crate::store::{StoreError, asset_registry, catalog as table};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use tokio::time::timeout;
@@ -23,7 +23,8 @@ pub async fn refresh(app: &App) -> anyhow::Result<bool> {
         let (version, vaults) = table::load_vaults(&app.db, known).await?;
         // Read after the vaults: whatever registry row they name is there, and a newer one brings a newer version with it.
         let registry = table::load_registry(&app.db).await?;
-        let changes = Changes { version, vaults, registry };
+        let assets = asset_registry::load(&app.db, previous.as_ref().map(|catalog| catalog.assets.version)).await?;
+        let changes = Changes { version, vaults, registry, assets };
         let next = tokio::task::spawn_blocking(move || Catalog::build(previous.as_deref(), changes)).await??;
         tracing::debug!(version, vaults = next.active_vaults(), micros = watch.micros(), "the catalog was rebuilt");
         app.metrics.catalog_refresh_micros.store(watch.micros(), Relaxed);

@@ -11,10 +11,12 @@
 //! | [`router`] | from a row of the route table to its handler |
 //! | [`call`], [`answer`], [`encoded`] | what a handler is given, and what it gives back |
 //! | [`vaults`], [`vault_detail`], [`chains`], [`protocols`], [`curators`], [`me`], [`health`] | the families of routes |
+//! | [`assets`], [`rwa`], [`reviewers`] | assets, real-world assets, and who signs their reviews |
 
 pub mod admin_door;
 pub mod answer;
 pub mod assertion;
+pub mod assets;
 pub mod body;
 pub mod call;
 pub mod chains;
@@ -30,6 +32,8 @@ pub mod pipeline;
 pub mod protocols;
 pub mod relay_door;
 pub mod relay_meter;
+pub mod reviewers;
 pub mod router;
+pub mod rwa;
 pub mod vault_detail;
 pub mod vaults;

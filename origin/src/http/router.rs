@@ -3,7 +3,7 @@
 use super::answer::{Answer, Failure};
 use super::call::Call;
 use super::pipeline::Trace;
-use super::{chains, curators, health, me, protocols, vault_detail, vaults};
+use super::{assets, chains, curators, health, me, protocols, reviewers, rwa, vault_detail, vaults};
 use crate::app::App;
 use crate::metrics::Label;
 use axum::body::Bytes;
@@ -61,6 +61,15 @@ async fn dispatch(app: &Arc<App>, call: &Call) -> Result<Answer, Failure> {
         RouteId::CuratorById => Box::pin(curators::by_id(app, call)).await,
         RouteId::CuratorEvents => Box::pin(curators::events(app, call)).await,
         RouteId::Me => Box::pin(me::me(app, call)).await,
+        RouteId::AssetList => assets::list(app, call),
+        RouteId::AssetFacets => assets::facets(app, call),
+        RouteId::AssetDetail => Box::pin(assets::by_address(app, call)).await,
+        RouteId::RwaList => rwa::list(app, call),
+        RouteId::RwaFacets => rwa::facets(app, call),
+        RouteId::RwaCoverage => rwa::coverage(app, call),
+        RouteId::RwaHistory => Box::pin(rwa::history(app, call)).await,
+        RouteId::RwaById => Box::pin(rwa::by_id(app, call)).await,
+        RouteId::ReviewerList => reviewers::list(app, call),
         RouteId::Health => Box::pin(health::health(app, call)).await,
         RouteId::Ready => Box::pin(health::ready(app)).await,
     }

@@ -1,6 +1,9 @@
 //! One line of NDJSON to one observation.
 
-use super::kinds::{Asset, AssetReview, Chain, Curator, Exposure, IncidentLink, Protocol, Reward, Vault, VaultState};
+use super::kinds::{
+    Asset, AssetReview, Attestation, Chain, Curator, Exposure, IncidentLink, Protocol, Reviewer, Reward, RwaCandidate,
+    RwaObservation, RwaSource, Vault, VaultState,
+};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use std::borrow::Cow;
@@ -12,17 +15,22 @@ pub enum Observation {
     Chain(Chain),
     Protocol(Protocol),
     Curator(Curator),
-    Asset(Asset),
-    AssetReview(AssetReview),
+    Asset(Box<Asset>),
+    AssetReview(Box<AssetReview>),
     Vault(Box<Vault>),
     VaultState(VaultState),
     Reward(Reward),
     Exposure(Exposure),
     IncidentLink(Box<IncidentLink>),
+    Reviewer(Reviewer),
+    Attestation(Attestation),
+    RwaSource(RwaSource),
+    RwaObservation(RwaObservation),
+    RwaCandidate(RwaCandidate),
 }
 
 /// Every kind's word, in the order in which a batch is written.
-pub const KINDS: [&str; 10] = [
+pub const KINDS: [&str; 15] = [
     "chain",
     "protocol",
     "curator",
@@ -33,6 +41,11 @@ pub const KINDS: [&str; 10] = [
     "reward",
     "exposure",
     "incident_link",
+    "reviewer",
+    "attestation",
+    "rwa_source",
+    "rwa_observation",
+    "rwa_candidate",
 ];
 
 /// A field and what is wrong with it.
@@ -54,13 +67,18 @@ pub fn read(line: &str) -> Result<Observation, Complaint> {
         "chain" => Observation::Chain(fields(line)?),
         "protocol" => Observation::Protocol(fields(line)?),
         "curator" => Observation::Curator(fields(line)?),
-        "asset" => Observation::Asset(fields(line)?),
-        "asset_review" => Observation::AssetReview(fields(line)?),
+        "asset" => Observation::Asset(Box::new(fields(line)?)),
+        "asset_review" => Observation::AssetReview(Box::new(fields(line)?)),
         "vault" => Observation::Vault(fields(line)?),
         "vault_state" => Observation::VaultState(fields(line)?),
         "reward" => Observation::Reward(fields(line)?),
         "exposure" => Observation::Exposure(fields(line)?),
         "incident_link" => Observation::IncidentLink(fields(line)?),
+        "reviewer" => Observation::Reviewer(fields(line)?),
+        "attestation" => Observation::Attestation(fields(line)?),
+        "rwa_source" => Observation::RwaSource(fields(line)?),
+        "rwa_observation" => Observation::RwaObservation(fields(line)?),
+        "rwa_candidate" => Observation::RwaCandidate(fields(line)?),
         unknown => {
             let reason = format!("{unknown:?} is not a kind; known are {}", KINDS.join(", "));
             return Err((Some("kind".to_owned()), reason));

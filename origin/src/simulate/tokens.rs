@@ -159,7 +159,7 @@ pub static TOKENS: [Token; 17] = [
 
 /// The assets themselves.
 pub fn registry(moment: Moment) -> Vec<Observation> {
-    TOKENS.iter().map(|token| Observation::Asset(token.observed(moment))).collect()
+    TOKENS.iter().map(|token| Observation::Asset(Box::new(token.observed(moment)))).collect()
 }
 
 /// The reviews that are written at `moment`: all of them once a day, and those that something happened to.
@@ -170,7 +170,7 @@ pub fn reviews(moment: Moment) -> Vec<Observation> {
         let stage_before = moment.before().map(|before| token.stage(before));
         daily || stage_before != Some(token.stage(moment))
     });
-    due.map(|token| Observation::AssetReview(token.reviewed(moment))).collect()
+    due.map(|token| Observation::AssetReview(Box::new(token.reviewed(moment)))).collect()
 }
 
 /// How far the story of a token has come.
@@ -227,6 +227,10 @@ impl Token {
             dependency_chain: self.dependencies.iter().map(|id| (*id).to_owned()).collect(),
             lockup_days: self.lockup_days,
             attestation_cadence: self.cadence,
+            discovered_at: moment.at(),
+            instrument_type: None,
+            issuer: None,
+            product_candidate: None,
         }
     }
 
@@ -256,6 +260,8 @@ impl Token {
             last_refresh_at: Some(renewed),
             reviewed_by: Some("Lamplight Review Circle".to_owned()),
             reviewer: None,
+            institutional: None,
+            data_provenance: Vec::new(),
         }
     }
 

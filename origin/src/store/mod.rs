@@ -1,7 +1,10 @@
 //! The only SQL in the house: the pool, named and retried transactions, and one file a family of statements.
 
+pub mod asset_registry;
 pub mod asset_scores;
+pub mod assets;
 pub mod at;
+pub mod attestations;
 pub mod catalog;
 pub mod detail;
 pub mod edge_outbox;
@@ -13,6 +16,7 @@ pub mod keys;
 pub mod publication;
 pub mod references;
 pub mod rewards;
+pub mod rwa;
 pub mod scores;
 pub mod scoring;
 pub mod usage;

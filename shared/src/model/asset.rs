@@ -179,7 +179,7 @@ pub fn age_hours(at: Timestamp, now: Timestamp) -> Decimal {
     Decimal { units: now.seconds_since(at).max(0) / 36, scale: 2 }
 }
 
-/// How much of what the category asks is answered. Only with `include_quality=true`.
+/// How much of what the category asks is answered. In lists only with `include_quality=true`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 pub struct Quality {
     /// Dimensions that the category weighs.
@@ -253,7 +253,7 @@ pub struct AssetRow {
     pub chain_overlay: Option<ChainOverlay>,
     /// The registry's slug.
     pub slug: String,
-    /// Null unless asked for.
+    /// In lists null unless asked for.
     pub quality: Option<Quality>,
     /// Fields that were emptied for want of a key.
     pub restricted_fields: &'static [&'static str],
@@ -312,15 +312,16 @@ pub struct AssetHistory<B> {
     pub risk_score_breakdown: Option<B>,
 }
 
-/// `data` of `GET /v1/assets/{chain_id}/{address}` and of `GET /v1/rwa/{asset_id}`. `R` is the row.
+/// `data` of `GET /v1/assets/{chain_id}/{address}` and of `GET /v1/rwa/{asset_id}`. `R` is the row, `H` an
+/// [`AssetHistory`].
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct AssetDetail<R, B> {
+pub struct AssetDetail<R, H> {
     /// The row.
     #[serde(flatten)]
     pub row: R,
     /// What a row has not.
     #[serde(flatten)]
-    pub history: AssetHistory<B>,
+    pub history: H,
 }
 
 #[cfg(test)]

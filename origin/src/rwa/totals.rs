@@ -26,6 +26,7 @@ pub fn observation(row: &ObservationRow) -> Observation {
         source_id: row.source_id.clone(),
         priority: row.priority,
         effective_at: row.effective_at.0,
+        published_at: row.published_at.0,
         fund_aum: cents(row.fund_aum_usd),
         issued: cents(row.global_issued_value_usd),
         circulating: cents(row.deployment_circulating_value_usd),

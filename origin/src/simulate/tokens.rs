@@ -1,9 +1,10 @@
 //! The simulated market's assets, and the reviews that score them. None of them exists.
 
 use super::SOURCE;
+use super::funds::{self, Fund};
 use super::moment::Moment;
 use super::platforms::CHAIN_ID;
-use super::random::Random;
+use super::reviewers;
 use crate::ingest::Observation;
 use crate::ingest::fact::Kind;
 use crate::ingest::kinds::{Asset, AssetReview, BackingProfile, FlagEvent, Points};
@@ -163,14 +164,14 @@ pub fn registry(moment: Moment) -> Vec<Observation> {
 }
 
 /// The reviews that are written at `moment`: all of them once a day, and those that something happened to.
-pub fn reviews(moment: Moment) -> Vec<Observation> {
+pub fn reviews(moment: Moment) -> Vec<AssetReview> {
     let daily = moment.hour.is_multiple_of(REVIEW_EVERY_HOURS);
     let reviewed = TOKENS.iter().filter(|token| token.category != Unreviewed);
     let due = reviewed.filter(|token| {
         let stage_before = moment.before().map(|before| token.stage(before));
         daily || stage_before != Some(token.stage(moment))
     });
-    due.map(|token| Observation::AssetReview(Box::new(token.reviewed(moment)))).collect()
+    due.map(|token| token.reviewed(moment)).collect()
 }
 
 /// How far the story of a token has come.
@@ -189,7 +190,7 @@ impl Token {
 
     /// Its contract: the same under every seed.
     pub fn address(&self) -> String {
-        Random::of(0, self.id, 0).address()
+        funds::address(self.id)
     }
 
     /// Keeps a peg to a currency.
@@ -228,9 +229,9 @@ impl Token {
             lockup_days: self.lockup_days,
             attestation_cadence: self.cadence,
             discovered_at: moment.at(),
-            instrument_type: None,
-            issuer: None,
-            product_candidate: None,
+            instrument_type: Fund::of(self.id).map(Fund::instrument),
+            issuer: Fund::of(self.id).map(Fund::issuer),
+            product_candidate: Fund::of(self.id).map(|fund| fund.product.to_owned()),
         }
     }
 
@@ -258,10 +259,10 @@ impl Token {
             hard_fail_events: if stage == Stage::Depegged { vec![depeg] } else { Vec::new() },
             hard_fail_overrides: Vec::new(),
             last_refresh_at: Some(renewed),
-            reviewed_by: Some("Lamplight Review Circle".to_owned()),
-            reviewer: None,
-            institutional: None,
-            data_provenance: Vec::new(),
+            reviewed_by: Some(reviewers::ORGANISATION.to_owned()),
+            reviewer: Some(reviewers::LEAD.to_owned()),
+            institutional: Fund::of(self.id).map(|fund| fund.institutional(moment)),
+            data_provenance: Fund::of(self.id).map(|fund| fund.provenance(moment)).unwrap_or_default(),
         }
     }
 

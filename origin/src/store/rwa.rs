@@ -29,6 +29,7 @@ pub struct ObservationRow {
     pub source_id: String,
     pub priority: i32,
     pub effective_at: At,
+    pub published_at: At,
     pub fund_aum_usd: Option<f64>,
     pub global_issued_value_usd: Option<f64>,
     pub deployment_circulating_value_usd: Option<f64>,
@@ -100,7 +101,7 @@ pub async fn deployments(db: impl PgExecutor<'_>, categories: &[&str]) -> Result
 /// What enabled sources stated of `from` on, and of every asset the newest statement before.
 pub async fn observations(db: impl PgExecutor<'_>, from: At) -> Result<Vec<ObservationRow>, StoreError> {
     Ok(sqlx::query_as(
-        "SELECT o.number, a.number AS asset, o.source_id, s.priority, o.effective_at, o.fund_aum_usd, o.global_issued_value_usd, \
+        "SELECT o.number, a.number AS asset, o.source_id, s.priority, o.effective_at, o.published_at, o.fund_aum_usd, o.global_issued_value_usd, \
                 o.deployment_circulating_value_usd, o.apy_7d_pct, o.apy_30d_pct, o.duration_days \
          FROM rwa_observation o JOIN rwa_source s ON s.id = o.source_id AND s.is_enabled JOIN asset a ON a.id = o.asset_id \
          WHERE o.effective_at >= $1 OR o.number IN ( \

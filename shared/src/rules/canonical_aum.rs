@@ -8,6 +8,7 @@
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
+use core::cmp::Reverse;
 use serde::{Deserialize, Serialize};
 
 use crate::scoring::named_enum;
@@ -92,6 +93,8 @@ pub struct Observation {
     pub priority: i32,
     /// What instant the figures are of.
     pub effective_at: Timestamp,
+    /// When they were published: of two figures of one instant the later published corrects the other.
+    pub published_at: Timestamp,
     /// Assets of the whole fund.
     pub fund_aum: Option<i64>,
     /// Value issued on all chains.
@@ -101,6 +104,11 @@ pub struct Observation {
 }
 
 impl Observation {
+    /// Orders the figures of one source.
+    fn recency(&self) -> (Timestamp, Timestamp) {
+        (self.effective_at, self.published_at)
+    }
+
     /// The product's figure, and whether the issued value stands in for it.
     fn total(&self) -> Option<(i64, bool)> {
         self.fund_aum.map(|cents| (cents, false)).or(self.issued.map(|cents| (cents, true)))
@@ -261,24 +269,23 @@ impl Product {
     /// The best source's newest figure: by rank, then by instant; among equals the first recorded.
     fn on(&self, day: Timestamp) -> Result<CanonicalValue, Exclusion> {
         let stated = || self.fresh(day).filter_map(|one| one.total().map(|total| (one, total)));
-        let best = stated().min_by_key(|(one, (_, stands_in))| {
-            (*stands_in, one.priority, core::cmp::Reverse(one.effective_at), one.id)
-        });
+        let best =
+            stated().min_by_key(|(one, (_, stands_in))| (*stands_in, one.priority, Reverse(one.recency()), one.id));
         let Some((chosen, (cents, stands_in))) = best else {
             let ever = self.observations.iter().any(|one| one.total().is_some() && one.effective_at < day);
             return Err(if ever { Exclusion::ObservationExpired } else { Exclusion::NeverObserved });
         };
-        let mut newest: BTreeMap<&str, (Timestamp, i64, i64)> = BTreeMap::new();
+        let mut newest: BTreeMap<&str, (&Observation, i64)> = BTreeMap::new();
         for (one, (cents, _)) in stated() {
-            let seen = newest.entry(&one.source_id).or_insert((one.effective_at, one.id, cents));
-            if (seen.0, core::cmp::Reverse(seen.1)) < (one.effective_at, core::cmp::Reverse(one.id)) {
-                *seen = (one.effective_at, one.id, cents);
+            let seen = newest.entry(&one.source_id).or_insert((one, cents));
+            if (seen.0.recency(), Reverse(seen.0.id)) < (one.recency(), Reverse(one.id)) {
+                *seen = (one, cents);
             }
         }
-        let mut observation_ids: Vec<i64> = newest.values().map(|(_, id, _)| *id).chain([chosen.id]).collect();
+        let mut observation_ids: Vec<i64> = newest.values().map(|(one, _)| one.id).chain([chosen.id]).collect();
         observation_ids.sort_unstable();
         observation_ids.dedup();
-        let disagree = newest.values().any(|(_, _, other)| {
+        let disagree = newest.values().any(|(_, other)| {
             i128::from(other.abs_diff(cents)) * i128::from(DISAGREEMENT) > i128::from(cents.unsigned_abs())
         });
         let carried_forward = chosen.effective_at < day;
@@ -305,7 +312,7 @@ impl Product {
             let own = self.fresh(day).filter(|one| one.asset == deployment.asset);
             let newest = own
                 .filter_map(|one| one.circulating.map(|cents| (one, cents)))
-                .min_by_key(|(one, _)| (core::cmp::Reverse(one.effective_at), one.priority, one.id));
+                .min_by_key(|(one, _)| (Reverse(one.recency()), one.priority, one.id));
             if let Some((_, cents)) = newest {
                 let chain: &mut i64 = by_chain.entry(deployment.chain_id).or_default();
                 *chain = chain.saturating_add(cents);

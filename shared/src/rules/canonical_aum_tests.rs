@@ -20,6 +20,7 @@ fn stated(id: i64, asset: i64, source: (&str, i32), at: Timestamp, fund: i64) ->
         source_id: source.0.into(),
         priority: source.1,
         effective_at: at,
+        published_at: at,
         fund_aum: Some(fund),
         issued: None,
         circulating: None,
@@ -74,6 +75,13 @@ fn the_best_source_speaks_and_another_that_differs_is_noted() {
     let value = loud[&1].value.as_ref().unwrap();
     assert_eq!(value.cents, 1_000, "a fund's own figure beats an issued value, whatever the rank");
     assert!(value.caveats.contains(&Caveat::SourcesDisagree));
+}
+
+#[test]
+fn a_correction_published_later_replaces_the_figure_of_its_instant() {
+    let corrected = Observation { published_at: day(6), ..stated(2, 1, ISSUER, day(5), 950) };
+    let book = Book::new(vec![deployment(1, 1, Some("fund"))], vec![stated(1, 1, ISSUER, day(5), 1_000), corrected]);
+    assert_eq!(book.snapshot(day(5)).included.cents, 950);
 }
 
 #[test]

@@ -80,7 +80,8 @@ impl EncodedAsset {
         aum_of: Option<Timestamp>,
     ) -> Result<Self, serde_json::Error> {
         let bytes = serde_json::to_vec(row)?;
-        let (mut rest, mut pieces): (&[u8], Vec<(Box<[u8]>, Hole)>) = (&bytes, Vec::new());
+        let mut rest: &[u8] = &bytes;
+        let mut pieces: Vec<(Box<[u8]>, Hole)> = Vec::new();
         let (mut dimensions, mut quality): (Box<[u8]>, Box<[u8]>) = (Box::default(), Box::default());
         for hole in Hole::ALL {
             let Some(place) = memchr::memmem::find(rest, hole.key()) else { continue };

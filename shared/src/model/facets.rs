@@ -4,6 +4,7 @@
 
 use alloc::string::{String, ToString};
 use alloc::{collections::BTreeMap, vec::Vec};
+use core::cmp::Reverse;
 use serde::{Serialize, Serializer};
 
 use super::ids::ChainId;
@@ -26,7 +27,8 @@ impl<T: Ord> Counts<T> {
         let mut by_value: BTreeMap<T, u64> = BTreeMap::new();
         values.for_each(|value| *by_value.entry(value).or_default() += 1);
         let mut counts: Vec<(T, u64)> = by_value.into_iter().collect();
-        counts.sort_by(|a, b| b.1.cmp(&a.1));
+        // The sort is stable: equal counts stay in the order of their values.
+        counts.sort_by_key(|(_, count)| Reverse(*count));
         Counts { field, counts }
     }
 }

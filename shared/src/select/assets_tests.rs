@@ -20,7 +20,7 @@ fn asset(number: u32, category: AssetCategory, milli: Option<i64>) -> AssetRow {
         symbol: format!("SYM{number}"),
         name: None,
         category,
-        review_status: if number % 2 == 0 { ReviewStatus::Provisional } else { ReviewStatus::Reviewed },
+        review_status: if number.is_multiple_of(2) { ReviewStatus::Provisional } else { ReviewStatus::Reviewed },
         risk_score: score,
         risk_tier: score.map(tier_of),
         issuer: None,

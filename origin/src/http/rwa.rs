@@ -14,9 +14,8 @@ use crate::store::rwa::{self, SnapshotRow};
 use rds_shared::access::paging;
 use rds_shared::model::asset::{AssetRow, Freshness, RESTRICTED_IN_DETAIL, age_hours};
 use rds_shared::model::ids::ChainId;
-use rds_shared::model::rwa::{
-    AumHistory, AumHistoryMeta, AumPart, AumPoint, CaveatCount, Cents, Coverage, Day, ReasonCount, RwaRow,
-};
+use rds_shared::model::rwa::{Cents, Coverage, Day, RwaRow};
+use rds_shared::model::rwa_history::{AumHistory, AumHistoryMeta, AumPart, AumPoint, CaveatCount, ReasonCount};
 use rds_shared::rules::canonical_aum::{DAY, Part};
 use rds_shared::scoring::number::Decimal;
 use rds_shared::select::assets::AssetFilter;

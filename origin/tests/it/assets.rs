@@ -1,9 +1,12 @@
 //! Enriched assets: what everybody reads, what a key opens, and what signatures prove.
 
+use crate::db::TestDb;
 use crate::market::{DOLLAR, line, registries};
-use crate::testapp::{Reply, TestApp, signed_as};
+use crate::testapp::{NOW, Reply, TestApp, Wish, signed_as};
 use axum::http::StatusCode;
 use rds_origin::attestation::ReviewerSecret;
+use rds_origin::clock::Clock;
+use rds_origin::sources;
 use rds_shared::access::{Plan, Principal};
 use rds_shared::rules::attestation::Statement;
 use rds_shared::scoring::MilliPoints;
@@ -274,4 +277,35 @@ async fn facets_count_all_assets_whatever_is_asked() {
         "unscored last"
     );
     assert_eq!(test.json("/v1/assets/enriched?risk_tier=unknown&search=pl").await["meta"]["total"], 1);
+}
+
+#[tokio::test]
+async fn a_real_asset_is_served_with_nothing_invented() {
+    let Some(dir) = crate::facts_import::real_data() else { return };
+    let facts = TestDb::new().await;
+    let clock = Clock::held(Timestamp::parse(NOW).unwrap());
+    sources::import(&facts.db, &clock, &dir, None, &mut |_: &str| ()).await.unwrap();
+    let test = TestApp::over(facts, Wish::default()).await;
+    let list =
+        keyed(&test, "/v1/assets/enriched?limit=100&search=0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48").await.json();
+    let row = &list["data"][0];
+    assert_eq!((&list["meta"]["total"], &row["symbol"], &row["chain_id"]), (&json!(1), &json!("USDC"), &json!(1)));
+    assert_eq!((&row["category"], &row["review_status"]), (&json!("unreviewed"), &json!("unreviewed")));
+    for field in
+        ["risk_score", "risk_tier", "asset_version_id", "recorded_at", "backing_profile", "issuer", "name", "reviewer"]
+    {
+        assert_eq!(row[field], Value::Null, "{field}: no data set holds it");
+    }
+    assert!(
+        row["dimensions"]
+            .as_object()
+            .unwrap()
+            .values()
+            .chain(row["institutional"].as_object().unwrap().values())
+            .all(Value::is_null)
+    );
+    let detail = keyed(&test, "/v1/assets/1/0xa0b86991c6218b36c1d19d4a2e9eb0ce3606eb48").await.json();
+    assert_eq!(detail["data"]["version_history"], json!([]));
+    assert_eq!(detail["data"]["discovery"]["source_slug"], "web3-ethereum-defi");
+    assert_eq!(test.json("/v1/rwa").await["meta"]["total"], 0, "no data set holds a reviewed real-world asset");
 }

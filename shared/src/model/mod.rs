@@ -16,6 +16,7 @@ pub mod ids;
 pub mod key;
 pub mod protocol;
 pub mod rwa;
+pub mod rwa_history;
 pub mod status;
 pub mod vault;
 pub mod vault_history;

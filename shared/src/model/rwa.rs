@@ -1,7 +1,7 @@
-//! Real-world assets: the row, the coverage census and the history of the total.
+//! Real-world assets: the row and the coverage census.
 //!
-//! Source: interface, "RWA item (GET /v1/rwa)" and "RWA". The census and the history's points are ours: the interface
-//! says what they report and leaves their fields open.
+//! Source: interface, "RWA item (GET /v1/rwa)" and "RWA". The census is ours: the interface says what it reports and leaves
+//! its fields open.
 
 use alloc::{string::String, vec::Vec};
 use serde::{Serialize, Serializer};
@@ -307,88 +307,6 @@ pub struct Candidate {
     pub discovered_at: Micros,
     /// When it was last seen.
     pub last_seen_at: Micros,
-}
-
-/// A point of `GET /v1/rwa/stats/history`: the newest revision of one day.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct AumPoint {
-    /// The day.
-    pub snapshot_date: Day,
-    /// Value of the included products; null when there is none.
-    pub value_usd: Option<Cents>,
-    /// Products with a figure.
-    pub included_products: u64,
-    /// Products, and deployments without one, that have none.
-    pub excluded_products: u64,
-    /// By reason.
-    pub exclusions: Vec<ReasonCount>,
-    /// Included out of both.
-    pub product_coverage: Coverage,
-    /// The part of the value whose chain is known, to four decimals, rounded down; null without a value.
-    pub chain_coverage: Option<Decimal>,
-    /// Value that `breakdown` does not account for; null without a value.
-    pub unallocated_value_usd: Option<Cents>,
-    /// By chain or category, as asked for; largest first.
-    pub breakdown: Vec<AumPart>,
-    /// By source; largest first.
-    pub source_mix: Vec<SourceShare>,
-    /// Counted from 1; a day is revised when a late figure of it, or of the days carried into it, arrives.
-    pub revision: u32,
-    /// When that revision was made.
-    pub recorded_at: Micros,
-    /// What to know of it, with the number of products it concerns.
-    pub caveats: Vec<CaveatCount>,
-}
-
-/// A reason with how many it concerns.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct ReasonCount {
-    /// The reason.
-    pub reason: String,
-    /// How many.
-    pub count: u64,
-}
-
-/// A caveat with how many products it concerns.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct CaveatCount {
-    /// The caveat.
-    pub caveat: String,
-    /// Products.
-    pub products: u64,
-}
-
-/// One chain's or category's part: the other field of the two is null.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct AumPart {
-    /// Chain.
-    pub chain_id: Option<ChainId>,
-    /// Category.
-    pub category: Option<String>,
-    /// Products with value here.
-    pub products: u64,
-    /// That value.
-    pub value_usd: Cents,
-}
-
-/// `meta` of the history.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
-pub struct AumHistoryMeta {
-    /// As asked for.
-    pub range: &'static str,
-    /// As asked for.
-    pub breakdown: &'static str,
-    /// Days in the answer; days without a total are missing.
-    pub points: u64,
-}
-
-/// The history.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct AumHistory {
-    /// Oldest first.
-    pub data: Vec<AumPoint>,
-    /// What was asked for.
-    pub meta: AumHistoryMeta,
 }
 
 #[cfg(test)]

@@ -295,6 +295,7 @@ impl Sidelined {
             dimensions,
             backing_profile: None,
             hard_fail_events: Vec::new(),
+            hard_fail_overrides: Vec::new(),
             last_refresh_at: Some(moment.at()),
             reviewed_by: Some(super::reviewers::ORGANISATION.to_owned()),
             reviewer: Some(super::reviewers::LEAD.to_owned()),

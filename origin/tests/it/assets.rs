@@ -2,7 +2,7 @@
 
 use crate::db::TestDb;
 use crate::market::{DOLLAR, line, registries};
-use crate::testapp::{NOW, Reply, TestApp, Wish, signed_as};
+use crate::testapp::{NOW, Reply, TestApp, Wish, holder, signed_as};
 use axum::http::StatusCode;
 use rds_origin::attestation::ReviewerSecret;
 use rds_origin::clock::Clock;
@@ -17,12 +17,12 @@ use serde_json::{Value, json};
 const REVIEWED: &str = "2026-11-20T00:00:00Z";
 const SIGNED: &str = "2026-11-20T06:00:00Z";
 
-pub fn holder() -> Principal {
-    Principal::Key { id: 1, org_id: 1, plan: Plan::Data }
+pub fn data_holder() -> Principal {
+    holder(Plan::Data)
 }
 
 pub async fn keyed(test: &TestApp, target: &str) -> Reply {
-    test.ask(signed_as(&holder(), "GET", target, "")).await
+    test.ask(signed_as(&data_holder().to_json(), "GET", target, "")).await
 }
 
 fn secret() -> ReviewerSecret {
@@ -114,13 +114,13 @@ async fn a_tag_earned_with_a_key_confirms_nothing_without_one() {
         let (open, told) = (test.get(&target).await, keyed(&test, &target).await);
         assert_ne!(open.header("etag"), told.header("etag"), "{target}");
         let again = |tag: &str, principal: &Principal| {
-            let mut request = signed_as(principal, "GET", &target, "");
+            let mut request = signed_as(&principal.to_json(), "GET", &target, "");
             request.headers_mut().insert("if-none-match", tag.parse().unwrap());
             request
         };
         let tag = told.header("etag").unwrap().to_owned();
         assert_eq!(test.ask(again(&tag, &Principal::Anonymous)).await.status, StatusCode::OK, "{target}");
-        assert_eq!(test.ask(again(&tag, &holder())).await.status, StatusCode::NOT_MODIFIED, "{target}");
+        assert_eq!(test.ask(again(&tag, &data_holder())).await.status, StatusCode::NOT_MODIFIED, "{target}");
     }
 }
 

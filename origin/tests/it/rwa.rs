@@ -1,6 +1,6 @@
 //! Real-world assets: identities that are signed for, totals that never count zero for missing, sources and their state.
 
-use crate::assets::{holder, keyed};
+use crate::assets::{data_holder, keyed};
 use crate::db::TestDb;
 use crate::market::line;
 use crate::testapp::{NOW, TestApp, Wish, signed_as};
@@ -297,7 +297,7 @@ async fn the_history_knows_days_and_callers() {
     assert_eq!((&coverage["snapshot_date"], &coverage["universe"]["deployments"]), (&Value::Null, &json!(0)));
     assert_eq!(test.json("/v1/rwa").await["meta"]["total"], 0);
     let first_party = Principal::FirstParty { origin: "https://app.example".into() };
-    let open = test.ask(signed_as(&first_party, "GET", "/v1/rwa", "")).await;
-    let told = test.ask(signed_as(&holder(), "GET", "/v1/rwa", "")).await;
+    let open = test.ask(signed_as(&first_party.to_json(), "GET", "/v1/rwa", "")).await;
+    let told = test.ask(signed_as(&data_holder().to_json(), "GET", "/v1/rwa", "")).await;
     assert_ne!(open.header("etag"), told.header("etag"));
 }

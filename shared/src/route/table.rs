@@ -1,7 +1,7 @@
 //! The table: one row a route.
 
-use super::family::Family;
 use super::asset_params::*;
+use super::family::Family;
 use super::param::{Above::Clamp, Param};
 use crate::wire::error::ErrorCode::{self, *};
 use Access::{Data, Key, Public};

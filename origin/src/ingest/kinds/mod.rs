@@ -8,9 +8,7 @@ mod rwa;
 mod values;
 mod vault;
 
-pub use asset::{
-    Asset, AssetReview, BackingProfile, FlagEvent, FlagOverride, Institutional, Issuer, Provenance,
-};
+pub use asset::{Asset, AssetReview, BackingProfile, FlagEvent, FlagOverride, Institutional, Issuer, Provenance};
 pub use attestation::{Attestation, Reviewer, ReviewerKey};
 pub use incident::{Event, EventLink, EventScope, IncidentLink, Reference, event_id};
 pub use registry::{Chain, Curator, Protocol};

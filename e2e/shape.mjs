@@ -15,6 +15,8 @@ export const decimalDigits = leaf('decimal digits', (value) => typeof value === 
 export const instant = leaf('an instant', (value) => typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/.test(value));
 /** A UTC day. */
 export const day = leaf('a day', (value) => typeof value === 'string' && /^\d{4}-\d\d-\d\d$/.test(value));
+/** The same with microseconds: the asset and RWA families. */
+export const micros = leaf('an instant with microseconds', (value) => typeof value === 'string' && /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z$/.test(value));
 /** Anything at all, null included: for values whose shape is another test's story. */
 export const anything = leaf('anything', (value) => value !== undefined);
 

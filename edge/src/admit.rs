@@ -21,7 +21,9 @@ fn page(route: RouteId, query: &Query) -> Option<PageRequest> {
         | RouteId::CuratorList
         | RouteId::MarketList
         | RouteId::OracleList
-        | RouteId::Royco => Some(query.page()),
+        | RouteId::Royco
+        | RouteId::AssetList
+        | RouteId::RwaList => Some(query.page()),
         RouteId::ProtocolById | RouteId::CuratorById => Some(query.page_of("vaultPage", "vaultLimit")),
         // An offset is the page of one row that starts there.
         RouteId::CuratorEvents => Some(PageRequest::new(query.int("offset").unsigned_abs().saturating_add(1), 1)),
@@ -46,6 +48,13 @@ fn page(route: RouteId, query: &Query) -> Option<PageRequest> {
         | RouteId::AssetSymbols
         | RouteId::AssetSymbolHistory
         | RouteId::Portfolio
+        | RouteId::AssetFacets
+        | RouteId::AssetDetail
+        | RouteId::RwaFacets
+        | RouteId::RwaCoverage
+        | RouteId::RwaHistory
+        | RouteId::RwaById
+        | RouteId::ReviewerList
         | RouteId::Health
         | RouteId::Ready => None,
     }
@@ -69,6 +78,8 @@ mod tests {
             (RouteId::MarketList, "page=10", "page=11"),
             (RouteId::OracleList, "page=2&limit=100", "page=3&limit=100"),
             (RouteId::Royco, "page=10", "page=11"),
+            (RouteId::AssetList, "page=2&limit=100", "page=3&limit=100"),
+            (RouteId::RwaList, "page=10", "page=11"),
             (RouteId::ProtocolById, "vaultPage=10", "vaultPage=11"),
             (RouteId::CuratorById, "vaultPage=2&vaultLimit=100", "vaultPage=3&vaultLimit=100"),
             (RouteId::CuratorEvents, "offset=199", "offset=200"),

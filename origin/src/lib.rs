@@ -1,6 +1,7 @@
 //! The Risk Data Service origin, as a library, so that tests drive what the program runs.
 
 pub mod app;
+pub mod attestation;
 pub mod catalog;
 pub mod cli;
 pub mod clock;
@@ -13,6 +14,7 @@ pub mod jobs;
 pub mod keys;
 pub mod metrics;
 pub mod outbound;
+pub mod rwa;
 pub mod scoring_run;
 pub mod simulate;
 pub mod sources;

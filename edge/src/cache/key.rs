@@ -27,7 +27,8 @@ pub fn fold(found: &mut Found) {
         | RouteId::VaultHolderHistory
         | RouteId::VaultMarkets
         | RouteId::VaultStrategies
-        | RouteId::VaultStrategy => {
+        | RouteId::VaultStrategy
+        | RouteId::AssetDetail => {
             fold_address(found.path.get_mut(1));
         }
         RouteId::OracleByAddress => fold_address(found.path.get_mut(1)),
@@ -51,6 +52,14 @@ pub fn fold(found: &mut Found) {
         | RouteId::Stats
         | RouteId::AssetSymbols
         | RouteId::Royco
+        | RouteId::AssetList
+        | RouteId::AssetFacets
+        | RouteId::RwaList
+        | RouteId::RwaFacets
+        | RouteId::RwaCoverage
+        | RouteId::RwaHistory
+        | RouteId::RwaById
+        | RouteId::ReviewerList
         | RouteId::Health
         | RouteId::Ready => {}
     }
@@ -166,6 +175,16 @@ mod tests {
         let (one, other) =
             ("TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA", "tokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA");
         assert_ne!(spelled(&format!("/v1/vault/solana/{one}"), ""), spelled(&format!("/v1/vault/solana/{other}"), ""));
+    }
+
+    #[test]
+    fn what_a_key_may_see_is_never_kept_under_an_anonymous_name() {
+        for route in rds_shared::route::ROUTES.iter().filter(|route| route.cache.by_class) {
+            let found = Found { route, path: vec!["1".to_owned(); route.path.matches('{').count()] };
+            let keyed = Principal::Key { id: 1, org_id: 1, plan: rds_shared::access::Plan::Data };
+            let target = found.canonical_path();
+            assert_ne!(key(&found, &Principal::Anonymous, &target), key(&found, &keyed, &target), "{}", route.path);
+        }
     }
 
     #[test]

@@ -1,9 +1,11 @@
 //! From facts to a catalog: the first one whole, each later one out of the one before and what has changed.
 
+use super::assets::Assets;
 use super::changes::ChangeFeeds;
 use super::rollup::Rollup;
 use super::vault::Vault;
 use super::{Catalog, Feeds, Markets, Symbols, stats};
+use crate::store::asset_registry::AssetRegistry;
 use crate::store::catalog::{Registry, VaultFacts};
 use crate::store::markets::MarketFacts;
 use crate::store::oracles::FeedRecord;
@@ -25,12 +27,18 @@ pub struct Changes {
     pub markets: Option<MarketFacts>,
     /// Feeds, whole; none when they are those of the catalog before.
     pub feeds: Option<Vec<FeedRecord>>,
+    /// The asset side; none when it has not changed since the catalog before.
+    pub assets: Option<AssetRegistry>,
 }
 
 impl Catalog {
     /// The catalog after `changes`. Rows that did not change are shared with `previous`.
     pub fn build(previous: Option<&Catalog>, changes: Changes) -> anyhow::Result<Catalog> {
-        let Changes { version, vaults: changed, registry, markets, feeds } = changes;
+        let Changes { version, vaults: changed, registry, markets, feeds, assets } = changes;
+        let assets = match assets {
+            Some(facts) => Arc::new(Assets::build(facts)?),
+            None => previous.map(|catalog| Arc::clone(&catalog.assets)).unwrap_or_default(),
+        };
         let mut vaults: BTreeMap<_, _> = previous
             .map(|catalog| &catalog.vaults)
             .into_iter()
@@ -67,6 +75,19 @@ impl Catalog {
         let symbols = Symbols::build(&vaults, &active)?;
         let changes = ChangeFeeds::build(&vaults);
         let stats = stats::encoded(&active, &symbols, &markets, &feeds)?;
-        Ok(Catalog { version, vaults, active, index, by_address, rollup, changes, markets, feeds, symbols, stats })
+        Ok(Catalog {
+            version,
+            vaults,
+            active,
+            index,
+            by_address,
+            rollup,
+            changes,
+            markets,
+            feeds,
+            symbols,
+            stats,
+            assets,
+        })
     }
 }

@@ -3,6 +3,7 @@
 //! Readers take the current catalog and keep it as long as they like; a swap waits for nobody. When the database is down the last
 //! catalog stays.
 
+pub mod assets;
 mod build;
 mod changes;
 mod feeds;
@@ -93,6 +94,8 @@ pub struct Catalog {
     pub symbols: Symbols,
     /// What the platform covers, encoded.
     pub stats: EncodedRow,
+    /// Assets, reviewers and real-world assets' sources.
+    pub assets: Arc<assets::Assets>,
 }
 
 /// A page of active vaults.

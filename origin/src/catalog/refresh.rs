@@ -5,7 +5,7 @@
 use super::{Catalog, Changes};
 use crate::app::App;
 use crate::clock::Stopwatch;
-use crate::store::{StoreError, catalog as table, markets, oracles, publication};
+use crate::store::{StoreError, asset_registry, catalog as table, markets, oracles, publication};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use tokio::time::timeout;
@@ -36,7 +36,8 @@ pub async fn refresh(app: &App) -> anyhow::Result<bool> {
             true => Some(oracles::load(&app.db).await?),
             false => None,
         };
-        let changes = Changes { version, vaults, registry, markets, feeds };
+        let assets = asset_registry::load(&app.db, previous.as_ref().map(|catalog| catalog.assets.version)).await?;
+        let changes = Changes { version, vaults, registry, markets, feeds, assets };
         let next = tokio::task::spawn_blocking(move || Catalog::build(previous.as_deref(), changes)).await??;
         tracing::debug!(version, vaults = next.active_vaults(), micros = watch.micros(), "the catalog was rebuilt");
         app.metrics.catalog_refresh_micros.store(watch.micros(), Relaxed);

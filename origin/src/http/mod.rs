@@ -13,11 +13,13 @@
 //! | [`changes`], [`holders`], [`allocation`], [`strategies`] | what vaults changed, who holds them, where deposits are |
 //! | [`vaults`], [`vault_detail`], [`chains`], [`protocols`], [`curators`], [`me`], [`health`] | the families of routes |
 //! | [`markets`], [`oracles`], [`symbols`], [`stats`], [`portfolio`], [`royco`] | more of them |
+//! | [`assets`], [`rwa`], [`reviewers`] | assets, real-world assets, and who signs their reviews |
 
 pub mod admin_door;
 pub mod allocation;
 pub mod answer;
 pub mod assertion;
+pub mod assets;
 pub mod body;
 pub mod call;
 pub mod chains;
@@ -38,10 +40,12 @@ pub mod portfolio;
 pub mod protocols;
 pub mod relay_door;
 pub mod relay_meter;
+pub mod reviewers;
 pub mod router;
-pub mod strategies;
 pub mod royco;
+pub mod rwa;
 pub mod stats;
+pub mod strategies;
 pub mod symbols;
 pub mod vault_detail;
 pub mod vaults;

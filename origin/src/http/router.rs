@@ -4,8 +4,8 @@ use super::answer::{Answer, Failure};
 use super::call::Call;
 use super::pipeline::Trace;
 use super::{
-    allocation, chains, changes, curators, health, holders, markets, me, oracles, portfolio, protocols, royco, stats,
-    strategies, symbols, vault_detail, vaults,
+    allocation, assets, chains, changes, curators, health, holders, markets, me, oracles, portfolio, protocols,
+    reviewers, royco, rwa, stats, strategies, symbols, vault_detail, vaults,
 };
 use crate::app::App;
 use crate::metrics::Label;
@@ -79,6 +79,15 @@ async fn dispatch(app: &Arc<App>, call: &Call) -> Result<Answer, Failure> {
         RouteId::AssetSymbolHistory => Box::pin(symbols::history(app, call)).await,
         RouteId::Portfolio => Box::pin(portfolio::by_address(app, call)).await,
         RouteId::Royco => Box::pin(royco::list(app, call)).await,
+        RouteId::AssetList => assets::list(app, call),
+        RouteId::AssetFacets => assets::facets(app, call),
+        RouteId::AssetDetail => Box::pin(assets::by_address(app, call)).await,
+        RouteId::RwaList => rwa::list(app, call),
+        RouteId::RwaFacets => rwa::facets(app, call),
+        RouteId::RwaCoverage => rwa::coverage(app, call),
+        RouteId::RwaHistory => Box::pin(rwa::history(app, call)).await,
+        RouteId::RwaById => Box::pin(rwa::by_id(app, call)).await,
+        RouteId::ReviewerList => reviewers::list(app, call),
         RouteId::Health => Box::pin(health::health(app, call)).await,
         RouteId::Ready => Box::pin(health::ready(app)).await,
     }

@@ -1,8 +1,9 @@
 //! The observations of one batch, by kind, each with the line it came from.
 
 use super::kinds::{
-    Asset, AssetReview, Chain, Curator, Exposure, HolderSnapshot, IncidentLink, Market, MarketEmode, MarketReserve,
-    MarketState, OracleFeed, Position, Protocol, Reward, Vault, VaultState, VaultStrategy,
+    Asset, AssetReview, Attestation, Chain, Curator, Exposure, HolderSnapshot, IncidentLink, Market, MarketEmode,
+    MarketReserve, MarketState, OracleFeed, Position, Protocol, Reviewer, Reward, RwaCandidate, RwaObservation,
+    RwaSource, Vault, VaultState, VaultStrategy,
 };
 use super::line::{self, Observation};
 use super::{Fault, IngestError, MAX_BATCH_BYTES, check};
@@ -33,6 +34,11 @@ pub struct Batch {
     pub(super) emodes: Vec<Numbered<MarketEmode>>,
     pub(super) feeds: Vec<Numbered<OracleFeed>>,
     pub(super) positions: Vec<Numbered<Position>>,
+    pub(super) reviewers: Vec<Numbered<Reviewer>>,
+    pub(super) attestations: Vec<Numbered<Attestation>>,
+    pub(super) rwa_sources: Vec<Numbered<RwaSource>>,
+    pub(super) rwa_observations: Vec<Numbered<RwaObservation>>,
+    pub(super) rwa_candidates: Vec<Numbered<RwaCandidate>>,
     pub(super) faults: Vec<Fault>,
     lines: u64,
 }
@@ -77,8 +83,8 @@ impl Batch {
             Observation::Chain(chain) => self.chains.push((number, chain)),
             Observation::Protocol(protocol) => self.protocols.push((number, protocol)),
             Observation::Curator(curator) => self.curators.push((number, curator)),
-            Observation::Asset(asset) => self.assets.push((number, asset)),
-            Observation::AssetReview(review) => self.reviews.push((number, review)),
+            Observation::Asset(asset) => self.assets.push((number, *asset)),
+            Observation::AssetReview(review) => self.reviews.push((number, *review)),
             Observation::Vault(vault) => self.vaults.push((number, *vault)),
             Observation::VaultState(state) => self.states.push((number, state)),
             Observation::Reward(reward) => self.rewards.push((number, reward)),
@@ -92,6 +98,11 @@ impl Batch {
             Observation::MarketEmode(emode) => self.emodes.push((number, *emode)),
             Observation::OracleFeed(feed) => self.feeds.push((number, *feed)),
             Observation::Position(position) => self.positions.push((number, position)),
+            Observation::Reviewer(reviewer) => self.reviewers.push((number, reviewer)),
+            Observation::Attestation(attestation) => self.attestations.push((number, attestation)),
+            Observation::RwaSource(source) => self.rwa_sources.push((number, source)),
+            Observation::RwaObservation(observation) => self.rwa_observations.push((number, observation)),
+            Observation::RwaCandidate(candidate) => self.rwa_candidates.push((number, candidate)),
         }
     }
 
@@ -121,6 +132,11 @@ impl Batch {
             self.emodes.len(),
             self.feeds.len(),
             self.positions.len(),
+            self.reviewers.len(),
+            self.attestations.len(),
+            self.rwa_sources.len(),
+            self.rwa_observations.len(),
+            self.rwa_candidates.len(),
         ];
         let named = line::KINDS.into_iter().zip(counts);
         named.filter(|(_, count)| *count > 0).map(|(kind, count)| (kind, count as u64)).collect()

@@ -3,11 +3,12 @@
 use super::batch::{Batch, Numbered};
 use super::fact::Fact;
 use super::kinds::{Event, EventLink, HolderRow, Snapshot};
-use super::{IngestError, IngestReport, references};
+use super::{IngestError, IngestReport, references, signed};
 use crate::clock::Clock;
+use crate::rwa::totals;
 use crate::scoring_run::{self, Scope};
 use crate::store::publication::{self, Touched};
-use crate::store::{Db, StoreError, Tx, facts, markets};
+use crate::store::{Db, StoreError, Tx, assets, facts, markets};
 use rds_shared::wire::Timestamp;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -30,7 +31,14 @@ async fn apply(tx: &mut Tx<'_>, batch: &Batch, now: Timestamp) -> Result<IngestR
         faults.sort_by_key(|fault| fault.line);
         return Err(IngestError::Faults(faults));
     }
-    let (mut touched, changed) = write(tx, batch).await?;
+    let (mut touched, mut changed) = write(tx, batch).await?;
+    let mut faults = signed::faults(tx, batch).await?;
+    faults.extend(signed::contradictions(tx, batch).await?);
+    if !faults.is_empty() {
+        faults.sort_by_key(|fault| fault.line);
+        return Err(IngestError::Faults(faults));
+    }
+    write_evidence(tx, batch, &mut changed).await?;
     let mut report =
         IngestReport { lines: batch.lines(), observations: batch.counts(), changed, ..IngestReport::default() };
     report.data_version = publication::current_version(tx).await?;
@@ -39,7 +47,14 @@ async fn apply(tx: &mut Tx<'_>, batch: &Batch, now: Timestamp) -> Result<IngestR
     }
     report.data_version += 1;
     if ["chain", "asset", "asset_review"].iter().any(|kind| report.changed.contains_key(kind)) {
-        touched.assets.extend(scoring_run::score_assets(tx, now).await?);
+        touched.assets.extend(scoring_run::score_assets(tx, now, report.data_version).await?.moved);
+    }
+    if ASSET_SIDE.iter().any(|kind| report.changed.contains_key(kind)) {
+        assets::mark_changed(tx, report.data_version).await?;
+    }
+    let earliest = batch.rwa_observations.iter().map(|(_, one)| one.effective_at.0).min();
+    if totals::revise(tx, now, earliest).await? > 0 {
+        assets::mark_changed(tx, report.data_version).await?;
     }
     let vaults = publication::affected_vaults(tx, &touched).await?;
     let run = scoring_run::run(tx, now, report.data_version, Scope::Vaults(vaults)).await?;
@@ -51,6 +66,10 @@ async fn apply(tx: &mut Tx<'_>, batch: &Batch, now: Timestamp) -> Result<IngestR
     publication::advance_to(tx, report.data_version).await?;
     Ok(report)
 }
+
+/// Kinds that the asset side of the catalog is built from.
+const ASSET_SIDE: [&str; 8] =
+    ["chain", "asset", "asset_review", "reviewer", "attestation", "rwa_source", "rwa_observation", "rwa_candidate"];
 
 /// Rows that changed, by kind.
 type Changed = BTreeMap<&'static str, u64>;
@@ -73,6 +92,9 @@ async fn write(tx: &mut Tx<'_>, batch: &Batch) -> Result<(Touched, Changed), Sto
     touched.assets = upsert(tx, &batch.assets).await?;
     count("asset", touched.assets.len());
     count("asset_review", upsert(tx, &batch.reviews).await?.len());
+    count("reviewer", upsert(tx, &batch.reviewers).await?.len());
+    count("rwa_source", upsert(tx, &batch.rwa_sources).await?.len());
+    count("rwa_candidate", upsert(tx, &batch.rwa_candidates).await?.len());
 
     let mut vaults = upsert(tx, &batch.vaults).await?;
     count("vault", vaults.len());
@@ -123,6 +145,16 @@ async fn write_markets(
     count("market_reserve", reserves.len());
     count("market_emode", upsert(tx, &batch.emodes).await?.len());
     markets::vaults_of(tx, &reserves).await
+}
+
+/// Writes what was checked against the rows of the other kinds.
+async fn write_evidence(tx: &mut Tx<'_>, batch: &Batch, changed: &mut Changed) -> Result<(), StoreError> {
+    let written = [
+        ("attestation", upsert(tx, &batch.attestations).await?.len()),
+        ("rwa_observation", upsert(tx, &batch.rwa_observations).await?.len()),
+    ];
+    changed.extend(written.into_iter().filter(|(_, rows)| *rows > 0).map(|(kind, rows)| (kind, rows as u64)));
+    Ok(())
 }
 
 async fn upsert<F: Fact>(tx: &mut Tx<'_>, numbered: &[Numbered<F>]) -> Result<Vec<String>, StoreError> {

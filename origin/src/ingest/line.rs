@@ -1,8 +1,9 @@
 //! One line of NDJSON to one observation.
 
 use super::kinds::{
-    Asset, AssetReview, Chain, Curator, Exposure, HolderSnapshot, IncidentLink, Market, MarketEmode, MarketReserve,
-    MarketState, OracleFeed, Position, Protocol, Reward, Vault, VaultState, VaultStrategy,
+    Asset, AssetReview, Attestation, Chain, Curator, Exposure, HolderSnapshot, IncidentLink, Market, MarketEmode,
+    MarketReserve, MarketState, OracleFeed, Position, Protocol, Reviewer, Reward, RwaCandidate, RwaObservation,
+    RwaSource, Vault, VaultState, VaultStrategy,
 };
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -15,8 +16,8 @@ pub enum Observation {
     Chain(Chain),
     Protocol(Protocol),
     Curator(Curator),
-    Asset(Asset),
-    AssetReview(AssetReview),
+    Asset(Box<Asset>),
+    AssetReview(Box<AssetReview>),
     Vault(Box<Vault>),
     VaultState(VaultState),
     Reward(Reward),
@@ -30,10 +31,15 @@ pub enum Observation {
     MarketEmode(Box<MarketEmode>),
     OracleFeed(Box<OracleFeed>),
     Position(Position),
+    Reviewer(Reviewer),
+    Attestation(Attestation),
+    RwaSource(RwaSource),
+    RwaObservation(RwaObservation),
+    RwaCandidate(RwaCandidate),
 }
 
 /// Every kind's word, in the order in which a batch is written.
-pub const KINDS: [&str; 18] = [
+pub const KINDS: [&str; 23] = [
     "chain",
     "protocol",
     "curator",
@@ -52,6 +58,11 @@ pub const KINDS: [&str; 18] = [
     "market_emode",
     "oracle_feed",
     "position",
+    "reviewer",
+    "attestation",
+    "rwa_source",
+    "rwa_observation",
+    "rwa_candidate",
 ];
 
 /// A field and what is wrong with it.
@@ -73,8 +84,8 @@ pub fn read(line: &str) -> Result<Observation, Complaint> {
         "chain" => Observation::Chain(fields(line)?),
         "protocol" => Observation::Protocol(fields(line)?),
         "curator" => Observation::Curator(fields(line)?),
-        "asset" => Observation::Asset(fields(line)?),
-        "asset_review" => Observation::AssetReview(fields(line)?),
+        "asset" => Observation::Asset(Box::new(fields(line)?)),
+        "asset_review" => Observation::AssetReview(Box::new(fields(line)?)),
         "vault" => Observation::Vault(fields(line)?),
         "vault_state" => Observation::VaultState(fields(line)?),
         "reward" => Observation::Reward(fields(line)?),
@@ -88,6 +99,11 @@ pub fn read(line: &str) -> Result<Observation, Complaint> {
         "market_emode" => Observation::MarketEmode(fields(line)?),
         "oracle_feed" => Observation::OracleFeed(fields(line)?),
         "position" => Observation::Position(fields(line)?),
+        "reviewer" => Observation::Reviewer(fields(line)?),
+        "attestation" => Observation::Attestation(fields(line)?),
+        "rwa_source" => Observation::RwaSource(fields(line)?),
+        "rwa_observation" => Observation::RwaObservation(fields(line)?),
+        "rwa_candidate" => Observation::RwaCandidate(fields(line)?),
         unknown => {
             let reason = format!("{unknown:?} is not a kind; known are {}", KINDS.join(", "));
             return Err((Some("kind".to_owned()), reason));

@@ -7,6 +7,7 @@
 //! | `check` | what the type of a field cannot say: ranges, addresses, slugs, the methodology's input rules |
 //! | `batch` | the observations of one batch, sorted by kind |
 //! | `references` | what an observation refers to must be known, to the store or to the batch |
+//! | `signed` | signatures must verify, and what was published stays as it was |
 //! | `commit` | the transaction |
 
 pub mod batch;
@@ -16,6 +17,7 @@ pub mod fact;
 pub mod kinds;
 mod line;
 pub(crate) mod references;
+mod signed;
 
 pub use batch::Batch;
 pub use commit::commit;

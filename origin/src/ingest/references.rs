@@ -10,6 +10,7 @@ use crate::store::{StoreError, Tx};
 use rds_shared::model::ids::{Address, AddressError, Namespace};
 use rds_shared::scoring::MilliPoints;
 use rds_shared::scoring::asset::{AssetCategory, Dimension, Dimensions, ReviewError, check_review};
+use rds_shared::select::assets::is_rwa;
 use std::collections::{HashMap, HashSet};
 
 /// Everything that is wrong with the batch's references, in line order.
@@ -20,6 +21,7 @@ pub async fn faults(tx: &mut Tx<'_>, batch: &Batch) -> Result<Vec<Fault>, StoreE
     faults.vault_subjects(tx, batch).await?;
     faults.reviews(tx, batch).await?;
     faults.markets(tx, batch).await?;
+    faults.real_world(tx, batch).await?;
     faults.0.sort_by_key(|fault| fault.line);
     Ok(faults.0)
 }
@@ -170,6 +172,35 @@ impl Faults {
         for (line, field, id) in asked.into_iter().filter(|(_, _, id)| !known.contains(*id)) {
             self.unknown(line, &field, what, id);
         }
+    }
+
+    /// What real-world assets' sources state and surface.
+    async fn real_world(&mut self, tx: &mut Tx<'_>, batch: &Batch) -> Result<(), StoreError> {
+        let (stated, surfaced) = (&batch.rwa_observations, &batch.rwa_candidates);
+        if stated.is_empty() && surfaced.is_empty() {
+            return Ok(());
+        }
+        let sources = with(references::rwa_sources(tx).await?, batch.rwa_sources.iter().map(|(_, source)| &source.id));
+        let named = stated.iter().map(|(line, one)| (*line, &one.source_id));
+        let named = named.chain(surfaced.iter().map(|(line, one)| (*line, &one.source_id)));
+        let named = named.map(|(line, id)| (line, "source_id".to_owned(), id.as_str())).collect();
+        self.unknown_of("source", &sources, named);
+        let mut categories = references::assets(tx).await?;
+        categories.extend(batch.assets.iter().map(|(_, asset)| (asset.id.clone(), asset.category)));
+        for (line, one) in stated {
+            match categories.get(&one.asset_id) {
+                None => self.unknown(*line, "asset_id", "asset", &one.asset_id),
+                Some(category) if !is_rwa(*category) => {
+                    self.add(*line, "asset_id", format!("{:?} is no real-world asset", one.asset_id));
+                }
+                Some(_) => {}
+            }
+        }
+        let chains = known_chains(tx, batch).await?;
+        for (line, one) in surfaced {
+            self.on_chain(*line, &chains, one.chain_id, &[("address", Some(one.address.as_str()))]);
+        }
+        Ok(())
     }
 
     /// A review is judged against the one before it in time, whichever of the two arrived first.

@@ -3,7 +3,7 @@
 use crate::ingest::kinds::{FlagEvent, FlagOverride};
 use crate::ingest::references::stored_dimensions;
 use crate::store::asset_scores::{self, AssetRow, AssetScoreRow};
-use crate::store::{StoreError, Tx, word};
+use crate::store::{StoreError, Tx, assets, word};
 use rds_shared::rules::tiers::tier_of;
 use rds_shared::scoring::MilliPoints;
 use rds_shared::scoring::asset::{
@@ -13,8 +13,17 @@ use rds_shared::scoring::asset::{
 use rds_shared::wire::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Scores every asset as of `now` and answers those whose published score or flags changed.
-pub async fn score_assets(tx: &mut Tx<'_>, now: Timestamp) -> Result<Vec<String>, StoreError> {
+/// What became of the assets' scores.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct AssetRun {
+    /// Assets whose published score or flags changed: what a vault that holds them reads.
+    pub moved: Vec<String>,
+    /// Whether anything that is served of an asset changed.
+    pub is_news: bool,
+}
+
+/// Scores every asset as of `now`; what changes belongs to data version `version`.
+pub async fn score_assets(tx: &mut Tx<'_>, now: Timestamp, version: i64) -> Result<AssetRun, StoreError> {
     let rows: BTreeMap<String, AssetRow> =
         asset_scores::load(tx).await?.into_iter().map(|row| (row.id.clone(), row)).collect();
     let mut scores: BTreeMap<&str, Option<MilliPoints>> = BTreeMap::new();
@@ -39,9 +48,13 @@ pub async fn score_assets(tx: &mut Tx<'_>, now: Timestamp) -> Result<Vec<String>
         }
     }
     asset_scores::write(tx, &changed).await?;
+    let is_news = assets::note_version_scores(tx).await? > 0 || !changed.is_empty();
+    if is_news {
+        assets::mark_changed(tx, version).await?;
+    }
     // Only what a vault reads concerns vaults; a breakdown alone does not.
     let moved = changed.into_iter().filter(|score| rows.get(&score.asset_id).is_none_or(|row| !score.reads_as(row)));
-    Ok(moved.map(|score| score.asset_id).collect())
+    Ok(AssetRun { moved: moved.map(|score| score.asset_id).collect(), is_news })
 }
 
 /// Assets after everything they depend on, without recursion. Inside a circle the first in id order comes last.

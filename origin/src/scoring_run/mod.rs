@@ -8,9 +8,11 @@ mod nested;
 mod peers;
 mod publish;
 
-pub use assets::score_assets;
+pub use assets::{AssetRun, score_assets};
 
 use crate::clock::Clock;
+use crate::rwa::totals;
+use crate::store::assets as asset_table;
 use crate::store::publication;
 use crate::store::scores::{self, RunRow, RunStamp};
 use crate::store::scoring;
@@ -85,9 +87,13 @@ async fn run_whole(db: &Db, now: Timestamp, every_seconds: Option<i64>) -> Resul
                 return Ok(None);
             }
             let version = publication::current_version(tx).await? + 1;
-            score_assets(tx, now).await?;
+            let scored = score_assets(tx, now, version).await?;
             let run = run(tx, now, version, Scope::All).await?;
-            if run.id.is_some() {
+            let is_revised = totals::revise(tx, now, None).await? > 0;
+            if is_revised {
+                asset_table::mark_changed(tx, version).await?;
+            }
+            if run.id.is_some() || scored.is_news || is_revised {
                 publication::advance_to(tx, version).await?;
             }
             Ok(Some(run))

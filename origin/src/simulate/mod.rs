@@ -3,6 +3,8 @@
 //! | file | tells |
 //! |---|---|
 //! | `platforms`, `tokens` | the chain, protocols, curators, and the assets with their reviews |
+//! | `funds`, `publications` | real-world assets: their documents, and what sources publish of them |
+//! | `reviewers` | who signs the reviews |
 //! | `cast` | vaults written by hand, with their stories: every case that a client has to handle |
 //! | `crowd` | generated vaults, as many as are asked for |
 //! | `incidents` | what went wrong |
@@ -18,19 +20,23 @@ mod actor;
 mod cast;
 mod crowd;
 mod design;
-mod holders;
 mod feeds;
+mod funds;
+mod holders;
 mod incidents;
 mod markets;
 mod moment;
 mod platforms;
 mod positions;
+mod publications;
 mod random;
+mod reviewers;
 mod strategies;
 mod tokens;
 mod vault;
 
 use crate::clock::Clock;
+use crate::ingest::kinds::AssetReview;
 use crate::ingest::{self, Batch, IngestError, Observation};
 use crate::store::Db;
 use crate::symbol_days;
@@ -142,9 +148,15 @@ impl Simulation {
         if moment.before().is_none() {
             news.extend(platforms::registry(moment));
             news.extend(tokens::registry(moment));
+            news.extend(funds::registry(moment));
+            news.extend(reviewers::registry(moment));
+            news.extend(publications::registry(moment));
         }
         news.extend(platforms::news(moment));
-        news.extend(tokens::reviews(moment));
+        let reviews: Vec<AssetReview> = tokens::reviews(moment).into_iter().chain(funds::reviews(moment)).collect();
+        news.extend(reviews.iter().flat_map(reviewers::attestations));
+        news.extend(reviews.into_iter().map(|review| Observation::AssetReview(Box::new(review))));
+        news.extend(publications::news(moment));
         news.extend(incidents::news(moment, &self.actors));
         news.extend(markets::news(moment, &self.actors, self.seed));
         news.extend(feeds::news(moment));

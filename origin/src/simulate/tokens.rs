@@ -1,9 +1,10 @@
 //! The simulated market's assets, and the reviews that score them. None of them exists.
 
 use super::SOURCE;
+use super::funds::{self, Fund};
 use super::moment::Moment;
 use super::platforms::CHAIN_ID;
-use super::random::Random;
+use super::reviewers;
 use crate::ingest::Observation;
 use crate::ingest::fact::Kind;
 use crate::ingest::kinds::{Asset, AssetReview, BackingProfile, FlagEvent, Points};
@@ -159,18 +160,18 @@ pub static TOKENS: [Token; 17] = [
 
 /// The assets themselves.
 pub fn registry(moment: Moment) -> Vec<Observation> {
-    TOKENS.iter().map(|token| Observation::Asset(token.observed(moment))).collect()
+    TOKENS.iter().map(|token| Observation::Asset(Box::new(token.observed(moment)))).collect()
 }
 
 /// The reviews that are written at `moment`: all of them once a day, and those that something happened to.
-pub fn reviews(moment: Moment) -> Vec<Observation> {
+pub fn reviews(moment: Moment) -> Vec<AssetReview> {
     let daily = moment.hour.is_multiple_of(REVIEW_EVERY_HOURS);
     let reviewed = TOKENS.iter().filter(|token| token.category != Unreviewed);
     let due = reviewed.filter(|token| {
         let stage_before = moment.before().map(|before| token.stage(before));
         daily || stage_before != Some(token.stage(moment))
     });
-    due.map(|token| Observation::AssetReview(token.reviewed(moment))).collect()
+    due.map(|token| token.reviewed(moment)).collect()
 }
 
 /// How far the story of a token has come.
@@ -189,7 +190,7 @@ impl Token {
 
     /// Its contract: the same under every seed.
     pub fn address(&self) -> String {
-        Random::of(0, self.id, 0).address()
+        funds::address(self.id)
     }
 
     /// Keeps a peg to a currency.
@@ -227,6 +228,10 @@ impl Token {
             dependency_chain: self.dependencies.iter().map(|id| (*id).to_owned()).collect(),
             lockup_days: self.lockup_days,
             attestation_cadence: self.cadence,
+            discovered_at: moment.at(),
+            instrument_type: Fund::of(self.id).map(Fund::instrument),
+            issuer: Fund::of(self.id).map(Fund::issuer),
+            product_candidate: Fund::of(self.id).map(|fund| fund.product.to_owned()),
         }
     }
 
@@ -254,8 +259,10 @@ impl Token {
             hard_fail_events: if stage == Stage::Depegged { vec![depeg] } else { Vec::new() },
             hard_fail_overrides: Vec::new(),
             last_refresh_at: Some(renewed),
-            reviewed_by: Some("Lamplight Review Circle".to_owned()),
-            reviewer: None,
+            reviewed_by: Some(reviewers::ORGANISATION.to_owned()),
+            reviewer: Some(reviewers::LEAD.to_owned()),
+            institutional: Fund::of(self.id).map(|fund| fund.institutional(moment)),
+            data_provenance: Fund::of(self.id).map(|fund| fund.provenance(moment)).unwrap_or_default(),
         }
     }
 

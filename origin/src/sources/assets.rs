@@ -65,7 +65,7 @@ impl Adapter for Assets {
         let mut tags = vec![row.category];
         tags.extend(marks.into_iter().filter(|(is, _)| *is).map(|(_, mark)| mark.to_owned()));
         let observe = |deployment: Deployment| {
-            Observation::Asset(Asset {
+            Observation::Asset(Box::new(Asset {
                 kind: Kind,
                 observed_at: At(AS_OF),
                 source: row.source.clone(),
@@ -80,7 +80,11 @@ impl Adapter for Assets {
                 dependency_chain: Vec::new(),
                 lockup_days: 0,
                 attestation_cadence: None,
-            })
+                discovered_at: At(AS_OF),
+                instrument_type: None,
+                issuer: None,
+                product_candidate: None,
+            }))
         };
         Observed::As(row.deployments.into_iter().map(observe).collect())
     }

@@ -1,8 +1,11 @@
 //! The only SQL in the house: the pool, named and retried transactions, and one file a family of statements.
 
 pub mod allocation;
+pub mod asset_registry;
 pub mod asset_scores;
+pub mod assets;
 pub mod at;
+pub mod attestations;
 pub mod catalog;
 pub mod detail;
 pub mod edge_outbox;
@@ -18,6 +21,7 @@ pub mod positions;
 pub mod publication;
 pub mod references;
 pub mod rewards;
+pub mod rwa;
 pub mod scores;
 pub mod scoring;
 pub mod strategies;

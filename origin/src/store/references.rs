@@ -34,6 +34,12 @@ pub async fn curators(tx: &mut Tx<'_>) -> Result<HashSet<String>, StoreError> {
     Ok(ids.into_iter().collect())
 }
 
+/// All sources' ids.
+pub async fn rwa_sources(tx: &mut Tx<'_>) -> Result<HashSet<String>, StoreError> {
+    let ids: Vec<String> = sqlx::query_scalar("SELECT id FROM rwa_source").fetch_all(&mut **tx).await?;
+    Ok(ids.into_iter().collect())
+}
+
 /// All assets with their categories.
 pub async fn assets(tx: &mut Tx<'_>) -> Result<HashMap<String, AssetCategory>, StoreError> {
     let rows: Vec<(String, String)> = sqlx::query_as("SELECT id, category FROM asset").fetch_all(&mut **tx).await?;

@@ -21,7 +21,7 @@ async fn count(test: &TestDb, sql: &str) -> i64 {
 }
 
 /// The real data lies beside the repository where there is any; a clone alone does not have it.
-fn real_data() -> Option<PathBuf> {
+pub fn real_data() -> Option<PathBuf> {
     let dir = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/data");
     let found = dir.join("vaults.jsonl.gz").exists();
     if !found {

@@ -122,7 +122,7 @@ pub async fn faults(test: &TestDb, clock: &Clock, text: &str) -> Vec<Fault> {
 }
 
 /// Tables of observed facts, and of what follows from them.
-pub const FACTS: [&str; 15] = [
+pub const FACTS: [&str; 20] = [
     "chain",
     "protocol",
     "curator",
@@ -138,8 +138,22 @@ pub const FACTS: [&str; 15] = [
     "event",
     "event_link",
     "asset_score",
+    "reviewer",
+    "attestation",
+    "rwa_source",
+    "rwa_observation",
+    "rwa_candidate",
 ];
-pub const PUBLISHED: [&str; 5] = ["vault_score", "score_history", "score_run", "ingest_batch", "data_version"];
+pub const PUBLISHED: [&str; 8] = [
+    "vault_score",
+    "score_history",
+    "score_run",
+    "ingest_batch",
+    "data_version",
+    "asset_version_score",
+    "asset_registry",
+    "rwa_aum_snapshot",
+];
 
 /// Every row of `tables` as text, in one order.
 pub async fn dump(test: &TestDb, tables: &[&str]) -> Vec<String> {

@@ -2,6 +2,7 @@
 //!
 //! They need `RDS_TEST_DATABASE_URL`, an administrative URL of a Postgres 15 or newer; `cargo xtask test` brings one.
 
+mod assets;
 mod chaos;
 mod db;
 mod edge_peer;
@@ -31,4 +32,5 @@ mod http_vaults;
 mod keys_operators;
 mod keys_told;
 mod market;
+mod rwa;
 mod testapp;

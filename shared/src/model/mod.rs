@@ -4,10 +4,14 @@
 //! Amounts are USD as `f64`, rates are decimal fractions, scores are [`crate::scoring::MilliPoints`].
 
 pub mod allocation;
+pub mod asset;
+pub mod asset_encoded;
+pub mod attestation;
 pub mod chain;
 pub mod curator;
 pub mod encoded;
 pub mod event;
+pub mod facets;
 pub mod health;
 pub mod holders;
 pub mod ids;
@@ -16,6 +20,8 @@ pub mod market;
 pub mod oracle;
 pub mod portfolio;
 pub mod protocol;
+pub mod rwa;
+pub mod rwa_history;
 pub mod stats;
 pub mod status;
 pub mod strategy;
@@ -25,4 +31,5 @@ pub mod vault_changes;
 pub mod vault_history;
 pub mod vault_score;
 
+pub use asset_encoded::EncodedAsset;
 pub use encoded::EncodedRow;

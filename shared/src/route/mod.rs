@@ -3,6 +3,7 @@
 //! The table is the only place that knows a route's method, path, access, family, cache policy, parameters and errors. Both
 //! hosts match on [`RouteId`] without a catch-all arm, so a route that nobody answers does not compile.
 
+mod asset_params;
 pub mod family;
 pub mod matching;
 pub mod param;

@@ -1,4 +1,4 @@
-//! What holds for every row of the route table.
+//! The table's own order: no route twice, no parameter ambiguous, nothing kept that must not be.
 
 use super::*;
 use alloc::collections::BTreeSet;

@@ -13,8 +13,13 @@
 //! | [`markets`], [`hub_spoke`] | what a market's reserves add up to, and the gates of hub-and-spoke reserves |
 //! | [`oracles`] | when a price feed is stale |
 //! | [`symbol_history`], [`portfolio`] | days of a symbol, the risk of a set of positions |
+//! | [`attestation`] | the text that a reviewer signs |
+//! | [`canonical_aum`] | what real-world assets are worth, each product once |
+//! | [`rwa_sources`] | how sources of those figures do, and what to look at |
 
+pub mod attestation;
 pub mod borrow;
+pub mod canonical_aum;
 pub mod collateral;
 pub mod downsampling;
 pub mod dwell;
@@ -24,6 +29,7 @@ pub mod liquidity;
 pub mod markets;
 pub mod oracles;
 pub mod portfolio;
+pub mod rwa_sources;
 pub mod symbol_history;
 pub mod tiers;
 pub mod yields;

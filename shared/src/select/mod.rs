@@ -14,12 +14,14 @@
 //! | [`changes`] | the order of the change feed, and places in it |
 //! | [`markets`], [`feeds`] | the columns, filters and order of the market and feed lists |
 //! | [`vaults`] | the columns of the vault lists |
+//! | [`assets`] | the columns, filters and facets of the asset lists |
 //! | [`vault_query`] | the filters and sort fields of the vault lists |
 //!
 //! Rules of every list: a list of words is an "or", several filters are an "and"; rows without a value come last in
 //! both directions; ties stand in row order, so the caller numbers its rows in ascending id order and pages never
 //! overlap or skip.
 
+pub mod assets;
 mod bitmap;
 pub mod changes;
 pub mod feeds;

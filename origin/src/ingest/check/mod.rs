@@ -2,6 +2,7 @@
 //!
 //! Addresses are folded to their canonical spelling here; whether they fit their chain is known only to the store.
 
+mod evidence;
 mod fields;
 mod holdings;
 mod market;
@@ -43,6 +44,11 @@ pub fn observation(observation: &mut Observation) -> Vec<Complaint> {
         Observation::MarketEmode(emode) => check.market_emode(emode),
         Observation::OracleFeed(feed) => check.oracle_feed(feed),
         Observation::Position(position) => check.position(position),
+        Observation::Reviewer(reviewer) => check.reviewer(reviewer),
+        Observation::Attestation(attestation) => check.attestation(attestation),
+        Observation::RwaSource(source) => check.rwa_source(source),
+        Observation::RwaObservation(observation) => check.rwa_observation(observation),
+        Observation::RwaCandidate(candidate) => check.rwa_candidate(candidate),
     }
     check.complaints
 }
@@ -143,6 +149,7 @@ impl Check {
 
     fn asset(&mut self, asset: &mut Asset) {
         self.header(asset.observed_at, &asset.source);
+        asset.discovered_at = asset.observed_at;
         self.slug("id", &asset.id);
         if let Some(address) = &mut asset.address {
             self.address("address", address);
@@ -150,6 +157,13 @@ impl Check {
         self.text("symbol", &asset.symbol);
         self.optional_text("name", asset.name.as_ref());
         self.texts("tags", &asset.tags);
+        self.optional_text("instrument_type", asset.instrument_type.as_ref());
+        if let Some(issuer) = &asset.issuer {
+            self.issuer(issuer);
+        }
+        if let Some(product) = &asset.product_candidate {
+            self.slug("product_candidate", product);
+        }
         if asset.lockup_days > 36_500 {
             self.wrong("lockup_days", "must be at most 36500");
         }
@@ -177,6 +191,10 @@ impl Check {
         if review.backing_profile.is_some_and(|profile| backing(&profile).is_none()) {
             self.wrong("backing_profile", "holds a percentage that is out of range");
         }
+        if let Some(institutional) = &review.institutional {
+            self.institutional(institutional);
+        }
+        self.provenance(&review.data_provenance);
         if !review.hard_fail_events.is_sorted_by_key(|event| event.at) {
             self.wrong("hard_fail_events", "must be in order of time");
         }

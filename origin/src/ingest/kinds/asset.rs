@@ -3,6 +3,7 @@
 use super::Points;
 use crate::ingest::fact::observations;
 use crate::store::At;
+use rds_shared::model::asset::KycGate;
 use rds_shared::scoring::asset::{
     AssetCategory, AttestationCadence, HardFailFlag, Override, OverrideError, ReviewStatus, Transition,
 };
@@ -15,9 +16,12 @@ fn unreviewed() -> AssetCategory {
 
 observations! {
     /// One deployment of an asset.
-    Asset in "asset" by [id] {
+    Asset in "asset" by [id] earliest discovered_at {
         /// Slug.
         id: String,
+        /// The earliest observation; made here, never read.
+        #[serde(default, skip_deserializing)]
+        discovered_at: At,
         /// Chain.
         chain_id: i64,
         /// The token; null for the chain's native coin.
@@ -42,6 +46,12 @@ observations! {
         lockup_days: u32,
         /// How often the issuer attests its reserves.
         attestation_cadence: Option<AttestationCadence>,
+        /// What it legally is.
+        instrument_type: Option<String>,
+        /// Who issues it.
+        issuer: Option<Issuer>,
+        /// A product that the source claims it to be: a slug.
+        product_candidate: Option<String>,
     }
 
     /// One version of an asset's review. It replaces the one before whole.
@@ -66,7 +76,81 @@ observations! {
         reviewed_by: Option<String>,
         /// The person.
         reviewer: Option<String>,
+        /// How the asset is wrapped, held and audited.
+        institutional: Option<Institutional>,
+        /// The documents behind the review.
+        #[serde(default)]
+        data_provenance: Vec<Provenance>,
     }
+}
+
+/// Who issues an asset.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Issuer {
+    /// The registry's id.
+    pub id: Option<String>,
+    /// For display.
+    pub name: String,
+    /// Where it is incorporated.
+    pub jurisdiction: Option<String>,
+    /// For example `asset_manager`.
+    #[serde(rename = "type")]
+    pub kind: Option<String>,
+    /// Site.
+    pub website_url: Option<String>,
+}
+
+/// How an asset is wrapped, held and audited; what is absent is not known.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Institutional {
+    /// The legal form.
+    pub regulatory_wrapper: Option<String>,
+    /// The law it is under.
+    pub regulatory_jurisdiction: Option<String>,
+    /// Who may hold it.
+    pub kyc_gate: Option<KycGate>,
+    /// Who keeps the backing.
+    pub custodian_name: Option<String>,
+    /// Who audits it.
+    pub auditor_name: Option<String>,
+    /// How long a redemption takes.
+    pub redemption_window: Option<String>,
+    /// USD of this deployment.
+    pub aum_usd: Option<f64>,
+    /// Yield in percent.
+    pub yield_pct: Option<f64>,
+    /// Duration of the backing in days.
+    pub duration_days: Option<f64>,
+    /// Currency of the fund.
+    pub currency: Option<String>,
+    /// Value in that currency.
+    pub aum_native: Option<f64>,
+    /// USD for one unit of it.
+    pub fx_rate_used: Option<f64>,
+    /// When that rate was taken.
+    pub fx_rate_at: Option<At>,
+    /// Where `aum_usd` comes from.
+    pub aum_usd_source: Option<String>,
+    /// How the yield is counted.
+    pub yield_basis: Option<String>,
+}
+
+/// A document behind a review.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Provenance {
+    /// For example `issuer_disclosure`.
+    pub source_type: String,
+    /// Where it was read.
+    pub source_url: Option<String>,
+    /// When.
+    pub retrieved_at: Option<At>,
+    /// SHA-256 of what was read, in hex.
+    pub document_hash: Option<String>,
+    /// In words.
+    pub notes: Option<String>,
 }
 
 /// Shares of what stands behind an asset, in percent; they sum to about 100.

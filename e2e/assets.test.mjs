@@ -1,0 +1,148 @@
+// Assets and real-world assets through the edge: shapes, what a key opens, and evidence that a stranger can check.
+
+import assert from 'node:assert/strict';
+import { createPublicKey, verify } from 'node:crypto';
+import { before, describe, test } from 'node:test';
+import * as fields from './asset-fields.mjs';
+import { expectError, expectShape } from './expect.mjs';
+import { data, paged } from './interface-fields.mjs';
+import { listOf } from './shape.mjs';
+import { sharedStack } from './stack.mjs';
+
+const stack = sharedStack();
+const keyed = { headers: { authorization: `Bearer ${stack.keys?.data}` } };
+let assets;
+let real;
+
+before(async () => {
+  assets = await stack.pages('/v1/assets/enriched');
+  real = await stack.pages('/v1/rwa');
+});
+
+const scored = () => assets.find((row) => row.risk_score !== null && row.underlying_asset !== null);
+const detailOf = (row) => `/v1/assets/${row.chain_id}/${row.address}`;
+
+describe('shapes', () => {
+  test('lists, facets, census and reviewers', async () => {
+    expectShape(await stack.get('/v1/assets/enriched'), paged(fields.AssetRow));
+    expectShape(await stack.get('/v1/assets/enriched?include_quality=true'), paged(fields.AssetRow));
+    expectShape(await stack.get('/v1/assets/enriched/facets'), data(fields.Facets));
+    expectShape(await stack.get('/v1/rwa'), paged(fields.RwaRow));
+    expectShape(await stack.get('/v1/rwa/facets'), data(fields.Facets));
+    expectShape(await stack.get('/v1/rwa/coverage'), data(fields.Coverage));
+    expectShape(await stack.get('/v1/reviewers'), data(listOf(fields.ReviewerRow)));
+    expectShape(await stack.get('/v1/rwa/stats/history', keyed), fields.AumHistory);
+  });
+
+  test('every detail, with a key and without', async () => {
+    for (const options of [undefined, keyed]) {
+      for (const row of assets.filter((one) => one.address !== null)) {
+        expectShape(await stack.get(detailOf(row), options), data(fields.AssetDetail));
+      }
+      for (const row of real) expectShape(await stack.get(`/v1/rwa/${row.asset_id}`, options), data(fields.RwaDetail));
+    }
+  });
+});
+
+describe('lists', () => {
+  test('best score first, unscored last', () => {
+    for (const rows of [assets, real]) {
+      const scores = rows.map((row) => row.risk_score ?? -1);
+      assert.deepEqual(scores, scores.toSorted((a, b) => b - a));
+    }
+  });
+
+  test('facets count the whole universe whatever is asked', async () => {
+    const facets = (await stack.ok('/v1/assets/enriched/facets?category=native')).json.data;
+    for (const [name, counts] of Object.entries(facets)) {
+      assert.equal(counts.reduce((sum, { count }) => sum + count, 0), assets.length, name);
+    }
+    const unscored = facets.risk_tiers.find((bucket) => bucket.risk_tier === 'unknown');
+    assert.equal(unscored.count, assets.filter((row) => row.risk_tier === null).length);
+    assert.ok(facets.auditors.some((bucket) => bucket.auditor === '(unknown)'));
+  });
+
+  test('filters keep what they name, and an unknown word is refused', async () => {
+    for (const [query, keep] of [
+      ['category=lst,lrt', (row) => ['lst', 'lrt'].includes(row.category)],
+      ['risk_tier=unknown', (row) => row.risk_tier === null],
+      ['review_status=provisional', (row) => row.review_status === 'provisional'],
+      ['kyc_gate=accredited', (row) => row.institutional.kyc_gate === 'accredited'],
+      [`search=${assets[0].symbol.toUpperCase()}`, (row) => row.symbol.toLowerCase().includes(assets[0].symbol.toLowerCase())],
+    ]) {
+      const { json } = await stack.ok(`/v1/assets/enriched?limit=100&${query}`);
+      assert.deepEqual(json.data.map((row) => row.asset_id), assets.filter(keep).map((row) => row.asset_id), query);
+    }
+    expectError(await stack.get('/v1/assets/enriched?risk_tier=best'), 400, 'INVALID_PARAMETER');
+    expectError(await stack.get('/v1/rwa?category=native'), 400, 'INVALID_PARAMETER');
+  });
+});
+
+describe('what a key opens', () => {
+  test('dimensions, breakdown and attestations, and nothing of them leaks to the next caller', async () => {
+    const path = detailOf(scored());
+    for (const options of [keyed, undefined, keyed, undefined]) {
+      const detail = (await stack.ok(path, options)).json.data;
+      const open = Object.values(detail.dimensions).filter((points) => points !== null).length;
+      assert.deepEqual(
+        [open > 0, detail.risk_score_breakdown !== null, detail.attestation_history.length > 0, detail.restricted_fields.length],
+        options ? [true, true, true, 0] : [false, false, false, 3],
+      );
+    }
+    const list = (await stack.ok('/v1/assets/enriched', keyed)).json.data;
+    assert.ok(list.some((row) => Object.values(row.dimensions).some((points) => points !== null)));
+    assert.ok(assets.every((row) => Object.values(row.dimensions).every((points) => points === null)));
+  });
+
+  test('the history of the total', async () => {
+    expectError(await stack.get('/v1/rwa/stats/history'), 401, 'UNAUTHORIZED');
+    const days = (await stack.ok('/v1/rwa/stats/history?range=7d', keyed)).json.data;
+    const included = real.filter((row) => row.canonical_aum.included);
+    near(days.at(-1).value_usd, included.reduce((sum, row) => sum + row.canonical_aum.value_usd, 0));
+  });
+});
+
+describe('evidence', () => {
+  test('a stranger recomputes every score from the published numbers', async () => {
+    const known = new Map(assets.map((row) => [row.slug, row]));
+    for (const row of assets.filter((one) => one.risk_score !== null && one.address !== null)) {
+      const { risk_score_breakdown: breakdown } = (await stack.ok(detailOf(row), keyed)).json.data;
+      const sum = Object.entries(breakdown.weights).reduce((all, [name, weight]) => all + weight * (breakdown.dimensions[name] ?? 2.5), 0);
+      near(sum, breakdown.weighted_sum);
+      let running = breakdown.weighted_sum;
+      for (const { id, before: found, after } of breakdown.overlays_applied) {
+        near(found, running);
+        assert.ok(after < found, `${row.slug}: ${id} lowers the score`);
+        if (id.startsWith('dependency:')) near(after, (known.get(id.slice('dependency:'.length)).risk_score ?? 3) + 1);
+        running = after;
+      }
+      assert.ok(Math.abs(running - row.risk_score) <= 0.005 + 1e-9, `${row.slug}: ${running} is published as ${row.risk_score}`);
+    }
+  });
+
+  test("a stranger checks every signature with the platform's own Ed25519", async () => {
+    const reviewers = (await stack.ok('/v1/reviewers')).json.data;
+    let checked = 0;
+    for (const row of real) {
+      const { attestation_history: signed } = (await stack.ok(`/v1/rwa/${row.asset_id}`, keyed)).json.data;
+      for (const { public_key: key, message, signature, reviewer_id: who, key_id: which } of signed) {
+        assert.ok(verify(null, Buffer.from(message), ed25519(key), Buffer.from(signature, 'hex')));
+        assert.ok(!verify(null, Buffer.from(`${message} `), ed25519(key), Buffer.from(signature, 'hex')));
+        const published = reviewers.find((one) => one.reviewer_id === who).keys.find((one) => one.key_id === which);
+        assert.equal(published.public_key, key);
+        checked += 1;
+      }
+    }
+    assert.ok(checked > 0);
+  });
+});
+
+/** Raw key bytes in the wrapping that Node reads. */
+function ed25519(hex) {
+  const der = Buffer.concat([Buffer.from('302a300506032b6570032100', 'hex'), Buffer.from(hex, 'hex')]);
+  return createPublicKey({ key: der, format: 'der', type: 'spki' });
+}
+
+function near(actual, expected) {
+  assert.ok(Math.abs(actual - expected) <= 1e-6 * Math.max(1, Math.abs(expected)), `${actual} is not ${expected}`);
+}

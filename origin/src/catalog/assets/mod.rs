@@ -1,0 +1,281 @@
+//! The asset side of the catalog: every asset encoded for its lists, with what details and the census start from.
+//!
+//! It is rebuilt only when something served of assets changed, and shared by the catalogs in between.
+
+pub mod census;
+mod row;
+
+use crate::rwa::{identity, totals};
+use crate::store::StoreError;
+use crate::store::asset_registry::AssetRegistry;
+use crate::store::assets::AssetFacts;
+use crate::store::attestations::ReviewerFacts;
+use crate::store::rwa::{CandidateRow, ObservationRow, SourceRow};
+use rds_shared::model::EncodedAsset;
+use rds_shared::model::asset::{AssetRow, Discovery, Renewal};
+use rds_shared::model::ids::{Address, ChainId};
+use rds_shared::model::rwa::{CanonicalAum, Cents, Day, RwaMetrics, RwaRow, Universe};
+use rds_shared::rules::canonical_aum::{Book, CARRY_DAYS, DAY, Deployment, IdentityStatus, Standing};
+use rds_shared::scoring::asset::rwa_headline;
+use rds_shared::select::Selection;
+use rds_shared::select::assets::{AssetFilter, AssetIndex, AssetRecord, facets};
+use rds_shared::wire::page::PageRequest;
+use rds_shared::wire::time::{Micros, Timestamp};
+use serde_json::value::RawValue;
+use std::collections::{BTreeMap, HashMap};
+
+/// An asset with everything that its routes need.
+#[derive(Debug)]
+pub struct Asset {
+    /// What is served to a caller with a key; freshness as of the build.
+    pub row: AssetRow,
+    /// What freshness is worked out from.
+    pub renewal: Renewal,
+    /// The row for the enriched list.
+    pub encoded: EncodedAsset,
+    /// What surfaced it.
+    pub discovery: Discovery,
+    /// Only of real-world assets.
+    pub rwa: Option<Rwa>,
+    chain_slug: String,
+}
+
+/// A real-world asset's own side.
+#[derive(Debug)]
+pub struct Rwa {
+    /// The list's row: its score is the headline.
+    pub row: RwaRow,
+    /// The instant that the canonical figure is of.
+    pub aum_of: Option<Timestamp>,
+    /// The row for the list.
+    pub encoded: EncodedAsset,
+}
+
+/// All assets.
+#[derive(Debug, Default)]
+pub struct Assets {
+    /// The data version in which any of them last changed.
+    pub version: i64,
+    /// In ascending order of ids.
+    entries: Vec<Asset>,
+    index: Option<AssetIndex>,
+    /// The real-world ones among `entries`, by place: the rows of `rwa_index`.
+    rwa: Vec<usize>,
+    rwa_index: Option<AssetIndex>,
+    by_place: HashMap<(ChainId, Address), usize>,
+    by_id: HashMap<String, usize>,
+    /// `data` of the two facet routes.
+    pub facets: Option<Box<RawValue>>,
+    /// The same over real-world assets.
+    pub rwa_facets: Option<Box<RawValue>>,
+    /// Reviewers, by id.
+    pub reviewers: Vec<ReviewerFacts>,
+    sources: Vec<SourceRow>,
+    candidates: Vec<CandidateRow>,
+    day: Option<Timestamp>,
+    universe: Universe,
+}
+
+/// A page of a list.
+#[derive(Debug)]
+pub struct FoundAssets<'a> {
+    /// Its rows, in order.
+    pub rows: Vec<&'a EncodedAsset>,
+    /// How many match on all pages.
+    pub total: usize,
+}
+
+impl Assets {
+    /// Builds the asset side from `facts`.
+    pub fn build(facts: AssetRegistry) -> anyhow::Result<Assets> {
+        let links = row::links(&facts.assets)?;
+        let day = facts.day.map(|at| at.0);
+        let mappings = identity::deployments(&facts.deployments, &facts.mappings);
+        let identities: HashMap<i64, Deployment> = mappings.iter().map(|it| (it.asset, it.clone())).collect();
+        let book = Book::new(mappings, facts.observations.iter().map(totals::observation).collect());
+        let standings = day.map(|day| book.standings(day)).unwrap_or_default();
+        let metrics = metrics(&facts.observations, day);
+        let mut assets = Assets { version: facts.version, day, ..Assets::default() };
+        assets.universe.products = book.products() as u64;
+        for asset in &facts.assets {
+            let row = row::row(asset, &links)?;
+            let renewal = row::renewal(asset)?;
+            let encoded = EncodedAsset::encode(&row, renewal, None)?;
+            let side = identities.get(&asset.number).map(|identity| {
+                let standing = standings.get(&asset.number);
+                real_world(
+                    &row,
+                    identity,
+                    day,
+                    standing,
+                    metrics.get(&asset.number).copied().unwrap_or_default(),
+                    renewal,
+                )
+            });
+            let discovery = discovery(asset, &facts.candidates);
+            let chain_slug = asset.chain_slug.clone();
+            assets.add(Asset { row, renewal, encoded, discovery, rwa: side.transpose()?, chain_slug });
+        }
+        let record = |asset: &'_ Asset| asset.row.risk_score;
+        let records: Vec<AssetRecord<'_>> = assets
+            .entries
+            .iter()
+            .map(|asset| AssetRecord { row: &asset.row, headline: record(asset), chain_slug: &asset.chain_slug })
+            .collect();
+        let index = AssetIndex::build(&records);
+        let rwa_records: Vec<AssetRecord<'_>> = assets
+            .rwa()
+            .map(|(asset, rwa)| AssetRecord {
+                row: &rwa.row.asset,
+                headline: rwa.row.asset.risk_score,
+                chain_slug: &asset.chain_slug,
+            })
+            .collect();
+        let rwa_index = AssetIndex::build(&rwa_records);
+        let all = serde_json::value::to_raw_value(&facets(assets.entries.iter().map(|asset| &asset.row)))?;
+        let real = serde_json::value::to_raw_value(&facets(assets.rwa().map(|(_, rwa)| &rwa.row.asset)))?;
+        (assets.index, assets.rwa_index) = (Some(index), Some(rwa_index));
+        (assets.facets, assets.rwa_facets) = (Some(all), Some(real));
+        (assets.reviewers, assets.sources, assets.candidates) = (facts.reviewers, facts.sources, facts.candidates);
+        Ok(assets)
+    }
+
+    fn add(&mut self, asset: Asset) {
+        let place = self.entries.len();
+        if let Some(address) = asset.row.address.clone() {
+            // One contract may be known under two names: the first one known is found by its address.
+            self.by_place.entry((asset.row.chain_id, address)).or_insert(place);
+        }
+        self.by_id.insert(asset.row.asset_id.clone(), place);
+        if let Some(rwa) = &asset.rwa {
+            use rds_shared::scoring::asset::RwaScoreStatus::{Derived, Scored, Unscored};
+            self.rwa.push(place);
+            self.universe.deployments += 1;
+            match rwa.row.score_status {
+                Scored => self.universe.scored += 1,
+                Derived => self.universe.derived += 1,
+                Unscored => self.universe.unscored += 1,
+            }
+        }
+        self.entries.push(asset);
+    }
+
+    /// Real-world assets, in ascending order of ids.
+    fn rwa(&self) -> impl Iterator<Item = (&Asset, &Rwa)> + Clone {
+        let places = self.rwa.iter().filter_map(|place| self.entries.get(*place));
+        places.filter_map(|asset| Some((asset, asset.rwa.as_ref()?)))
+    }
+
+    /// A page of the enriched list.
+    pub fn select(&self, filter: &AssetFilter<'_>, page: PageRequest) -> FoundAssets<'_> {
+        let Some(index) = &self.index else { return FoundAssets { rows: Vec::new(), total: 0 } };
+        let Selection { rows, total } = index.select(filter, page);
+        let rows = rows.iter().filter_map(|row| self.entries.get(*row as usize)).map(|asset| &asset.encoded).collect();
+        FoundAssets { rows, total }
+    }
+
+    /// A page of the list of real-world assets.
+    pub fn select_rwa(&self, filter: &AssetFilter<'_>, page: PageRequest) -> FoundAssets<'_> {
+        let Some(index) = &self.rwa_index else { return FoundAssets { rows: Vec::new(), total: 0 } };
+        let Selection { rows, total } = index.select(filter, page);
+        let entry = |row: &u32| self.rwa.get(*row as usize).and_then(|place| self.entries.get(*place));
+        let rows = rows.iter().filter_map(|row| Some(&entry(row)?.rwa.as_ref()?.encoded)).collect();
+        FoundAssets { rows, total }
+    }
+
+    /// The asset at this address of one chain.
+    pub fn at(&self, chain: ChainId, address: &Address) -> Option<&Asset> {
+        self.by_place.get(&(chain, address.clone())).and_then(|place| self.entries.get(*place))
+    }
+
+    /// The asset of this id.
+    pub fn by_id(&self, asset_id: &str) -> Option<&Asset> {
+        self.by_id.get(asset_id).and_then(|place| self.entries.get(*place))
+    }
+}
+
+fn real_world(
+    row: &AssetRow,
+    identity: &Deployment,
+    day: Option<Timestamp>,
+    standing: Option<&Standing>,
+    metrics: RwaMetrics,
+    renewal: Renewal,
+) -> Result<Rwa, serde_json::Error> {
+    let headline = rwa_headline(row.risk_score, &row.dimensions);
+    let value = standing.and_then(|standing| standing.value.as_ref());
+    let aum_of = value.map(|value| value.effective_at);
+    let listed = RwaRow {
+        asset: AssetRow { risk_score: headline.score, risk_tier: headline.tier, ..row.clone() },
+        score_status: headline.status,
+        dimensions_only: headline.dimensions_only(),
+        product_id: identity.product_id.clone(),
+        identity_status: identity.identity,
+        canonical_product_id: row.symbol.to_uppercase(),
+        aum_scope: row.institutional.aum_usd.map(|_| "deployment"),
+        canonical_aum: CanonicalAum {
+            snapshot_date: day.map(Day),
+            included: value.is_some(),
+            exclusion_reason: match standing {
+                Some(standing) => standing.exclusion,
+                None => Some(without_a_total(identity.identity)),
+            },
+            value_usd: value.map(|value| Cents(value.cents)),
+            source_id: value.map(|value| value.source_id.clone()),
+            effective_at: aum_of.map(Micros),
+            age_hours: None,
+            carried_forward: value.map(|value| value.carried_forward),
+            observation_ids: value
+                .map(|it| it.observation_ids.iter().map(i64::to_string).collect())
+                .unwrap_or_default(),
+            caveats: value.map(|it| it.caveats.iter().copied().collect()).unwrap_or_default(),
+        },
+        metrics,
+    };
+    let encoded = EncodedAsset::encode(&listed, renewal, aum_of)?;
+    Ok(Rwa { row: listed, aum_of, encoded })
+}
+
+/// Why there is no figure before the first total.
+fn without_a_total(identity: IdentityStatus) -> rds_shared::rules::canonical_aum::Exclusion {
+    use rds_shared::rules::canonical_aum::Exclusion;
+    match identity {
+        IdentityStatus::Verified => Exclusion::NeverObserved,
+        IdentityStatus::Disputed => Exclusion::IdentityDisputed,
+        IdentityStatus::Candidate | IdentityStatus::Unmapped => Exclusion::IdentityUnverified,
+    }
+}
+
+/// The newest current statement of each figure, by asset.
+fn metrics(observations: &[ObservationRow], day: Option<Timestamp>) -> BTreeMap<i64, RwaMetrics> {
+    let Some(day) = day else { return BTreeMap::new() };
+    let from = day.plus_seconds(-(CARRY_DAYS - 1) * DAY);
+    let mut current: Vec<&ObservationRow> = observations.iter().filter(|one| one.effective_at.0 >= from).collect();
+    current.sort_by_key(|one| (std::cmp::Reverse(one.effective_at), one.priority, one.number));
+    let mut metrics: BTreeMap<i64, RwaMetrics> = BTreeMap::new();
+    for one in current {
+        let told = metrics.entry(one.asset).or_default();
+        let first = |known: &mut Option<f64>, stated: Option<f64>| *known = known.or(stated);
+        first(&mut told.fund_aum_usd, one.fund_aum_usd);
+        first(&mut told.global_issued_value_usd, one.global_issued_value_usd);
+        first(&mut told.deployment_circulating_value_usd, one.deployment_circulating_value_usd);
+        first(&mut told.apy_7d_pct, one.apy_7d_pct);
+        first(&mut told.apy_30d_pct, one.apy_30d_pct);
+        first(&mut told.duration_days, one.duration_days);
+    }
+    metrics
+}
+
+/// The source that surfaced the deployment first, else the registry that named it.
+fn discovery(asset: &AssetFacts, candidates: &[CandidateRow]) -> Discovery {
+    let surfaced = candidates.iter().find(|candidate| candidate.asset == Some(asset.number));
+    let (source, from, to) = surfaced.map_or((&asset.source, asset.discovered_at, asset.last_seen_at), |it| {
+        (&it.source_id, it.discovered_at, it.observed_at)
+    });
+    Discovery { source_slug: source.clone(), discovered_at: Micros(from.0), last_seen_at: Micros(to.0) }
+}
+
+/// A stored document that is not what it should be.
+fn corrupt(column: &'static str, text: impl ToString) -> StoreError {
+    StoreError::Corrupt { column, text: text.to_string() }
+}

@@ -1,0 +1,163 @@
+//! Enriched assets: the list, its facets, and one asset. Source: interface, "Assets".
+//!
+//! What a key is needed for is emptied here and nowhere else: lists by [`View`], details by [`AssetRow::withheld`]. The
+//! caller's class is part of every ETag, so that a tag earned with a key confirms nothing to somebody without one.
+
+use super::answer::{Answer, Failure};
+use super::call::Call;
+use super::encoded;
+use crate::app::App;
+use crate::attestation::proven;
+use crate::catalog::assets::{Asset, FoundAssets};
+use crate::store::{StoreError, assets, attestations, word};
+use rds_shared::access::paging;
+use rds_shared::model::EncodedAsset;
+use rds_shared::model::asset::{
+    AssetDetail, AssetHistory, AssetRow, Freshness, RESTRICTED_IN_DETAIL, Renewal, VersionPoint,
+};
+use rds_shared::model::asset_encoded::View;
+use rds_shared::model::ids::{Address, AddressError};
+use rds_shared::scoring::MilliPoints;
+use rds_shared::select::assets::AssetFilter;
+use rds_shared::wire::error::{Detail, In};
+use rds_shared::wire::page::PageRequest;
+use rds_shared::wire::time::Micros;
+use rds_shared::wire::{ApiError, Data, ErrorCode, PageMeta};
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+/// Versions in a detail.
+const VERSIONS: u32 = 30;
+/// Attestations in a detail.
+const ATTESTATIONS: usize = 50;
+/// Attestations that are looked at for them: some may no longer verify.
+const LOOKED_AT: u32 = 200;
+
+/// `GET /v1/assets/enriched`.
+pub fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let page = call.query.page();
+    paging::admit(&call.principal, page)?;
+    let catalog = app.catalog.get()?;
+    let found = catalog.assets.select(&AssetFilter::from_query(&call.query), page);
+    Ok(rows(call, catalog.version, &found, page))
+}
+
+/// `GET /v1/assets/enriched/facets`.
+pub fn facets(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let catalog = app.catalog.get()?;
+    encoded::value(call, catalog.version, &catalog.assets.facets, || Data { data: &catalog.assets.facets })
+}
+
+/// `GET /v1/assets/{chain_id}/{address}`.
+pub async fn by_address(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let catalog = app.catalog.get()?;
+    let (network, text) = (call.found.param(0), call.found.param(1));
+    let chain = catalog.rollup.chain(network).ok_or_else(|| ApiError::not_found("chain"))?;
+    let fault = |code, reason: &str| ApiError::invalid(code, vec![Detail::new(In::Path, "address", reason)]);
+    let address = Address::parse(chain.facts.namespace, text).map_err(|error| match error {
+        AddressError::Malformed => fault(ErrorCode::InvalidAddress, "is no address"),
+        AddressError::WrongNamespace(_) => {
+            fault(ErrorCode::AddressNamespaceMismatch, "is an address of another namespace than that of the chain")
+        }
+    })?;
+    let asset = catalog.assets.at(chain.facts.id, &address).ok_or_else(|| ApiError::not_found("asset"))?;
+    detail(app, call, catalog.version, asset, asset.row.clone()).await
+}
+
+/// A page of encoded rows as the caller may see them.
+pub fn rows(call: &Call, version: i64, found: &FoundAssets<'_>, page: PageRequest) -> Answer {
+    let view = View {
+        now: call.now,
+        is_keyed: !call.principal.is_keyless(),
+        with_quality: call.query.flag("include_quality") == Some(true),
+    };
+    let total = found.total as u64;
+    let mut etag = call.etag();
+    etag.add(call.principal.content_class().as_bytes()).add_u64(u64::from(view.with_quality));
+    etag.add_u64(page.number).add_u64(page.size).add_u64(total);
+    found.rows.iter().for_each(|row| {
+        etag.add_u64(row.version());
+    });
+    call.answer(etag, version, || {
+        let size = found.rows.iter().map(|row| row.max_len() + 1).sum::<usize>();
+        let mut body = Vec::with_capacity(size + 160);
+        body.extend_from_slice(b"{\"data\":[");
+        for (place, row) in found.rows.iter().enumerate() {
+            if place > 0 {
+                body.push(b',');
+            }
+            EncodedAsset::write(row, view, &mut body);
+        }
+        body.extend_from_slice(b"],");
+        PageMeta::new(page, total).write_json(&mut body);
+        body.push(b'}');
+        body
+    })
+}
+
+/// A row that a detail begins with.
+pub trait DetailRow: Serialize {
+    /// The same with its evidence this old.
+    fn aged(self, freshness: Freshness) -> Self;
+    /// The same for a caller without a key.
+    fn withheld(self) -> Self;
+}
+
+impl DetailRow for AssetRow {
+    fn aged(self, freshness: Freshness) -> Self {
+        AssetRow { freshness, ..self }
+    }
+
+    fn withheld(self) -> Self {
+        AssetRow::withheld(self, RESTRICTED_IN_DETAIL)
+    }
+}
+
+/// The detail of `asset`, which begins with `row`.
+pub async fn detail<R: DetailRow + Clone>(
+    app: &App,
+    call: &Call,
+    version: i64,
+    asset: &Asset,
+    row: R,
+) -> Result<Answer, Failure> {
+    let history = history(app, call, asset).await?;
+    let row = if call.principal.is_keyless() { row.withheld() } else { row };
+    let at =
+        |renewal: &Renewal, seen| AssetDetail { row: row.clone().aged(renewal.freshness(seen)), history: &history };
+    // The tag covers the row at its renewal: the age moves by itself.
+    let settled = at(&asset.renewal, asset.renewal.at.unwrap_or(call.now));
+    let mut etag = call.etag();
+    etag.add(call.principal.content_class().as_bytes()).add(&serde_json::to_vec(&settled)?);
+    call.try_answer(etag, version, || Ok(serde_json::to_vec(&Data { data: at(&asset.renewal, call.now) })?))
+}
+
+async fn history(app: &App, call: &Call, asset: &Asset) -> Result<AssetHistory<Box<RawValue>>, Failure> {
+    let slug = &asset.row.slug;
+    let versions = assets::versions(&app.db, slug, VERSIONS).await?;
+    let mut history = AssetHistory {
+        version_history: versions.iter().map(version_point).collect::<Result<_, StoreError>>()?,
+        attestation_history: Vec::new(),
+        discovery: Some(asset.discovery.clone()),
+        risk_score_breakdown: None,
+    };
+    if !call.principal.is_keyless() {
+        let signed = attestations::of_asset(&app.db.pool, slug, LOOKED_AT).await?;
+        history.attestation_history = signed.iter().filter_map(proven).take(ATTESTATIONS).collect();
+        history.risk_score_breakdown =
+            assets::breakdown(&app.db, slug).await?.map(RawValue::from_string).transpose()?;
+    }
+    Ok(history)
+}
+
+fn version_point(row: &assets::VersionRow) -> Result<VersionPoint, StoreError> {
+    Ok(VersionPoint {
+        asset_version_id: row.number.to_string(),
+        recorded_at: Micros(row.recorded_at.0),
+        risk_score: row.score.and_then(MilliPoints::new),
+        risk_tier: row.tier.as_deref().map(|tier| word("asset_version_score.tier", tier)).transpose()?,
+        review_status: word("asset_version.review_status", &row.review_status)?,
+        aum_usd: row.aum_usd,
+        yield_pct: row.yield_pct,
+    })
+}

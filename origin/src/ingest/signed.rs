@@ -1,0 +1,90 @@
+//! What is checked against rows that the batch itself may have written: signatures, and that published figures stay.
+
+use super::Fault;
+use super::batch::Batch;
+use crate::attestation::{message, verifies};
+use crate::ingest::kinds::{Attestation, ReviewerKey};
+use crate::store::attestations::{self, Subject};
+use crate::store::{At, StoreError, Tx, rwa};
+use std::collections::{HashMap, HashSet};
+
+/// Everything that is wrong with the batch's attestations. Reviews and reviewers must have been written.
+pub async fn faults(tx: &mut Tx<'_>, batch: &Batch) -> Result<Vec<Fault>, StoreError> {
+    if batch.attestations.is_empty() {
+        return Ok(Vec::new());
+    }
+    let asset_ids: Vec<&str> = batch.attestations.iter().map(|(_, one)| one.asset_id.as_str()).collect();
+    let recorded_at: Vec<At> = batch.attestations.iter().map(|(_, one)| one.reviewed_at).collect();
+    let subjects = attestations::subjects(&mut **tx, &asset_ids, &recorded_at).await?;
+    let reviewers: HashMap<String, Vec<ReviewerKey>> =
+        attestations::reviewers(&mut **tx).await?.into_iter().map(|it| (it.id, it.keys.0)).collect();
+    let mut faults = Vec::new();
+    for (line, signed) in &batch.attestations {
+        let subject = subjects.get(&(signed.asset_id.clone(), signed.reviewed_at));
+        if let Some((field, reason)) =
+            complaint(signed, subject, reviewers.get(&signed.reviewer_id).map(Vec::as_slice))?
+        {
+            faults.push(Fault { line: *line, field: Some(field.to_owned()), reason });
+        }
+    }
+    Ok(faults)
+}
+
+/// What is wrong with one attestation, the first thing of all.
+fn complaint(
+    signed: &Attestation,
+    subject: Option<&Subject>,
+    keys: Option<&[ReviewerKey]>,
+) -> Result<Option<(&'static str, String)>, StoreError> {
+    let Some(subject) = subject else {
+        return Ok(Some(("reviewed_at", format!("{:?} has no review of that instant", signed.asset_id))));
+    };
+    let Some(keys) = keys else {
+        return Ok(Some(("reviewer_id", format!("{:?} is no known reviewer", signed.reviewer_id))));
+    };
+    let Some(key) = keys.iter().find(|key| key.key_id == signed.key_id) else {
+        return Ok(Some(("key_id", format!("{:?} is no key of {:?}", signed.key_id, signed.reviewer_id))));
+    };
+    if !key.counts_at(signed.signed_at) {
+        return Ok(Some(("signed_at", format!("lies outside the time in which {:?} counts", key.key_id))));
+    }
+    let message = message(subject, signed.product_id.as_deref(), &signed.reviewer_id, signed.signed_at)?;
+    Ok((!verifies(&key.public_key, &message, &signed.signature))
+        .then(|| ("signature", format!("is not that of {:?} under {message}", key.key_id))))
+}
+
+/// Statements of the batch that say something else than is on record, or than another line says, of one publication.
+pub async fn contradictions(tx: &mut Tx<'_>, batch: &Batch) -> Result<Vec<Fault>, StoreError> {
+    if batch.rwa_observations.is_empty() {
+        return Ok(Vec::new());
+    }
+    let fault = |line: u64, reason: &str| Fault {
+        line,
+        field: Some("publication_id".to_owned()),
+        reason: format!("{reason}; publish a correction under another publication_id"),
+    };
+    let (mut first, mut faults) = (HashMap::new(), Vec::new());
+    for (line, one) in &batch.rwa_observations {
+        let key = (one.source_id.clone(), one.publication_id.clone(), one.asset_id.clone());
+        let figures = [
+            one.fund_aum_usd,
+            one.global_issued_value_usd,
+            one.deployment_circulating_value_usd,
+            one.apy_7d_pct,
+            one.apy_30d_pct,
+            one.duration_days,
+        ];
+        let stated = (one.published_at, one.effective_at, figures);
+        if *first.entry(key).or_insert(stated) != stated {
+            faults.push(fault(*line, "another line states other figures of this publication"));
+        }
+    }
+    let statements = serde_json::json!(batch.rwa_observations.iter().map(|(_, one)| one).collect::<Vec<_>>());
+    let on_record: HashSet<_> = rwa::contradicted(tx, &statements).await?.into_iter().collect();
+    for (line, one) in &batch.rwa_observations {
+        if on_record.contains(&(one.source_id.clone(), one.publication_id.clone(), one.asset_id.clone())) {
+            faults.push(fault(*line, "was published with other figures"));
+        }
+    }
+    Ok(faults)
+}

@@ -1,0 +1,66 @@
+//! The total of each day: worked out when facts come in, recorded when it reads differently.
+
+use super::identity;
+use crate::store::rwa::{self, ObservationRow, SnapshotRow};
+use crate::store::{At, StoreError, Tx, attestations};
+use rds_shared::rules::canonical_aum::{Book, CARRY_DAYS, DAY, Observation};
+use rds_shared::scoring::decimal::from_float;
+use rds_shared::select::assets::RWA_CATEGORIES;
+use rds_shared::wire::Timestamp;
+use std::collections::BTreeMap;
+
+/// Days back that a late figure still revises.
+const REVISED_DAYS: i64 = 366;
+
+/// The midnight at or before `at`.
+pub fn day_of(at: Timestamp) -> Timestamp {
+    Timestamp::from_seconds(at.as_seconds().div_euclid(DAY) * DAY)
+}
+
+/// The figures as the rules take them: whole cents.
+pub fn observation(row: &ObservationRow) -> Observation {
+    let cents = |usd: Option<f64>| usd.and_then(|usd| from_float(usd, 2).ok());
+    Observation {
+        id: row.number,
+        asset: row.asset,
+        source_id: row.source_id.clone(),
+        priority: row.priority,
+        effective_at: row.effective_at.0,
+        published_at: row.published_at.0,
+        fund_aum: cents(row.fund_aum_usd),
+        issued: cents(row.global_issued_value_usd),
+        circulating: cents(row.deployment_circulating_value_usd),
+    }
+}
+
+/// Works out every day from `earliest`, or from the last day with a total, up to the day of `now`; answers how many were
+/// recorded. The days before the first figure have no total; from then on every day has one, also one without any figure,
+/// which says so. Identities are those of now: a day is not restated because a mapping came later.
+pub async fn revise(tx: &mut Tx<'_>, now: Timestamp, earliest: Option<Timestamp>) -> Result<u64, StoreError> {
+    let deployments = rwa::deployments(&mut **tx, RWA_CATEGORIES).await?;
+    if deployments.is_empty() {
+        return Ok(0);
+    }
+    let today = day_of(now);
+    let since = rwa::newest_day(&mut **tx).await?.map_or(today, |at| at.0);
+    let first =
+        earliest.map_or(since, |at| day_of(at).min(since)).clamp(today.plus_seconds(-REVISED_DAYS * DAY), today);
+    // With the day before, which tells whether totals have begun.
+    let kept: BTreeMap<At, SnapshotRow> =
+        rwa::snapshots(&mut **tx, At(first.plus_seconds(-DAY))).await?.into_iter().map(|row| (row.day, row)).collect();
+    let mappings = attestations::mappings(&mut **tx).await?;
+    let observed = rwa::observations(&mut **tx, At(first.plus_seconds(-CARRY_DAYS * DAY))).await?;
+    let book = Book::new(identity::deployments(&deployments, &mappings), observed.iter().map(observation).collect());
+    let (mut day, mut revised, mut has_begun) = (first, 0, kept.contains_key(&At(first.plus_seconds(-DAY))));
+    while day <= today {
+        let (total, before) = (book.snapshot(day), kept.get(&At(day)));
+        if before.map_or(has_begun || total.included.products > 0, |row| row.content.0 != total) {
+            let revision = before.map_or(0, |row| row.revision) + 1;
+            rwa::revise(tx, At(day), revision, At(now), &total).await?;
+            revised += 1;
+        }
+        has_begun |= before.is_some() || total.included.products > 0;
+        day = day.plus_seconds(DAY);
+    }
+    Ok(revised)
+}

@@ -1,0 +1,226 @@
+//! What the simulated market's sources publish of real-world assets, and what they surface. None of them exists.
+//!
+//! A publication is a matter of its day alone, never of the run or its seed: what is published once is never stated otherwise.
+
+use super::SOURCE;
+use super::funds;
+use super::moment::Moment;
+use super::platforms::CHAIN_ID;
+use super::random::Random;
+use crate::ingest::Observation;
+use crate::ingest::fact::Kind;
+use crate::ingest::kinds::{RwaCandidate, RwaObservation, RwaSource};
+use crate::rwa::totals::day_of;
+use crate::store::At;
+use rds_shared::rules::canonical_aum::DAY;
+use rds_shared::rules::rwa_sources::CandidateState::{self, *};
+use rds_shared::rules::rwa_sources::SourceType::{self, *};
+use rds_shared::wire::Timestamp;
+
+/// Days of figures before the run.
+const REMEMBERED_DAYS: i64 = 40;
+/// Sources publish so often.
+const PUBLISH_EVERY_HOURS: u32 = 24;
+/// So many hours before the run ends a figure of the day before is corrected.
+const CORRECTED_HOURS: u32 = 6;
+
+const LEDGER: &str = "ledgerlight";
+const CHAIN: &str = "chainsum";
+const QUIET: &str = "quietfeed";
+const CATALOG: &str = "almanac";
+const RETIRED: &str = "oldfeed";
+
+/// How a source does.
+#[derive(Clone, Copy, PartialEq)]
+enum Fate {
+    Publishes,
+    /// The latest attempt failed.
+    Fails,
+    NotSetUp,
+    SwitchedOff,
+}
+
+/// The sources: id, name, kind, rank and fate.
+const SOURCES: [(&str, &str, SourceType, i32, Fate); 8] = [
+    (LEDGER, "Ledgerlight Statements", IssuerFeed, 1, Fate::Publishes),
+    (CHAIN, "Chainsum", Onchain, 2, Fate::Publishes),
+    (QUIET, "Quietfeed", Aggregator, 3, Fate::Publishes),
+    ("crackedfeed", "Crackedfeed", Aggregator, 4, Fate::Fails),
+    ("newfeed", "Newfeed", Aggregator, 5, Fate::Publishes),
+    ("plannedfeed", "Plannedfeed", IssuerFeed, 6, Fate::NotSetUp),
+    (RETIRED, "Oldfeed", Aggregator, 7, Fate::SwitchedOff),
+    (CATALOG, "Almanac of Products", MarketCatalog, 9, Fate::Publishes),
+];
+
+/// What a source states of an asset, in millions of USD on an ordinary day: fund, issued, circulating.
+struct Statement {
+    source: &'static str,
+    asset: &'static str,
+    fund: Option<f64>,
+    issued: Option<f64>,
+    circulating: Option<f64>,
+    /// Days before the end of the run on which it was last stated; 0 goes on.
+    stopped_days: i64,
+}
+
+const fn states(source: &'static str, asset: &'static str) -> Statement {
+    Statement { source, asset, fund: None, issued: None, circulating: None, stopped_days: 0 }
+}
+
+const STATEMENTS: [Statement; 9] = [
+    Statement { fund: Some(412.0), ..states(LEDGER, "dtb") },
+    Statement { circulating: Some(251.0), ..states(CHAIN, "dtb") },
+    Statement { circulating: Some(58.0), ..states(CHAIN, "dtb-vale") },
+    Statement { issued: Some(96.0), circulating: Some(96.0), ..states(CHAIN, "tpny") },
+    Statement { fund: Some(31.0), stopped_days: 5, ..states(QUIET, "kite") },
+    Statement { fund: Some(88.0), ..states(LEDGER, "dgld") },
+    Statement { issued: Some(97.0), circulating: Some(101.0), ..states(CHAIN, "dgld") },
+    Statement { fund: Some(19.0), ..states(LEDGER, funds::UNSIGNED) },
+    Statement { fund: Some(7.5), stopped_days: 20, ..states(QUIET, "nimbus") },
+];
+
+/// What sources surfaced: source, symbol, state, days before the run, and the asset it has become.
+const SURFACED: [(&str, &str, CandidateState, u32, Option<&str>); 7] = [
+    (CATALOG, "DTB", Classified, 60, Some("dtb")),
+    (CATALOG, "dGLD", Classified, 55, Some("dgld")),
+    (CATALOG, "MLDW", Discovered, 21, None),
+    (CHAIN, "THSL", Discovered, 3, None),
+    (CHAIN, "BRCH", Classifying, 8, None),
+    (CATALOG, "SPAM", Rejected, 12, None),
+    (RETIRED, "RUST", Discovered, 30, None),
+];
+
+/// The sources, what they surfaced, and the figures of before the run.
+pub fn registry(moment: Moment) -> Vec<Observation> {
+    let mut known: Vec<Observation> =
+        SOURCES.iter().map(|source| Observation::RwaSource(registered(source, moment))).collect();
+    known.extend(SURFACED.iter().map(|one| Observation::RwaCandidate(surfaced(one, moment))));
+    let today = day_of(moment.now);
+    let before = (1..=REMEMBERED_DAYS).map(|days| today.plus_seconds(-days * DAY));
+    known.extend(before.flat_map(|day| published(day, moment)));
+    known
+}
+
+/// What is published at `moment`.
+pub fn news(moment: Moment) -> Vec<Observation> {
+    let mut news = Vec::new();
+    if moment.hour.is_multiple_of(PUBLISH_EVERY_HOURS) {
+        news.extend(published(day_of(moment.now), moment));
+    }
+    if moment.in_the_last(CORRECTED_HOURS) && moment.before().is_none_or(|last| !last.in_the_last(CORRECTED_HOURS)) {
+        let yesterday = day_of(moment.now).plus_seconds(-DAY);
+        let first = STATEMENTS.first().map(|statement| correction(statement, yesterday, moment));
+        news.extend(first.map(Observation::RwaObservation));
+    }
+    news
+}
+
+fn published(day: Timestamp, moment: Moment) -> impl Iterator<Item = Observation> {
+    let At(end) = moment.start_of_the_last(1);
+    let last_day = move |statement: &Statement| day_of(end).plus_seconds(-statement.stopped_days * DAY);
+    let stated = STATEMENTS.iter().filter(move |statement| statement.stopped_days == 0 || day <= last_day(statement));
+    stated.map(move |statement| Observation::RwaObservation(statement.of(day, moment)))
+}
+
+impl Statement {
+    fn of(&self, day: Timestamp, moment: Moment) -> RwaObservation {
+        let number = day.as_seconds().div_euclid(DAY).unsigned_abs();
+        let mut random = Random::of(0, self.asset, number);
+        // Grows a little, with a ripple: whole dollars.
+        let factor = 1.0 + (number % 500) as f64 / 20_000.0 + random.between(-0.002, 0.002);
+        let usd = |millions: Option<f64>| millions.map(|millions| (millions * 1e6 * factor).round());
+        let rate = (random.between(3.5, 5.5) * 100.0).round() / 100.0;
+        RwaObservation {
+            kind: Kind,
+            observed_at: moment.at(),
+            source: SOURCE.to_owned(),
+            source_id: self.source.to_owned(),
+            publication_id: date(day),
+            asset_id: self.asset.to_owned(),
+            published_at: At(day),
+            effective_at: At(day),
+            fund_aum_usd: usd(self.fund),
+            global_issued_value_usd: usd(self.issued),
+            deployment_circulating_value_usd: usd(self.circulating),
+            apy_7d_pct: self.fund.map(|_| rate),
+            apy_30d_pct: self.fund.map(|_| rate),
+            duration_days: self.fund.map(|_| 41.0),
+        }
+    }
+}
+
+fn correction(statement: &Statement, day: Timestamp, moment: Moment) -> RwaObservation {
+    let stated = statement.of(day, moment);
+    RwaObservation {
+        publication_id: format!("{}-corrected", date(day)),
+        published_at: At(day.plus_seconds(DAY)),
+        fund_aum_usd: stated.fund_aum_usd.map(|usd| (usd * 0.97).round()),
+        ..stated
+    }
+}
+
+fn registered(source: &(&str, &str, SourceType, i32, Fate), moment: Moment) -> RwaSource {
+    let (id, name, source_type, priority, fate) = *source;
+    RwaSource {
+        kind: Kind,
+        observed_at: moment.at(),
+        source: SOURCE.to_owned(),
+        id: id.to_owned(),
+        name: name.to_owned(),
+        source_type,
+        url: Some(format!("https://{id}.example")),
+        is_enabled: fate != Fate::SwitchedOff,
+        is_configured: fate != Fate::NotSetUp,
+        priority,
+        max_age_seconds: 2 * DAY,
+        last_attempt_at: (fate == Fate::Fails).then(|| moment.at()),
+        last_attempt_ok: (fate == Fate::Fails).then_some(false),
+    }
+}
+
+fn surfaced(one: &(&str, &str, CandidateState, u32, Option<&str>), moment: Moment) -> RwaCandidate {
+    let (source_id, symbol, state, days, asset) = *one;
+    let seen = moment.days_before_start(days);
+    RwaCandidate {
+        kind: Kind,
+        observed_at: seen,
+        source: SOURCE.to_owned(),
+        id: String::new(),
+        discovered_at: seen,
+        source_id: source_id.to_owned(),
+        chain_id: CHAIN_ID,
+        address: funds::address(asset.unwrap_or(symbol)),
+        symbol: Some(symbol.to_owned()),
+        name: None,
+        state,
+        evidence_url: Some(format!("https://{source_id}.example/{}", symbol.to_lowercase())),
+    }
+}
+
+/// `YYYY-MM-DD`.
+fn date(day: Timestamp) -> String {
+    day.to_string().chars().take(10).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_publication_says_the_same_in_every_run() {
+        let end = Timestamp::from_seconds(1_800_000_000);
+        let day = day_of(end);
+        let stated = |hours: u32, later: i64| {
+            let moment = Moment::of(end.plus_seconds(later * 3_600), hours - 1, hours);
+            let figures = |it: Observation| match it {
+                Observation::RwaObservation(one) => {
+                    (one.asset_id, one.published_at, one.effective_at, one.fund_aum_usd)
+                }
+                _ => panic!("only figures are published"),
+            };
+            published(day, moment).map(figures).collect::<Vec<_>>()
+        };
+        assert_eq!(stated(1, 0), stated(72, 5));
+        assert!(!stated(1, 0).is_empty());
+    }
+}

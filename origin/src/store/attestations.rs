@@ -1,0 +1,121 @@
+//! Reviewers, what they signed, and what a signature is checked against.
+
+use super::{At, StoreError};
+use sqlx::types::Json;
+use sqlx::{FromRow, PgExecutor};
+use std::collections::HashMap;
+
+use crate::ingest::kinds::ReviewerKey;
+
+/// A version of a review, as far as a signature covers it.
+#[derive(Debug, Clone, FromRow)]
+pub struct Subject {
+    /// The asset's slug.
+    pub asset_id: String,
+    /// Its chain.
+    pub chain_id: i64,
+    /// Its contract.
+    pub address: Option<String>,
+    /// The version.
+    pub recorded_at: At,
+    /// How far the review had come.
+    pub review_status: String,
+    /// `{dimension: milli-points or null}`
+    pub dimensions: serde_json::Value,
+}
+
+/// An attestation with everything that checking it takes.
+#[derive(Debug, Clone, FromRow)]
+pub struct SignedRow {
+    /// The attestation's number.
+    pub number: i64,
+    /// The version's number.
+    pub version_number: i64,
+    /// What was signed.
+    #[sqlx(flatten)]
+    pub subject: Subject,
+    /// The product that was mapped.
+    pub product_id: Option<String>,
+    /// Who signed.
+    pub reviewer_id: String,
+    /// For display.
+    pub reviewer_name: String,
+    /// The reviewer's keys.
+    pub keys: Json<Vec<ReviewerKey>>,
+    /// Which of them.
+    pub key_id: String,
+    /// When.
+    pub signed_at: At,
+    /// Hex.
+    pub signature: String,
+}
+
+/// A reviewer with what they have on record.
+#[derive(Debug, Clone, FromRow)]
+pub struct ReviewerFacts {
+    /// Slug.
+    pub id: String,
+    /// For display.
+    pub name: String,
+    /// Organisation.
+    pub organisation: Option<String>,
+    /// Site.
+    pub website_url: Option<String>,
+    /// Every key.
+    pub keys: Json<Vec<ReviewerKey>>,
+    /// Attestations on record.
+    pub attestations: i64,
+    /// The newest of them.
+    pub last_attested_at: Option<At>,
+}
+
+const SIGNED: &str = "SELECT t.number, v.number AS version_number, a.id AS asset_id, a.chain_id, a.address, v.observed_at AS recorded_at, \
+            v.review_status, v.dimensions, t.product_id, t.reviewer_id, w.name AS reviewer_name, w.keys, t.key_id, t.signed_at, t.signature \
+     FROM attestation t JOIN asset a ON a.id = t.asset_id JOIN reviewer w ON w.id = t.reviewer_id \
+     JOIN asset_version v ON v.asset_id = t.asset_id AND v.observed_at = t.reviewed_at";
+
+/// The newest attestations of one asset, newest first.
+pub async fn of_asset(db: impl PgExecutor<'_>, asset_id: &str, limit: u32) -> Result<Vec<SignedRow>, StoreError> {
+    let sql = format!("{SIGNED} WHERE t.asset_id = $1 ORDER BY t.signed_at DESC, t.number DESC LIMIT $2");
+    Ok(sqlx::query_as(&sql).bind(asset_id).bind(i64::from(limit)).fetch_all(db).await?)
+}
+
+/// Of every asset and reviewer the newest attestation that maps the asset to a product.
+pub async fn mappings(db: impl PgExecutor<'_>) -> Result<Vec<SignedRow>, StoreError> {
+    let sql = format!(
+        "{SIGNED} WHERE t.number IN (SELECT DISTINCT ON (asset_id, reviewer_id) number FROM attestation \
+             WHERE product_id IS NOT NULL ORDER BY asset_id, reviewer_id, signed_at DESC, number DESC) \
+         ORDER BY t.number"
+    );
+    Ok(sqlx::query_as(&sql).fetch_all(db).await?)
+}
+
+/// The versions of these assets and instants that there are.
+pub async fn subjects(
+    db: impl PgExecutor<'_>,
+    asset_ids: &[&str],
+    recorded_at: &[At],
+) -> Result<HashMap<(String, At), Subject>, StoreError> {
+    let rows: Vec<Subject> = sqlx::query_as(
+        "SELECT a.id AS asset_id, a.chain_id, a.address, v.observed_at AS recorded_at, v.review_status, v.dimensions \
+         FROM unnest($1::text[], $2::timestamptz[]) AS asked (asset_id, recorded_at) \
+         JOIN asset_version v ON v.asset_id = asked.asset_id AND v.observed_at = asked.recorded_at \
+         JOIN asset a ON a.id = v.asset_id",
+    )
+    .bind(asset_ids)
+    .bind(recorded_at)
+    .fetch_all(db)
+    .await?;
+    Ok(rows.into_iter().map(|row| ((row.asset_id.clone(), row.recorded_at), row)).collect())
+}
+
+/// Every reviewer, by id.
+pub async fn reviewers(db: impl PgExecutor<'_>) -> Result<Vec<ReviewerFacts>, StoreError> {
+    Ok(sqlx::query_as(
+        "SELECT w.id, w.name, w.organisation, w.website_url, w.keys, count(t.number) AS attestations, \
+                max(t.signed_at) AS last_attested_at \
+         FROM reviewer w LEFT JOIN attestation t ON t.reviewer_id = w.id GROUP BY w.id ORDER BY w.id COLLATE \"C\"",
+    )
+    .fetch_all(db)
+    .await?)
+}

@@ -1,0 +1,200 @@
+//! Real-world assets: sources, what they published, the discovery queue, and the totals in their revisions.
+
+use super::{At, StoreError, Tx};
+use rds_shared::rules::canonical_aum::AumSnapshot;
+use sqlx::types::Json;
+use sqlx::{FromRow, PgExecutor};
+
+/// A deployment of a real-world asset.
+#[derive(Debug, Clone, FromRow)]
+pub struct DeploymentRow {
+    /// The asset's number.
+    pub number: i64,
+    /// Slug.
+    pub id: String,
+    /// Chain.
+    pub chain_id: i64,
+    /// Category.
+    pub category: String,
+    /// The product that somebody claims.
+    pub product_candidate: Option<String>,
+}
+
+/// What an enabled source published of a deployment.
+#[derive(Debug, Clone, PartialEq, FromRow)]
+#[allow(missing_docs, reason = "the columns of `rwa_observation`, the asset's number and the source's rank")]
+pub struct ObservationRow {
+    pub number: i64,
+    pub asset: i64,
+    pub source_id: String,
+    pub priority: i32,
+    pub effective_at: At,
+    pub published_at: At,
+    pub fund_aum_usd: Option<f64>,
+    pub global_issued_value_usd: Option<f64>,
+    pub deployment_circulating_value_usd: Option<f64>,
+    pub apy_7d_pct: Option<f64>,
+    pub apy_30d_pct: Option<f64>,
+    pub duration_days: Option<f64>,
+}
+
+/// A source with what it published.
+#[derive(Debug, Clone, FromRow)]
+#[allow(missing_docs, reason = "the columns of `rwa_source`, and counts")]
+pub struct SourceRow {
+    pub id: String,
+    pub name: String,
+    pub source_type: String,
+    pub is_enabled: bool,
+    pub is_configured: bool,
+    pub priority: i32,
+    pub max_age_seconds: i64,
+    pub last_attempt_at: Option<At>,
+    pub last_attempt_ok: Option<bool>,
+    pub publication_id: Option<String>,
+    pub published_at: Option<At>,
+    pub publications: i64,
+    pub observations: i64,
+}
+
+/// A deployment that a source surfaced.
+#[derive(Debug, Clone, FromRow)]
+#[allow(missing_docs, reason = "the columns of `rwa_candidate`, and the asset it has become")]
+pub struct CandidateRow {
+    pub source_id: String,
+    pub source_type: String,
+    pub is_enabled: bool,
+    pub chain_id: i64,
+    pub address: String,
+    pub symbol: Option<String>,
+    pub name: Option<String>,
+    pub state: String,
+    pub evidence_url: Option<String>,
+    pub discovered_at: At,
+    pub observed_at: At,
+    pub asset: Option<i64>,
+}
+
+/// A revision of one day's total.
+#[derive(Debug, Clone, FromRow)]
+pub struct SnapshotRow {
+    /// Midnight UTC of the day.
+    pub day: At,
+    /// Counted from 1.
+    pub revision: i32,
+    /// When it was made.
+    pub recorded_at: At,
+    /// The total.
+    pub content: Json<AumSnapshot>,
+}
+
+/// Every deployment of these categories, in ascending order of numbers.
+pub async fn deployments(db: impl PgExecutor<'_>, categories: &[&str]) -> Result<Vec<DeploymentRow>, StoreError> {
+    Ok(sqlx::query_as(
+        "SELECT number, id, chain_id, category, product_candidate FROM asset WHERE category = ANY($1) ORDER BY number",
+    )
+    .bind(categories)
+    .fetch_all(db)
+    .await?)
+}
+
+/// What enabled sources stated of `from` on, and of every asset the newest statement before.
+pub async fn observations(db: impl PgExecutor<'_>, from: At) -> Result<Vec<ObservationRow>, StoreError> {
+    Ok(sqlx::query_as(
+        "SELECT o.number, a.number AS asset, o.source_id, s.priority, o.effective_at, o.published_at, o.fund_aum_usd, o.global_issued_value_usd, \
+                o.deployment_circulating_value_usd, o.apy_7d_pct, o.apy_30d_pct, o.duration_days \
+         FROM rwa_observation o JOIN rwa_source s ON s.id = o.source_id AND s.is_enabled JOIN asset a ON a.id = o.asset_id \
+         WHERE o.effective_at >= $1 OR o.number IN ( \
+             SELECT DISTINCT ON (asset_id) number FROM rwa_observation WHERE effective_at < $1 \
+             ORDER BY asset_id, effective_at DESC, number) \
+         ORDER BY o.number",
+    )
+    .bind(from)
+    .fetch_all(db)
+    .await?)
+}
+
+/// Every source, by id.
+pub async fn sources(db: impl PgExecutor<'_>) -> Result<Vec<SourceRow>, StoreError> {
+    Ok(sqlx::query_as(
+        "SELECT s.id, s.name, s.source_type, s.is_enabled, s.is_configured, s.priority, s.max_age_seconds, s.last_attempt_at, \
+                s.last_attempt_ok, newest.publication_id, newest.published_at, told.publications, told.observations \
+         FROM rwa_source s \
+         LEFT JOIN LATERAL (SELECT publication_id, published_at FROM rwa_observation o WHERE o.source_id = s.id \
+                            ORDER BY published_at DESC, number DESC LIMIT 1) AS newest ON true, \
+         LATERAL (SELECT count(DISTINCT publication_id) AS publications, count(*) AS observations \
+                  FROM rwa_observation o WHERE o.source_id = s.id) AS told \
+         ORDER BY s.id COLLATE \"C\"",
+    )
+    .fetch_all(db)
+    .await?)
+}
+
+/// Everything that sources surfaced, oldest first.
+pub async fn candidates(db: impl PgExecutor<'_>) -> Result<Vec<CandidateRow>, StoreError> {
+    Ok(sqlx::query_as(
+        "SELECT c.source_id, s.source_type, s.is_enabled, c.chain_id, c.address, c.symbol, c.name, c.state, c.evidence_url, \
+                c.discovered_at, c.observed_at, \
+                (SELECT min(a.number) FROM asset a WHERE a.chain_id = c.chain_id AND a.address = c.address) AS asset \
+         FROM rwa_candidate c JOIN rwa_source s ON s.id = c.source_id ORDER BY c.discovered_at, c.id COLLATE \"C\"",
+    )
+    .fetch_all(db)
+    .await?)
+}
+
+/// Of these publications' statements those that are on record with other figures, as (source, publication, asset).
+pub async fn contradicted(
+    tx: &mut Tx<'_>,
+    statements: &serde_json::Value,
+) -> Result<Vec<(String, String, String)>, StoreError> {
+    Ok(sqlx::query_as(
+        "SELECT o.source_id, o.publication_id, o.asset_id \
+         FROM jsonb_populate_recordset(NULL::rwa_observation, $1) AS n \
+         JOIN rwa_observation o USING (source_id, publication_id, asset_id) \
+         WHERE (o.published_at, o.effective_at, o.fund_aum_usd, o.global_issued_value_usd, o.deployment_circulating_value_usd, \
+                o.apy_7d_pct, o.apy_30d_pct, o.duration_days) \
+           IS DISTINCT FROM (n.published_at, n.effective_at, n.fund_aum_usd, n.global_issued_value_usd, \
+                n.deployment_circulating_value_usd, n.apy_7d_pct, n.apy_30d_pct, n.duration_days)",
+    )
+    .bind(statements)
+    .fetch_all(&mut **tx)
+    .await?)
+}
+
+/// Midnight of the newest day that has a total.
+pub async fn newest_day(db: impl PgExecutor<'_>) -> Result<Option<At>, StoreError> {
+    let day = "SELECT max(snapshot_date)::timestamp AT TIME ZONE 'UTC' FROM rwa_aum_snapshot";
+    Ok(sqlx::query_scalar(day).fetch_one(db).await?)
+}
+
+/// The newest revision of every day from `from` on, oldest day first.
+pub async fn snapshots(db: impl PgExecutor<'_>, from: At) -> Result<Vec<SnapshotRow>, StoreError> {
+    Ok(sqlx::query_as(
+        "SELECT DISTINCT ON (snapshot_date) snapshot_date::timestamp AT TIME ZONE 'UTC' AS day, revision, recorded_at, content \
+         FROM rwa_aum_snapshot WHERE snapshot_date >= ($1 AT TIME ZONE 'UTC')::date ORDER BY snapshot_date, revision DESC",
+    )
+    .bind(from)
+    .fetch_all(db)
+    .await?)
+}
+
+/// Records another revision of the total of one day.
+pub async fn revise(
+    tx: &mut Tx<'_>,
+    day: At,
+    revision: i32,
+    recorded_at: At,
+    content: &AumSnapshot,
+) -> Result<(), StoreError> {
+    sqlx::query(
+        "INSERT INTO rwa_aum_snapshot (snapshot_date, revision, recorded_at, content) \
+         VALUES (($1 AT TIME ZONE 'UTC')::date, $2, $3, $4)",
+    )
+    .bind(day)
+    .bind(revision)
+    .bind(recorded_at)
+    .bind(Json(content))
+    .execute(&mut **tx)
+    .await?;
+    Ok(())
+}

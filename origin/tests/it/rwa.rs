@@ -1,0 +1,303 @@
+//! Real-world assets: identities that are signed for, totals that never count zero for missing, sources and their state.
+
+use crate::assets::{data_holder, keyed};
+use crate::db::TestDb;
+use crate::market::line;
+use crate::testapp::{NOW, TestApp, Wish, signed_as};
+use axum::http::StatusCode;
+use rds_origin::catalog::refresh;
+use rds_origin::clock::Clock;
+use rds_origin::simulate::{self, Options};
+use rds_shared::access::Principal;
+use rds_shared::wire::Timestamp;
+use serde_json::{Value, json};
+use std::collections::BTreeSet;
+
+/// The demo of three days, as of the tests' own instant.
+async fn demo() -> TestApp {
+    let facts = TestDb::new().await;
+    let clock = Clock::held(Timestamp::parse(NOW).unwrap());
+    simulate::run(&facts.db, &clock, Options { seed: 1, vaults: 3, hours: 30 }, &mut |_: &str| ()).await.unwrap();
+    TestApp::over(facts, Wish::default()).await
+}
+
+fn words<'a>(rows: &'a [Value], field: &str) -> BTreeSet<&'a str> {
+    rows.iter().filter_map(|row| row[field].as_str()).collect()
+}
+
+async fn rows(test: &TestApp) -> Vec<Value> {
+    test.json("/v1/rwa?limit=100").await["data"].as_array().unwrap().clone()
+}
+
+fn row<'a>(rows: &'a [Value], slug: &str) -> &'a Value {
+    rows.iter().find(|row| row["slug"] == slug).unwrap()
+}
+
+/// Summing the included rows gives the day's total, and the rows say why the others are not in it.
+#[tokio::test]
+async fn the_rows_add_up_to_the_total_and_say_why_they_are_not_in_it() {
+    let test = demo().await;
+    let rows = rows(&test).await;
+    let (mut sum, mut included) = (0.0, 0);
+    for row in &rows {
+        let aum = &row["canonical_aum"];
+        let is_in = aum["included"].as_bool().unwrap();
+        assert_eq!((aum["value_usd"].is_null(), aum["exclusion_reason"].is_null()), (!is_in, is_in), "{row}");
+        assert_ne!(aum["value_usd"], json!(0));
+        sum += aum["value_usd"].as_f64().unwrap_or(0.0);
+        included += u64::from(is_in);
+        let verified = row["identity_status"] == "verified";
+        assert_eq!(row["product_id"].is_string(), verified, "a product only after a signed review: {row}");
+    }
+    let history = keyed(&test, "/v1/rwa/stats/history").await.json();
+    let last = history["data"].as_array().unwrap().last().unwrap();
+    assert_eq!((&last["snapshot_date"], &last["included_products"]), (&json!("2026-11-21"), &json!(included)));
+    assert!((last["value_usd"].as_f64().unwrap() - sum).abs() < 0.01);
+    let reasons: BTreeSet<&str> =
+        rows.iter().filter_map(|row| row["canonical_aum"]["exclusion_reason"].as_str()).collect();
+    let every = ["counted_once", "identity_disputed", "identity_unverified", "never_observed", "observation_expired"];
+    assert_eq!(reasons, BTreeSet::from(every));
+    let caveats: BTreeSet<&str> = rows
+        .iter()
+        .flat_map(|row| row["canonical_aum"]["caveats"].as_array().unwrap())
+        .map(|caveat| caveat.as_str().unwrap())
+        .collect();
+    let every = ["carried_forward", "circulating_exceeds_total", "issued_value_stands_in", "sources_disagree"];
+    assert_eq!(caveats, BTreeSet::from(every));
+}
+
+#[tokio::test]
+async fn the_demo_shows_every_status_of_real_world_assets() {
+    let test = demo().await;
+    let rows = rows(&test).await;
+    assert_eq!(words(&rows, "score_status"), BTreeSet::from(["derived", "scored", "unscored"]));
+    assert_eq!(words(&rows, "identity_status"), BTreeSet::from(["candidate", "disputed", "unmapped", "verified"]));
+    assert_eq!(words(&rows, "review_status"), BTreeSet::from(["provisional", "reviewed", "unreviewed"]));
+    let gates: BTreeSet<&str> = rows.iter().filter_map(|row| row["institutional"]["kyc_gate"].as_str()).collect();
+    assert_eq!(gates.len(), 6, "{gates:?}");
+    let coverage = &test.json("/v1/rwa/coverage").await["data"];
+    let states = words(coverage["sources"].as_array().unwrap(), "state");
+    assert_eq!(states, BTreeSet::from(["active", "disabled", "failing", "registered", "stale", "unseen"]));
+    let findings = coverage["findings"].as_array().unwrap();
+    assert_eq!(words(findings, "severity"), BTreeSet::from(["P0", "P1", "P2"]));
+    assert!(findings.is_sorted_by_key(|finding| finding["severity"].as_str().unwrap().to_owned()));
+    let queue = words(coverage["discovery"]["candidates"].as_array().unwrap(), "symbol");
+    assert_eq!(
+        queue,
+        BTreeSet::from(["BRCH", "MLDW", "THSL"]),
+        "no decided one, and none of a source that is switched off"
+    );
+    assert_eq!(coverage["market_catalog"]["matched"]["present"], 2);
+    assert_eq!(row(&rows, "dtb")["canonical_aum"]["source_id"], "ledgerlight");
+}
+
+#[tokio::test]
+async fn a_derived_headline_is_the_lists_alone() {
+    let test = demo().await;
+    let rows = rows(&test).await;
+    let derived = row(&rows, "nimbus");
+    assert_eq!(
+        (&derived["risk_score"], &derived["risk_tier"], &derived["dimensions_only"], &derived["score_status"]),
+        (&json!(6.4), &Value::Null, &json!(true), &json!("derived"))
+    );
+    let target = format!("/v1/rwa/{}", derived["asset_id"].as_str().unwrap());
+    for detail in [test.json(&target).await, keyed(&test, &target).await.json()] {
+        assert_eq!((&detail["data"]["risk_score"], &detail["data"]["risk_tier"]), (&Value::Null, &Value::Null));
+        assert_eq!(detail["data"]["risk_score_breakdown"], Value::Null);
+    }
+    assert!(rows.iter().all(|row| (row["score_status"] == "derived") == row["dimensions_only"].as_bool().unwrap()));
+    let scores: Vec<f64> = rows.iter().map(|row| row["risk_score"].as_f64().unwrap_or(-1.0)).collect();
+    assert!(scores.is_sorted_by(|a, b| a >= b), "best first, unscored last: {scores:?}");
+}
+
+#[tokio::test]
+async fn a_real_world_asset_is_withheld_and_opened_like_any_other() {
+    let test = demo().await;
+    let listed = rows(&test).await;
+    let treasury = row(&listed, "dtb");
+    assert_eq!(treasury["restricted_fields"], json!(["dimensions"]));
+    let target = format!("/v1/rwa/{}", treasury["asset_id"].as_str().unwrap());
+    let told = &keyed(&test, &target).await.json()["data"];
+    let open = &test.json(&target).await["data"];
+    assert_eq!(open["restricted_fields"].as_array().unwrap().len(), 3);
+    assert_eq!((&open["attestation_history"], &open["risk_score_breakdown"]), (&json!([]), &Value::Null));
+    let attestations = told["attestation_history"].as_array().unwrap();
+    assert_eq!(attestations.len(), 2, "one a review");
+    assert!(attestations.iter().all(|it| it["product_id"] == "devnet-treasury-fund" && it["signature_valid"] == true));
+    assert_eq!(told["discovery"]["source_slug"], "almanac");
+    assert_eq!((&told["product_id"], &told["canonical_aum"]), (&open["product_id"], &open["canonical_aum"]));
+    for id in ["0", "999999", "dtb", "-1"] {
+        assert_eq!(test.get(&format!("/v1/rwa/{id}")).await.code(), "NOT_FOUND", "{id}");
+    }
+    let all = test.json("/v1/assets/enriched?category=native").await;
+    let native = all["data"][0]["asset_id"].as_str().unwrap();
+    assert_eq!(test.get(&format!("/v1/rwa/{native}")).await.code(), "NOT_FOUND", "not a real-world asset");
+    assert_eq!(test.get("/v1/rwa?category=native").await.code(), "INVALID_PARAMETER");
+}
+
+#[tokio::test]
+async fn every_point_of_the_history_accounts_for_its_value() {
+    let test = demo().await;
+    for target in ["/v1/rwa/stats/history?range=1y", "/v1/rwa/stats/history?range=1y&breakdown=category"] {
+        let history = keyed(&test, target).await.json();
+        let points = history["data"].as_array().unwrap();
+        assert_eq!(history["meta"]["points"], points.len());
+        assert!(points.len() >= 40);
+        for point in points {
+            let sum = |list: &str| {
+                let parts = point[list].as_array().unwrap().iter();
+                parts.map(|part| part["value_usd"].as_f64().unwrap()).sum::<f64>()
+            };
+            let value = point["value_usd"].as_f64().unwrap();
+            let unallocated = point["unallocated_value_usd"].as_f64().unwrap();
+            assert!(
+                (sum("breakdown") + unallocated - value).abs() < 0.01 && (sum("source_mix") - value).abs() < 0.01,
+                "{point}"
+            );
+            let excluded: u64 =
+                point["exclusions"].as_array().unwrap().iter().map(|it| it["count"].as_u64().unwrap()).sum();
+            assert_eq!(point["excluded_products"], excluded);
+        }
+    }
+    let days = keyed(&test, "/v1/rwa/stats/history?range=7d").await.json();
+    assert_eq!(days["data"].as_array().unwrap().len(), 7);
+    assert_eq!(keyed(&test, "/v1/rwa/stats/history?range=2d").await.code(), "INVALID_PARAMETER");
+}
+
+#[tokio::test]
+async fn a_day_is_revised_when_a_figure_of_it_is_corrected_and_earlier_revisions_stay() {
+    let test = demo().await;
+    let days = keyed(&test, "/v1/rwa/stats/history?range=7d").await.json();
+    let yesterday = &days["data"][5];
+    assert_eq!(
+        (&yesterday["snapshot_date"], &yesterday["revision"]),
+        (&json!("2026-11-20"), &json!(2)),
+        "the demo corrects it"
+    );
+    let correct = |publication: &str, published: &str, usd: f64| {
+        let fields = json!({ "source_id": "ledgerlight", "publication_id": publication, "asset_id": "dtb", "published_at": published,
+            "effective_at": "2026-11-18T00:00:00Z", "fund_aum_usd": usd });
+        line("rwa_observation", "2026-11-21T00:00:00Z", fields)
+    };
+    test.ingest(&correct("late", "2026-11-20T12:00:00Z", 1e9)).await;
+    let again = keyed(&test, "/v1/rwa/stats/history?range=7d").await.json();
+    let on = |days: &Value, place: usize| days["data"][place]["value_usd"].as_f64().unwrap();
+    assert!(on(&again, 3) > on(&days, 3) + 5e8);
+    assert_eq!((on(&again, 4), on(&again, 2)), (on(&days, 4), on(&days, 2)), "only that day moved");
+    assert_eq!(again["data"][3]["revision"], days["data"][3]["revision"].as_u64().unwrap() + 1);
+    let kept: i64 = sqlx::query_scalar("SELECT count(*) FROM rwa_aum_snapshot WHERE snapshot_date = '2026-11-18'")
+        .fetch_one(&test.facts.db.pool)
+        .await
+        .unwrap();
+    assert_eq!(kept, 2);
+
+    let refused = test.admin("POST", "/ingest", &correct("late", "2026-11-20T12:00:00Z", 2e9)).await;
+    assert_eq!(refused.status, StatusCode::BAD_REQUEST);
+    assert!(
+        refused.text().contains("publication_id") && refused.text().contains("other figures"),
+        "{}",
+        refused.text()
+    );
+    let repeated = test.ingest(&correct("late", "2026-11-20T12:00:00Z", 1e9)).await.json();
+    assert!(repeated.to_string().contains("\"changed\":{}"), "{repeated}");
+}
+
+#[tokio::test]
+async fn sources_go_stale_by_the_clock_and_a_figure_is_not_carried_for_ever() {
+    let test = demo().await;
+    let state = |coverage: &Value, id: &str| {
+        let sources = coverage["data"]["sources"].as_array().unwrap();
+        sources.iter().find(|source| source["source_id"] == id).unwrap()["state"].clone()
+    };
+    assert_eq!(state(&test.json("/v1/rwa/coverage").await, "ledgerlight"), "active");
+    assert!(test.app.clock.advance(9 * 86_400));
+    let coverage = test.json("/v1/rwa/coverage").await;
+    assert_eq!(state(&coverage, "ledgerlight"), "stale");
+    let findings = words(coverage["data"]["findings"].as_array().unwrap(), "code");
+    assert!(findings.contains("no_active_source") && findings.contains("source_stale"), "{findings:?}");
+
+    rds_origin::scoring_run::run_all(&test.facts.db, &test.app.clock).await.unwrap();
+    refresh::refresh(&test.app).await.unwrap();
+    let days = keyed(&test, "/v1/rwa/stats/history?range=30d").await.json();
+    let last = days["data"].as_array().unwrap().last().unwrap();
+    assert_eq!((&last["snapshot_date"], &last["value_usd"]), (&json!("2026-11-30"), &Value::Null), "missing, not zero");
+    assert_eq!(last["included_products"], 0);
+    assert!(last["caveats"].as_array().unwrap().is_empty() && last["chain_coverage"].is_null());
+    assert!(rows(&test).await.iter().all(|row| row["canonical_aum"]["included"] == false));
+}
+
+#[tokio::test]
+async fn a_mapping_whose_signature_broke_leaves_no_product() {
+    let test = demo().await;
+    sqlx::query("UPDATE attestation SET signature = repeat('0', 128) WHERE asset_id = 'dtb'")
+        .execute(&test.facts.db.pool)
+        .await
+        .unwrap();
+    test.ingest(&line("rwa_source", NOW, json!({ "id": "another", "name": "Another", "source_type": "aggregator", "priority": 50, "max_age_seconds": 60 }))).await;
+    let rows = rows(&test).await;
+    let treasury = row(&rows, "dtb");
+    assert_eq!((&treasury["product_id"], &treasury["identity_status"]), (&Value::Null, &json!("candidate")));
+    assert_eq!(treasury["canonical_aum"]["exclusion_reason"], "identity_unverified");
+    assert_eq!(row(&rows, "dtb-vale")["canonical_aum"]["included"], false, "its sibling stated no figure of the fund");
+}
+
+#[tokio::test]
+async fn bad_lines_of_sources_are_named() {
+    let test = demo().await;
+    let stated = |field: &str, value: Value| {
+        let mut fields = json!({ "source_id": "ledgerlight", "publication_id": "x", "asset_id": "dtb", "published_at": "2026-11-20T00:00:00Z",
+            "effective_at": "2026-11-20T00:00:00Z" });
+        fields[field] = value;
+        line("rwa_observation", NOW, fields)
+    };
+    for (lines, field) in [
+        (stated("source_id", json!("nobody")), "source_id"),
+        (stated("asset_id", json!("nobody")), "asset_id"),
+        (stated("asset_id", json!("deth")), "asset_id"),
+        (stated("fund_aum_usd", json!(-1)), "fund_aum_usd"),
+        (stated("effective_at", json!("2026-11-20T00:00:01Z")), "effective_at"),
+        (stated("published_at", json!("2026-12-01T00:00:00Z")), "published_at"),
+        (
+            line(
+                "rwa_source",
+                NOW,
+                json!({ "id": "s", "name": "S", "source_type": "aggregator", "priority": 1, "max_age_seconds": 0 }),
+            ),
+            "max_age_seconds",
+        ),
+        (
+            line(
+                "rwa_candidate",
+                NOW,
+                json!({ "source_id": "almanac", "chain_id": 5, "address": format!("0x{:040x}", 1), "state": "discovered" }),
+            ),
+            "chain_id",
+        ),
+        (
+            line(
+                "rwa_candidate",
+                NOW,
+                json!({ "source_id": "almanac", "chain_id": 31337, "address": "0x1", "state": "discovered" }),
+            ),
+            "address",
+        ),
+    ] {
+        let reply = test.admin("POST", "/ingest", &lines).await;
+        assert_eq!(reply.status, StatusCode::BAD_REQUEST, "{lines}");
+        assert!(reply.text().contains(&format!("line 1, {field}\"")), "{field}: {}", reply.text());
+    }
+}
+
+#[tokio::test]
+async fn the_history_knows_days_and_callers() {
+    let test = TestApp::new().await;
+    let empty = keyed(&test, "/v1/rwa/stats/history").await.json();
+    assert_eq!(empty, json!({ "data": [], "meta": { "range": "30d", "breakdown": "chain", "points": 0 } }));
+    let coverage = &test.json("/v1/rwa/coverage").await["data"];
+    assert_eq!((&coverage["snapshot_date"], &coverage["universe"]["deployments"]), (&Value::Null, &json!(0)));
+    assert_eq!(test.json("/v1/rwa").await["meta"]["total"], 0);
+    let first_party = Principal::FirstParty { origin: "https://app.example".into() };
+    let open = test.ask(signed_as(&first_party.to_json(), "GET", "/v1/rwa", "")).await;
+    let told = test.ask(signed_as(&data_holder().to_json(), "GET", "/v1/rwa", "")).await;
+    assert_ne!(open.header("etag"), told.header("etag"));
+}

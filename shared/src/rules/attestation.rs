@@ -1,0 +1,113 @@
+//! What a reviewer signs: one canonical text for one version of one review.
+//!
+//! Everything in it is published, dimensions in milli-points, so that a reader of the keyed detail can rebuild it.
+
+use alloc::collections::BTreeMap;
+use alloc::string::{String, ToString};
+
+use crate::scoring::asset::{Dimensions, ReviewStatus};
+use crate::scoring::canonical::Canonical;
+use crate::wire::time::{Micros, Timestamp};
+
+/// Sets this text apart from everything else a key may sign.
+const PURPOSE: &str = "rds.asset_review";
+/// The layout of the text.
+const LAYOUT: i64 = 1;
+
+/// What is attested.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Statement<'a> {
+    /// The asset's slug.
+    pub asset: &'a str,
+    /// Its chain.
+    pub chain_id: u64,
+    /// Its contract; null for a native coin.
+    pub address: Option<&'a str>,
+    /// The version of the review, by the instant it was recorded at.
+    pub recorded_at: Timestamp,
+    /// How far that review had come.
+    pub review_status: ReviewStatus,
+    /// Its answers.
+    pub dimensions: &'a Dimensions,
+    /// The product that the deployment is mapped to, if the reviewer maps it.
+    pub product_id: Option<&'a str>,
+    /// Who signs.
+    pub reviewer_id: &'a str,
+    /// When.
+    pub signed_at: Timestamp,
+}
+
+impl Statement<'_> {
+    /// The text whose UTF-8 bytes are signed: canonical JSON (RFC 8785).
+    pub fn message(&self) -> String {
+        let dimensions: BTreeMap<&'static str, Canonical> =
+            self.dimensions.iter().map(|(key, value)| (key.as_str(), value.into())).collect();
+        let instant = |at: Timestamp| Canonical::from(Micros(at).to_string().as_str());
+        Canonical::object([
+            ("address", self.address.into()),
+            ("asset", self.asset.into()),
+            ("chain_id", self.chain_id.into()),
+            ("dimensions", Canonical::Object(dimensions)),
+            ("product_id", self.product_id.into()),
+            ("purpose", PURPOSE.into()),
+            ("recorded_at", instant(self.recorded_at)),
+            ("review_status", self.review_status.as_str().into()),
+            ("reviewer_id", self.reviewer_id.into()),
+            ("signed_at", instant(self.signed_at)),
+            ("v", LAYOUT.into()),
+        ])
+        .to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scoring::MilliPoints;
+    use crate::scoring::asset::Dimension;
+    use proptest::prelude::*;
+
+    fn dimensions(milli: i64) -> Dimensions {
+        [(Dimension::Liquidity, MilliPoints::saturating(milli))].into_iter().collect()
+    }
+
+    fn statement(dimensions: &Dimensions) -> Statement<'_> {
+        Statement {
+            asset: "dtb",
+            chain_id: 31337,
+            address: Some("0x01"),
+            recorded_at: Timestamp::from_micros(1),
+            review_status: ReviewStatus::Reviewed,
+            dimensions,
+            product_id: None,
+            reviewer_id: "lamplight",
+            signed_at: Timestamp::from_seconds(0),
+        }
+    }
+
+    #[test]
+    fn the_signed_text_is_fixed_to_the_byte() {
+        let message = statement(&dimensions(7_950)).message();
+        assert!(message.starts_with(
+            r#"{"address":"0x01","asset":"dtb","chain_id":31337,"dimensions":{"bridge_mechanism":null,"credit_quality":null,"#
+        ));
+        assert!(message.contains(r#""liquidity":7950,"#));
+        assert!(message.ends_with(
+            r#""product_id":null,"purpose":"rds.asset_review","recorded_at":"1970-01-01T00:00:00.000001Z","review_status":"reviewed","reviewer_id":"lamplight","signed_at":"1970-01-01T00:00:00.000000Z","v":1}"#
+        ));
+    }
+
+    proptest! {
+        #[test]
+        fn statements_that_differ_have_texts_that_differ(
+            a in (0i64..=1000, "[a-z\"]{0,3}", "[a-z\"]{0,3}"), b in (0i64..=1000, "[a-z\"]{0,3}", "[a-z\"]{0,3}"),
+        ) {
+            let text = |(points, product, reviewer): &(i64, String, String)| {
+                let dimensions = dimensions(points * 10);
+                let product_id = Some(product.as_str()).filter(|id| !id.is_empty());
+                Statement { product_id, reviewer_id: reviewer, ..statement(&dimensions) }.message()
+            };
+            prop_assert_eq!(text(&a) == text(&b), a == b);
+        }
+    }
+}

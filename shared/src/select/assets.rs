@@ -1,0 +1,204 @@
+//! The asset lists' columns, filters and one order: by score, best first, unscored last.
+//!
+//! Source: interface, "Assets", the parameters of `GET /v1/assets/enriched`, and "RWA", those of `GET /v1/rwa`.
+
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+
+use super::{Condition, FlagColumn, Index, Selection, Sort, SortColumn, WordColumn};
+use crate::model::asset::{AssetRow, KycGate};
+use crate::model::facets::{AssetFacets, Counts, UNKNOWN, UNKNOWN_TIER};
+use crate::route::query::Query;
+use crate::scoring::MilliPoints;
+use crate::scoring::asset::AssetCategory;
+use crate::wire::page::PageRequest;
+
+/// An asset as the index takes it.
+#[derive(Debug, Clone, Copy)]
+pub struct AssetRecord<'a> {
+    /// What is served.
+    pub row: &'a AssetRow,
+    /// What it is sorted by: the score that the list shows.
+    pub headline: Option<MilliPoints>,
+    /// The chain's slug; the chain's number selects the same rows.
+    pub chain_slug: &'a str,
+}
+
+/// Filters of an asset list; the default passes every asset. Names count in any case.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct AssetFilter<'q> {
+    /// Chain slugs or numbers.
+    pub chains: &'q [String],
+    /// Categories.
+    pub categories: Vec<&'q str>,
+    /// What the asset legally is.
+    pub instrument_types: &'q [String],
+    /// Whether its risk is that of a protocol on chain: derivatives and wrapped forms.
+    pub defi_instrument: Option<bool>,
+    /// Review statuses.
+    pub review_statuses: Vec<&'q str>,
+    /// Tiers; `unknown` for unscored assets.
+    pub tiers: Vec<&'q str>,
+    /// Legal forms.
+    pub regulatory_wrappers: &'q [String],
+    /// Who may hold it.
+    pub kyc_gates: Vec<&'q str>,
+    /// Part of the symbol or address.
+    pub search: Option<&'q str>,
+}
+
+impl<'q> AssetFilter<'q> {
+    /// The filters of a request. A parameter that the route has not is absent.
+    pub fn from_query(query: &'q Query) -> Self {
+        AssetFilter {
+            chains: query.names("chain"),
+            categories: query.choices("category").to_vec(),
+            instrument_types: query.names("instrument_type"),
+            defi_instrument: query.flag("defi_instrument"),
+            review_statuses: query.choices("review_status").to_vec(),
+            tiers: query.choices("risk_tier").to_vec(),
+            regulatory_wrappers: query.names("regulatory_wrapper"),
+            kyc_gates: query.choices("kyc_gate").to_vec(),
+            search: query.text("search"),
+        }
+    }
+
+    fn conditions(&self, columns: &Columns) -> Vec<Condition<'_>> {
+        let named = |names: &'q [String]| names.iter().map(String::as_str).collect::<Vec<_>>();
+        let words = [
+            (columns.chain, named(self.chains)),
+            (columns.category, self.categories.clone()),
+            (columns.instrument_type, named(self.instrument_types)),
+            (columns.review_status, self.review_statuses.clone()),
+            (columns.tier, self.tiers.clone()),
+            (columns.regulatory_wrapper, named(self.regulatory_wrappers)),
+            (columns.kyc_gate, self.kyc_gates.clone()),
+        ];
+        let words = words.into_iter().filter(|(_, words)| !words.is_empty());
+        let mut all: Vec<Condition<'_>> = words.map(|(column, words)| Condition::AnyOf(column, words)).collect();
+        all.extend(self.defi_instrument.map(|wanted| Condition::Is(columns.defi_instrument, wanted)));
+        all.extend(self.search.map(Condition::Contains));
+        all
+    }
+}
+
+/// Whether an asset of this category is made by a protocol on chain out of another asset.
+pub const fn is_defi_instrument(category: AssetCategory) -> bool {
+    use AssetCategory::{CdpStablecoin, DefiDerivative, Lrt, Lst, SyntheticStablecoin};
+    matches!(category, CdpStablecoin | SyntheticStablecoin | Lst | Lrt | DefiDerivative)
+}
+
+/// All assets of a list, ready to be filtered, sorted and paged. Row numbers are positions in the records.
+#[derive(Debug, Clone)]
+pub struct AssetIndex {
+    index: Index,
+    columns: Columns,
+}
+
+#[derive(Debug, Clone)]
+struct Columns {
+    chain: WordColumn,
+    category: WordColumn,
+    instrument_type: WordColumn,
+    review_status: WordColumn,
+    tier: WordColumn,
+    regulatory_wrapper: WordColumn,
+    kyc_gate: WordColumn,
+    defi_instrument: FlagColumn,
+    headline: SortColumn,
+}
+
+impl AssetIndex {
+    /// Indexes `records`, which come in ascending order of asset ids: equal scores stay in that order.
+    pub fn build(records: &[AssetRecord<'_>]) -> Self {
+        let mut index = Index::new(records.len());
+        let rows = || records.iter().map(|record| record.row);
+        let headline = index.add_integers(records.iter().map(|it| it.headline.map(|score| i64::from(score.get()))));
+        let chain = index.add_words(records.iter().map(|record| Some(record.chain_slug)), false);
+        for record in records {
+            index.alias(chain, &record.row.chain_id.to_string(), record.chain_slug);
+        }
+        let columns = Columns {
+            chain,
+            category: index.add_words(rows().map(|row| Some(row.category.as_str())), false),
+            instrument_type: index.add_words(rows().map(|row| row.instrument_type.as_deref()), false),
+            review_status: index.add_words(rows().map(|row| Some(row.review_status.as_str())), false),
+            tier: index.add_words(rows().map(|row| Some(tier(row))), false),
+            regulatory_wrapper: index
+                .add_words(rows().map(|row| row.institutional.regulatory_wrapper.as_deref().or(Some(UNKNOWN))), false),
+            kyc_gate: index.add_words(rows().map(|row| row.institutional.kyc_gate.map(KycGate::as_str)), false),
+            defi_instrument: index.add_flags(rows().map(|row| is_defi_instrument(row.category))),
+            headline,
+        };
+        index.set_texts(
+            rows().map(|row| [row.symbol.as_str()].into_iter().chain(row.address.as_ref().map(|it| it.as_str()))),
+        );
+        AssetIndex { index, columns }
+    }
+
+    /// The page of the assets that pass `filter`, best score first.
+    pub fn select(&self, filter: &AssetFilter<'_>, page: PageRequest) -> Selection {
+        let sort = Sort { by: self.columns.headline, descending: true };
+        self.index.select(&filter.conditions(&self.columns), sort, page)
+    }
+}
+
+fn tier(row: &AssetRow) -> &'static str {
+    row.risk_tier.map_or(UNKNOWN_TIER, |tier| tier.as_str())
+}
+
+/// How many assets carry each value.
+pub fn facets<'a>(rows: impl Iterator<Item = &'a AssetRow> + Clone) -> AssetFacets {
+    let institutional = || rows.clone().map(|row| &row.institutional);
+    let texts = |words: Vec<&'static str>, field| Counts::of(field, words.into_iter().map(String::from));
+    AssetFacets {
+        chains: Counts::of("chain_id", rows.clone().map(|row| row.chain_id)),
+        categories: texts(rows.clone().map(|row| row.category.as_str()).collect(), "category"),
+        review_statuses: texts(rows.clone().map(|row| row.review_status.as_str()).collect(), "review_status"),
+        risk_tiers: texts(rows.clone().map(tier).collect(), "risk_tier"),
+        regulatory_wrappers: Counts::of_texts(
+            "regulatory_wrapper",
+            institutional().map(|it| it.regulatory_wrapper.as_deref()),
+        ),
+        kyc_gates: Counts::of_texts("kyc_gate", institutional().map(|it| it.kyc_gate.map(KycGate::as_str))),
+        jurisdictions: Counts::of_texts(
+            "jurisdiction",
+            institutional().map(|it| it.regulatory_jurisdiction.as_deref()),
+        ),
+        custodians: Counts::of_texts("custodian", institutional().map(|it| it.custodian_name.as_deref())),
+        auditors: Counts::of_texts("auditor", institutional().map(|it| it.auditor_name.as_deref())),
+    }
+}
+
+/// Every category's word: what `category` takes.
+pub const CATEGORIES: &[&str] = &[
+    "native",
+    "fiat_backed_stablecoin",
+    "cdp_stablecoin",
+    "synthetic_stablecoin",
+    "lst",
+    "lrt",
+    "wrapped_btc",
+    "governance_token",
+    "defi_derivative",
+    "tokenized_treasury",
+    "t_bill_backed_stable",
+    "rwa_credit",
+    "commodity_backed",
+    "tokenized_equity",
+    "wrapped_crypto",
+    "unreviewed",
+];
+
+/// The categories of real-world assets.
+pub const RWA_CATEGORIES: &[&str] =
+    &["tokenized_treasury", "t_bill_backed_stable", "rwa_credit", "commodity_backed", "tokenized_equity"];
+
+/// Whether an asset of this category is a real-world asset.
+pub fn is_rwa(category: AssetCategory) -> bool {
+    RWA_CATEGORIES.contains(&category.as_str())
+}
+
+#[cfg(test)]
+#[path = "assets_tests.rs"]
+mod tests;

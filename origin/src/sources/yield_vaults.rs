@@ -84,6 +84,10 @@ impl Adapter for YieldVaults {
         if known.vaults.contains_key(&(row.chain_id, row.address.clone())) {
             return Observed::Skipped("listed under its own protocol already");
         }
+        // The file has no figures: alone they would open a chain of which nothing else is known.
+        if !known.vaults.keys().any(|(chain_id, _)| *chain_id == row.chain_id) {
+            return Observed::Skipped("no vault with figures is listed on its chain");
+        }
         // A row whose address is none goes on: ingest names it as the fault it is.
         let id = vault_id(&row).unwrap_or_else(|| row.address.clone());
         Observed::As(vec![

@@ -30,6 +30,8 @@ pub fn place(net: &ClientNet) -> (u8, String) {
 pub trait AddressDisk {
     /// How many there are.
     fn stored(&self) -> Result<usize, DiskFault>;
+    /// The latest window that any of them was charged in; 0 when there are none.
+    fn latest(&self) -> Result<i64, DiskFault>;
     /// One of them.
     fn read(&self, address: &str, budget: AddressBudget) -> Result<Option<AddressCount>, DiskFault>;
     /// Writes one.
@@ -44,19 +46,22 @@ pub struct AddressGuard {
     counts: BTreeMap<(String, AddressBudget), AddressCount>,
     /// Counters on disk.
     stored: usize,
-    /// The window in which the disk was last swept.
-    swept: i64,
+    /// The present window: that of the clock, or a later one that requests were charged in before the clock was set back.
+    window: i64,
+    /// Whether the disk was swept in this window.
+    swept: bool,
 }
 
 impl AddressGuard {
     /// Reads the disk.
     pub fn load(disk: &impl AddressDisk) -> Result<Self, DiskFault> {
-        Ok(AddressGuard { stored: disk.stored()?, ..AddressGuard::default() })
+        Ok(AddressGuard { stored: disk.stored()?, window: disk.latest()?, ..AddressGuard::default() })
     }
 
     /// Charges a request, if there is room, at `now` (Unix seconds). It is on disk when this says that it is admitted.
     pub fn take(&mut self, disk: &impl AddressDisk, take: &AddressTake, now: i64) -> Result<Verdict, DiskFault> {
-        self.sweep(disk, now)?;
+        let now = now.max(self.window.saturating_mul(WINDOW_SECONDS));
+        self.enter(disk, now)?;
         let mut key = (take.address.clone(), take.budget);
         let mut known = self.find(disk, &key)?;
         if known.is_none() && self.stored >= STORED {
@@ -64,8 +69,7 @@ impl AddressGuard {
             known = self.find(disk, &key)?;
         }
         let mut count = known.unwrap_or_default();
-        // A clock that is set back brings no window back.
-        let verdict = count.take(take.budget, now.max(count.minute.window.saturating_mul(WINDOW_SECONDS)));
+        let verdict = count.take(take.budget, now);
         if verdict.admitted {
             disk.write(&key.0, key.1, count)?;
             if known.is_none() {
@@ -94,13 +98,12 @@ impl AddressGuard {
         Ok(found)
     }
 
-    fn sweep(&mut self, disk: &impl AddressDisk, now: i64) -> Result<(), DiskFault> {
+    /// Enters the window of `now`, and deletes once in it what earlier ones left.
+    fn enter(&mut self, disk: &impl AddressDisk, now: i64) -> Result<(), DiskFault> {
         let window = window_of(now);
-        if window > self.swept {
+        if window > self.window || !self.swept {
             disk.sweep(window, day_of(now))?;
-            self.stored = disk.stored()?;
-            self.counts.clear();
-            self.swept = window;
+            *self = AddressGuard { stored: disk.stored()?, window, swept: true, ..AddressGuard::default() };
         }
         Ok(())
     }
@@ -125,6 +128,9 @@ mod tests {
     impl AddressDisk for Disk {
         fn stored(&self) -> Result<usize, DiskFault> {
             Ok(self.rows.borrow().len() + self.others.get())
+        }
+        fn latest(&self) -> Result<i64, DiskFault> {
+            Ok(self.rows.borrow().values().map(|count| count.minute.window).max().unwrap_or(0))
         }
         fn read(&self, address: &str, budget: AddressBudget) -> Result<Option<AddressCount>, DiskFault> {
             Ok(self.rows.borrow().get(&(address.to_owned(), budget)).copied())

@@ -89,6 +89,11 @@ impl AddressDisk for Disk {
         Ok(usize::try_from(count.unwrap_or_default()).unwrap_or(usize::MAX))
     }
 
+    fn latest(&self) -> Result<i64, DiskFault> {
+        let rows = self.table()?.rows("SELECT coalesce(max(minute), 0) FROM counts", &[])?;
+        rows.into_iter().next().map_or(Ok(0), |mut row| row.integer())
+    }
+
     fn read(&self, address: &str, budget: AddressBudget) -> Result<Option<AddressCount>, DiskFault> {
         let query = "SELECT minute, in_minute, day, in_day FROM counts WHERE address = ? AND budget = ?";
         let rows = self.table()?.rows(query, &[address.into(), budget.as_str().into()])?;

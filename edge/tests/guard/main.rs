@@ -1,6 +1,7 @@
 //! The guards against a brute-force oracle: whatever is evicted, crashes or runs twice, no window admits one request more,
 //! and usage arrives whole and once.
 
+mod addresses;
 mod disk;
 mod exactness;
 mod usage;

@@ -31,6 +31,7 @@ pub fn run(options: &Options) -> Result<()> {
     provision::postgres::find(&cache)?;
     npm::workerd(&cache)?;
     wasm::build(&cache)?;
+    wasm::build_unmetered(&cache)?;
     origin::build()?;
     let mut step = Step::start("rds-bench");
     let mut cargo = workspace::cargo();

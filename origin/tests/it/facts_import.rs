@@ -36,9 +36,9 @@ async fn the_real_vaults_come_out_with_nothing_invented() {
     let test = TestDb::new().await;
     let report = import(&test, &dir, None).await.unwrap();
 
-    assert_eq!((report.ingest.vaults_scored, report.ingest.score_changes), (9_966, 803));
+    assert_eq!((report.ingest.vaults_scored, report.ingest.score_changes), (8_823, 803));
     assert_eq!(count(&test, "SELECT count(DISTINCT chain_id) FROM vault WHERE is_active").await, 19);
-    assert_eq!(count(&test, "SELECT count(*) FROM vault WHERE is_active").await, 5_826);
+    assert_eq!(count(&test, "SELECT count(*) FROM vault WHERE is_active").await, 5_657);
     assert!(report.not_used.contains(&"bridges.jsonl".to_owned()), "{:?}", report.not_used);
     // 29 pools and 18 spokes, six of which draw from one hub only.
     assert_eq!(count(&test, "SELECT count(*) FROM market_key").await, 47);

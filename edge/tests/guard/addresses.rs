@@ -6,13 +6,15 @@ use rds_edge::guard::DiskFault;
 use rds_edge::guard::address::{AddressDisk, AddressGuard};
 use rds_edge::guard::message::AddressTake;
 use rds_shared::access::budget::{AddressBudget, AddressCount, day_of, window_of};
-use std::cell::{Cell, RefCell};
+use std::cell::{Cell, RefCell, RefMut};
 use std::collections::BTreeMap;
+
+type Counts = BTreeMap<(String, AddressBudget), AddressCount>;
 
 /// Rows that only the latest instance can touch.
 #[derive(Default)]
 struct Rows {
-    counts: RefCell<BTreeMap<(String, AddressBudget), AddressCount>>,
+    counts: RefCell<Counts>,
     latest: Cell<u32>,
     failing: Cell<bool>,
 }
@@ -23,7 +25,7 @@ struct Disk<'a> {
 }
 
 impl Disk<'_> {
-    fn open(&self) -> Result<std::cell::RefMut<'_, BTreeMap<(String, AddressBudget), AddressCount>>, DiskFault> {
+    fn open(&self) -> Result<RefMut<'_, Counts>, DiskFault> {
         match self.instance == self.rows.latest.get() {
             true => Ok(self.rows.counts.borrow_mut()),
             false => Err(DiskFault("another instance has taken over".to_owned())),

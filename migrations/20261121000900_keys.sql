@@ -11,8 +11,11 @@ create table organisation (
     created_at  timestamptz not null
 );
 
--- Every change of any key draws the next number: of two records of a key the one with the greater number is the newer.
-create sequence key_version;
+-- Every change of a key gives it a greater number: of two records of a key the one with the greater number is the newer. The
+-- numbers are microseconds at least, so that a database restored from a backup does not give out again what the edge has seen.
+create function key_version_after(previous bigint) returns bigint language sql volatile as $$
+    select greatest(previous + 1, floor(extract(epoch from clock_timestamp()) * 1000000)::bigint)
+$$;
 
 create table api_key (
     id              bigint generated always as identity primary key,
@@ -27,7 +30,7 @@ create table api_key (
     contracted_rpm  integer generated always as ((metadata ->> 'contracted_rpm')::integer) stored check (contracted_rpm > 0),
     -- One key for several clients of its holder, each with a share of the limit.
     is_shared       boolean not null,
-    version         bigint not null default nextval('key_version'),
+    version         bigint not null default key_version_after(0),
     created_at      timestamptz not null,
     last_used_at    timestamptz,
     revoked_at      timestamptz,
@@ -60,6 +63,12 @@ create table edge_outbox (
 
 -- When a service that tells the edge was last at work: whoever changes a key without knowing the edge waits for it.
 create table edge_teller (
+    single          boolean primary key default true check (single),
+    seen_at         timestamptz not null
+);
+
+-- When an edge last asked about a key: what it was told then it may act upon for a while.
+create table edge_seen (
     single          boolean primary key default true check (single),
     seen_at         timestamptz not null
 );

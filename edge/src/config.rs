@@ -8,7 +8,7 @@
 //! | `CLIENT_IP_HEADER` | variable | `CF-Connecting-IP` | `CF-Connecting-IP` |
 //! | `CACHE_HOST` | variable | `api.example`, the service's own host | `rds-edge.invalid` |
 //! | `ORIGIN_TIMEOUT_MS` | variable | `2500` | 2500: the wait for a fresh answer while a stale one is at hand |
-//! | `GUARD_TIMEOUT_MS` | variable | `1000` | 1000: the wait for an object that counts, and for the origin's word on a key |
+//! | `GUARD_TIMEOUT_MS` | variable | `1000` | 1000: the wait for an object that counts; `ORIGIN_TIMEOUT_MS` more for a key that is new here |
 //! | `READ_DEADLINE_MS` | variable | `61000` | 61000: the wait when there is nothing else to serve |
 
 use core::fmt;

@@ -154,7 +154,10 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
                 remembered.spray.borrow_mut().rejected(net, &digest, asked_at.as_seconds());
                 Judged::Rejected
             }
-            _ => Judged::Unknown,
+            _ => {
+                remembered.spray.borrow_mut().unjudged(net, &digest, asked_at.as_seconds());
+                Judged::Unknown
+            }
         }
     }
 

@@ -203,7 +203,12 @@ impl Host for Runtime<'_> {
 
 impl Guards for Runtime<'_> {
     async fn key(&self, digest: &KeyDigest, message: &KeyMessage) -> Result<KeyReply, Unreachable> {
-        self.objects.key(digest, message, self.config.guard_timeout).await
+        // The object of a key that is new here may have to ask the origin first.
+        let known = matches!(message, KeyMessage::News { .. })
+            || ISOLATE.with(|isolate| isolate.guards.spray.borrow().knows(digest));
+        let origin = if known { Duration::ZERO } else { self.config.origin_timeout };
+        let limit = self.config.guard_timeout.saturating_add(origin);
+        self.objects.key(digest, message, limit).await
     }
 
     async fn address(&self, shard: u8, take: &AddressTake) -> Result<Verdict, Unreachable> {

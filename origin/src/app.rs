@@ -3,6 +3,7 @@
 use crate::catalog::Holder;
 use crate::clock::Clock;
 use crate::config::Config;
+use crate::edge_link::outbox::EdgeSeen;
 use crate::http::admin_door::AdminToken;
 use crate::http::assertion::Nonces;
 use crate::http::relay_meter::Meter;
@@ -12,9 +13,9 @@ use crate::store::Db;
 use crate::store::health::HealthFacts;
 use crate::telemetry::AccessLog;
 use arc_swap::ArcSwapOption;
-use rds_shared::access::AssertionKey;
-use std::sync::Arc;
+use rds_shared::access::{AssertionKey, Spray};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 /// The version of the service and of its interface document.
@@ -41,6 +42,10 @@ pub struct App {
     pub prover: Prover,
     /// What callers at the relay door have used of their allowances.
     pub relay_meter: Meter,
+    /// Keys that were guessed there.
+    pub relay_guesses: Mutex<Spray>,
+    /// When the edge last asked about a key, as far as the database has been told.
+    pub edge_seen: EdgeSeen,
     /// What operators present.
     pub admin_token: AdminToken,
     /// How long a read may take.
@@ -65,6 +70,8 @@ impl App {
             nonces: Nonces::default(),
             prover: Prover::default(),
             relay_meter: Meter::default(),
+            relay_guesses: Mutex::default(),
+            edge_seen: EdgeSeen::default(),
             admin_token: AdminToken::new(&config.admin_token),
             read_deadline: config.read_deadline,
             score_every_seconds: config.score_every_seconds,

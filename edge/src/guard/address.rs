@@ -75,7 +75,7 @@ impl AddressGuard {
             if known.is_none() {
                 self.stored = self.stored.saturating_add(1);
             }
-            self.counts.insert(key, count);
+            self.mirror(key, count);
         }
         Ok(verdict)
     }
@@ -90,12 +90,16 @@ impl AddressGuard {
         }
         let found = disk.read(&key.0, key.1)?;
         if let Some(count) = found {
-            if self.counts.len() >= MIRRORED {
-                self.counts.clear();
-            }
-            self.counts.insert(key.clone(), count);
+            self.mirror(key.clone(), count);
         }
         Ok(found)
+    }
+
+    fn mirror(&mut self, key: (String, AddressBudget), count: AddressCount) {
+        if self.counts.len() >= MIRRORED && !self.counts.contains_key(&key) {
+            self.counts.clear();
+        }
+        self.counts.insert(key, count);
     }
 
     /// Enters the window of `now`, and deletes once in it what earlier ones left.

@@ -116,9 +116,9 @@ impl KeyGuard {
         disk: &impl KeyDisk,
         digest: KeyDigest,
         record: KeyRecord,
-        source: String,
+        (now, source): (i64, String),
     ) -> Result<(), DiskFault> {
-        let lease = self.known.told(record);
+        let lease = self.known.told(record, now);
         self.write_lease(disk, digest, lease, source)
     }
 

@@ -48,7 +48,8 @@ impl KeyDisk for Database {
         let key = self.rows("SELECT digest, record, asked_at, source, acknowledged, floor FROM key", &[])?;
         let buckets = self.rows(
             "SELECT minute, family, client, sum(served) FROM counts
-             WHERE minute = (SELECT max(minute) FROM counts) AND served > 0 AND family <> '' GROUP BY family, client",
+             WHERE minute = (SELECT max(minute) FROM counts WHERE family <> '') AND served > 0 AND family <> ''
+             GROUP BY family, client",
             &[],
         )?;
         let batches = self.rows("SELECT sequence, day, through, sealed FROM batch ORDER BY sequence", &[])?;

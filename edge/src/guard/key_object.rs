@@ -72,7 +72,11 @@ impl KeyGuard {
     pub fn fetch(&self, request: &Request) -> Result<JsValue, JsValue> {
         let text = request.headers().get(message::HEADER)?.unwrap_or_default();
         let ask = match message::read(&text) {
-            Some(KeyMessage::Ask(ask)) => ask,
+            Some(KeyMessage::Ask(ask)) => {
+                // However the request itself fares: what an isolate has counted is told once.
+                self.inner.report(&ask.tally);
+                ask
+            }
             Some(KeyMessage::News { digest, record }) => return respond(&self.inner.news(digest, record)),
             Some(KeyMessage::Report { tally }) => return respond(&self.inner.report(&tally)),
             None => return respond(&KeyReply::Unable),
@@ -155,29 +159,28 @@ impl Inner {
 
     fn charge(&self, ask: &KeyAsk, record: KeyRecord) -> KeyReply {
         let now = runtime::now_millis().div_euclid(1_000);
-        let charged = self.with(|machine, disk| {
-            let reported = machine.report(disk, &ask.tally, now)?;
-            let verdict = match &ask.take {
-                Some(take) => machine.take(disk, &record, take, now)?,
-                None => None,
-            };
-            Ok((verdict, reported))
+        let charged = self.with(|machine, disk| match &ask.take {
+            Some(take) => machine.take(disk, &record, take, now),
+            None => Ok(None),
         });
-        let Ok((verdict, reported)) = charged else { return KeyReply::Unable };
-        if reported || verdict.is_some_and(|verdict| verdict.admitted) {
+        let Ok(verdict) = charged else { return KeyReply::Unable };
+        if verdict.is_some_and(|verdict| verdict.admitted) {
             self.arrange_delivery();
         }
         KeyReply::Known { record, verdict }
     }
 
     fn news(&self, digest: KeyDigest, record: KeyRecord) -> KeyReply {
-        match self.with(|machine, disk| machine.told(disk, digest, record, new_source())) {
+        match self.with(|machine, disk| machine.told(disk, digest, record, (runtime::now_millis(), new_source()))) {
             Ok(()) => KeyReply::Done,
             Err(_) => KeyReply::Unable,
         }
     }
 
     fn report(&self, tally: &[Tally]) -> KeyReply {
+        if tally.is_empty() {
+            return KeyReply::Done;
+        }
         let now = runtime::now_millis().div_euclid(1_000);
         match self.with(|machine, disk| machine.report(disk, tally, now)) {
             Ok(true) => self.arrange_delivery(),

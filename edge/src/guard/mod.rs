@@ -18,12 +18,12 @@ pub mod ledger;
 pub mod message;
 pub mod record;
 pub mod reports;
-pub mod spray;
 pub mod sql;
 pub mod stand_in;
 pub mod subclient;
 pub mod usage;
 
+use rds_shared::access::Spray;
 use std::cell::RefCell;
 
 /// What an isolate remembers of keys and addresses. All of it is bounded, and all of it may be lost.
@@ -32,7 +32,7 @@ pub struct Remembered {
     /// Refusals.
     pub denials: RefCell<denials::Denials>,
     /// Guessed keys.
-    pub spray: RefCell<spray::Spray>,
+    pub spray: RefCell<Spray>,
     /// Counters for when the real ones cannot be reached.
     pub stand_in: RefCell<stand_in::StandIn>,
     /// What the objects have yet to be told.

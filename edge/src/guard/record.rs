@@ -47,6 +47,8 @@ pub struct Known {
     refusal: Option<(Refusal, i64)>,
     /// When it was last asked in vain.
     failed_at: Option<i64>,
+    /// When the origin last sent a record by itself. A question that was out then may be answered with what was before it.
+    told_at: Option<i64>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -58,7 +60,7 @@ enum Refusal {
 impl Known {
     /// What the disk holds.
     pub fn new(lease: Option<Lease>) -> Self {
-        Known { lease, refusal: None, failed_at: None }
+        Known { lease, ..Known::default() }
     }
 
     /// The lease, live or not.
@@ -100,14 +102,16 @@ impl Known {
         self.refusal = None;
         match answer {
             KeyAnswer::Known { record } => match self.lease {
-                // An answer that was overtaken by news says nothing about the present.
-                Some(held) if held.record.version > record.version => None,
                 Some(held) if !held.record.active => None,
                 Some(held) if held.record.version == record.version => {
-                    self.lease = Some(Lease { asked_at: asked_at.max(held.asked_at), ..held });
+                    // The same version with other figures: a plan's default was changed by a release of the origin.
+                    self.lease = Some(Lease { record: *record, asked_at: asked_at.max(held.asked_at) });
                     self.lease
                 }
-                Some(held) if !record.supersedes(&held.record) => None,
+                // An answer that was overtaken by news says nothing about the present.
+                Some(held) if !record.supersedes(&held.record) && !self.is_from_a_restored_origin(held, asked_at) => {
+                    None
+                }
                 _ => {
                     self.lease = Some(Lease { record: *record, asked_at });
                     self.lease
@@ -127,10 +131,18 @@ impl Known {
         }
     }
 
-    /// Takes a record that the origin sent by itself. Gives the lease to write down, if it is news.
+    /// Whether an older record than the one held is what the origin knows now: it was asked after the lease was over, and has
+    /// said nothing by itself since.
+    fn is_from_a_restored_origin(&self, held: Lease, asked_at: i64) -> bool {
+        let over = !(0..LEASE_MILLIS).contains(&asked_at.saturating_sub(held.asked_at));
+        over && self.told_at.is_none_or(|told_at| told_at < asked_at)
+    }
+
+    /// Takes a record that the origin sent by itself and that came in at `now`. Gives the lease to write down, if it is news.
     ///
     /// News renews no lease: it may have been long on its way.
-    pub fn told(&mut self, record: KeyRecord) -> Option<Lease> {
+    pub fn told(&mut self, record: KeyRecord, now: i64) -> Option<Lease> {
+        self.told_at = Some(now);
         let asked_at = match self.lease {
             Some(held) if !record.supersedes(&held.record) => return None,
             Some(held) => held.asked_at,
@@ -208,7 +220,7 @@ mod tests {
     fn a_slow_answer_never_brings_a_revoked_key_back() {
         let mut known = known(1, T);
         let revoked = KeyRecord { active: false, ..record(2) };
-        assert!(known.told(revoked).is_some());
+        assert!(known.told(revoked, T + 60).is_some());
         for answer in [
             KeyAnswer::Known { record: record(1) },
             KeyAnswer::Known { record: record(3) },
@@ -225,11 +237,36 @@ mod tests {
     fn a_slow_answer_does_not_undo_or_prolong_newer_news() {
         let mut known = known(1, T);
         let news = KeyRecord { rpm: 900, ..record(2) };
-        assert!(known.told(news).is_some());
+        assert!(known.told(news, T + 25_005).is_some());
         assert_eq!(known.answered(&KeyAnswer::Known { record: record(1) }, T + 25_000, T + 25_010), None);
         assert_eq!(known.standing(T + 29_999, false), Standing::Live { record: news, refresh: true });
         assert_eq!(known.standing(T + 30_000, false), Standing::Ask);
-        assert!(known.told(record(2)).is_none(), "the same news twice is no news");
+        assert!(known.told(record(2), T + 30_000).is_none(), "the same news twice is no news");
+    }
+
+    #[test]
+    fn after_the_origin_was_restored_its_older_record_counts_once_the_lease_is_over() {
+        let mut known = known(50, T);
+        let older = KeyAnswer::Known { record: record(40) };
+        assert_eq!(known.answered(&older, T + 20_000, T + 20_010), None, "the lease still runs");
+        assert!(known.answered(&older, T + 30_000, T + 30_010).is_some());
+        assert_eq!(known.standing(T + 30_020, false), Standing::Live { record: record(40), refresh: false });
+    }
+
+    #[test]
+    fn an_older_answer_that_news_overtook_never_counts_however_old_the_lease() {
+        let mut known = known(1, T);
+        assert!(known.told(record(2), T + 40_005).is_some());
+        assert_eq!(known.answered(&KeyAnswer::Known { record: record(1) }, T + 40_000, T + 40_010), None);
+        assert_eq!(known.standing(T + 40_011, false), Standing::Ask);
+    }
+
+    #[test]
+    fn a_plans_new_default_reaches_a_key_that_did_not_change() {
+        let mut known = known(1, T);
+        let raised = KeyRecord { rpm: 400, ..record(1) };
+        assert!(known.answered(&KeyAnswer::Known { record: raised }, T + 20_000, T + 20_010).is_some());
+        assert_eq!(known.standing(T + 20_020, false), Standing::Live { record: raised, refresh: false });
     }
 
     #[test]

@@ -74,7 +74,8 @@ impl Instance {
 
     /// Tells it who the key is, so that there is something to count for.
     pub fn introduce(&mut self, record: KeyRecord) {
-        self.step(|machine, disk| machine.told(disk, KeyDigest::of("k"), record, "source".to_owned())).unwrap();
+        self.step(|machine, disk| machine.told(disk, KeyDigest::of("k"), record, (NOW * 1_000, "source".to_owned())))
+            .unwrap();
     }
 }
 
@@ -90,7 +91,8 @@ impl Disk {
 impl KeyDisk for Disk {
     fn load(&self) -> Result<Stored, DiskFault> {
         let content = self.open()?;
-        let latest = content.counts.keys().map(|(window, ..)| *window).max();
+        let charged = content.counts.keys().filter(|(_, family, ..)| !family.is_empty());
+        let latest = charged.map(|(window, ..)| *window).max();
         let mut buckets = BTreeMap::<_, Bucket>::new();
         for entry in content.counts.values().filter(|entry| Some(entry.window) == latest && entry.served > 0) {
             let Some(family) = entry.family else { continue };

@@ -2,7 +2,7 @@
 
 use crate::disk::*;
 use proptest::prelude::*;
-use rds_edge::guard::message::Take;
+use rds_edge::guard::message::{Take, Tally};
 use rds_edge::guard::subclient::Subclient;
 use rds_shared::access::budget::{subclient_limit, window_of};
 use rds_shared::route::Family;
@@ -15,6 +15,8 @@ enum Event {
     Request { client: u8 },
     /// A request reaches an instance that another has replaced without its knowing.
     StaleRequest,
+    /// An isolate reports refusals that the object did not see.
+    Report,
     /// The instance is gone: evicted, crashed or deployed over.
     Replace,
     /// Another instance starts while this one goes on.
@@ -31,6 +33,7 @@ fn event() -> impl Strategy<Value = Event> {
     prop_oneof![
         12 => (0u8..4).prop_map(|client| Event::Request { client }),
         2 => Just(Event::StaleRequest),
+        1 => Just(Event::Report),
         2 => Just(Event::Replace),
         1 => Just(Event::Double),
         3 => (-70i64..40).prop_map(Event::Clock),
@@ -88,6 +91,10 @@ proptest! {
                         let verdict = stale.step(|machine, disk| machine.take(disk, &record, &take(0), now)).flatten();
                         prop_assert!(!verdict.is_some_and(|verdict| verdict.admitted), "it can grant nothing");
                     }
+                }
+                Event::Report => {
+                    let tally = [Tally { endpoint: "GET /v1/vaults".to_owned(), served: 0, throttled: 1 }];
+                    live.step(|machine, disk| machine.report(disk, &tally, now));
                 }
                 Event::Replace => live = platter.instance(),
                 Event::Double => stale = Some(std::mem::replace(&mut live, platter.instance())),

@@ -4,7 +4,7 @@ use super::{IndexTokens, Keys, Output};
 use crate::clock::Clock;
 use crate::config::{self, LinkConfig};
 use crate::edge_link::EdgeLink;
-use crate::edge_link::outbox::{Settled, settle};
+use crate::edge_link::outbox::{LEASE, Settled, settle};
 use crate::keys::{self, Alignment, KeyRow, KeyWish, Minted, Revocation, TokenRow};
 use crate::store::Db;
 use anyhow::bail;
@@ -16,7 +16,7 @@ use std::sync::Arc;
 pub(super) async fn keys(db: &Db, clock: &Clock, command: Keys, out: Output) -> anyhow::Result<ExitCode> {
     // Read before anything is changed: a link that cannot work is told first.
     let link = LinkConfig::read(config::environment)?.map(|link| EdgeLink::new(&link, clock.clone())).transpose()?;
-    let edge = Edge { db, clock, link: link.map(Arc::new), out };
+    let edge = Edge { db, link: link.map(Arc::new), out };
     match command {
         Keys::Mint { org, plan, rpm, shared } => {
             let effective_rpm = rpm.unwrap_or(plan.default_rpm());
@@ -44,7 +44,6 @@ pub(super) async fn keys(db: &Db, clock: &Clock, command: Keys, out: Output) -> 
 /// The edge, as far as this command knows it.
 struct Edge<'a> {
     db: &'a Db,
-    clock: &'a Clock,
     link: Option<Arc<EdgeLink>>,
     out: Output,
 }
@@ -53,7 +52,7 @@ impl Edge<'_> {
     /// Waits until what was done to `keys` holds at the edge, and says why it takes longer.
     async fn settled(&self, keys: &[i64], done: &str) -> anyhow::Result<Settled> {
         let say = |why: &str| self.out.progress(&format!("{done}; waiting for the edge to acknowledge: {why}"));
-        Ok(settle(self.db, self.link.as_ref(), self.clock, keys, say).await?)
+        Ok(settle(self.db, self.link.as_ref(), keys, LEASE, say).await?)
     }
 
     async fn align(&self, org: &str, plan: Plan) -> anyhow::Result<()> {
@@ -122,7 +121,9 @@ fn word(settled: Settled) -> &'static str {
 fn remark(settled: Settled) -> &'static str {
     match settled {
         Settled::Acknowledged => "",
-        Settled::NoEdge => "; no edge is known here (RDS_EDGE_URL), and no service says that it tells one",
+        Settled::NoEdge => {
+            "; no edge is known here (RDS_EDGE_URL), no service says that it tells one, and none has asked about a key lately"
+        }
         Settled::LeaseOver => "; the edge has not acknowledged it, but what it knew has expired",
     }
 }

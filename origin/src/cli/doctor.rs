@@ -80,7 +80,12 @@ async fn examine(config: &Config) -> Vec<Check> {
 /// Whether something listens where the edge should be.
 async fn edge_link(url: Option<&str>) -> Check {
     const NAME: &str = "edge link";
-    let Some(url) = url else { return Check::good(NAME, "not configured (RDS_EDGE_URL)") };
+    let Some(url) = url else {
+        return Check::good(
+            NAME,
+            "no RDS_EDGE_URL: an edge learns of a changed key within 30 s, and keys revoke waits for that",
+        );
+    };
     let (default_port, rest) = match url.strip_prefix("https://") {
         Some(rest) => (443, rest),
         None => (80, url.strip_prefix("http://").unwrap_or(url)),

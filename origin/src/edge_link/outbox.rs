@@ -5,13 +5,13 @@
 
 use super::EdgeLink;
 use crate::app::App;
-use crate::clock::{Clock, Stopwatch};
+use crate::clock::Stopwatch;
 use crate::store::edge_outbox::{self as table, Claimed};
 use crate::store::{Db, StoreError};
 use rds_shared::access::link::RECORD_LEASE_SECONDS;
 use rds_shared::wire::Timestamp;
-use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
@@ -27,9 +27,13 @@ const PAUSE: (Duration, Duration) = (Duration::from_millis(250), Duration::from_
 /// How often a service says that it is at work.
 const AT_WORK_EVERY: Duration = Duration::from_secs(10);
 /// For how long it is believed.
-const AT_WORK_SECONDS: i64 = 60;
-/// How much longer than its lease the edge may act upon a record: clocks, and a request under way.
-const LEASE_MARGIN_SECONDS: u64 = 5;
+const AT_WORK_SECONDS: u32 = 60;
+/// How long the edge may act upon a record at most: its lease, and five seconds for clocks and a request under way.
+pub const LEASE: Duration = Duration::from_secs(RECORD_LEASE_SECONDS.unsigned_abs() + 5);
+/// How often it is noted that an edge asks about keys.
+const NOTED_EVERY: Duration = Duration::from_secs(5);
+/// For how long after an edge has asked about a key it may have a record: its lease, the margin, and the pause between two notes.
+const EDGE_SECONDS: u32 = 45;
 
 /// What one round came to.
 #[derive(Debug, Default)]
@@ -85,7 +89,7 @@ pub async fn keep_told(app: &App, link: &Arc<EdgeLink>) {
     let (mut working, mut said) = (true, None::<Stopwatch>);
     loop {
         let due = said.is_none_or(|said| said.micros() >= AT_WORK_EVERY.as_micros() as u64);
-        if due && table::teller_at_work(&app.db, link.clock.wall()).await.is_ok() {
+        if due && table::teller_at_work(&app.db).await.is_ok() {
             said = Some(Stopwatch::start());
         }
         match tell_due(&app.db, link, None).await {
@@ -126,7 +130,7 @@ pub async fn keep_told(app: &App, link: &Arc<EdgeLink>) {
 pub enum Settled {
     /// The edge has acknowledged it.
     Acknowledged,
-    /// No edge is known here, and no service says that it knows one.
+    /// No edge is known here, no service says that it knows one, and none has asked about a key lately.
     NoEdge,
     /// A service that knows the edge did not get it told; but whatever the edge knew was a lease, and that is over.
     LeaseOver,
@@ -134,19 +138,19 @@ pub enum Settled {
 
 /// Waits until no isolate of the edge can act on older records of `keys`.
 ///
-/// With a `link` it tells the edge itself, until acknowledged. Without one it waits for a service that has one. `say` is
-/// told why it takes longer, each reason once.
+/// With a `link` it tells the edge itself, until acknowledged. Without one it waits for a service that has one, for a
+/// [`LEASE`] at most. `say` is told why it takes longer, each reason once.
 pub async fn settle(
     db: &Db,
     link: Option<&Arc<EdgeLink>>,
-    clock: &Clock,
     keys: &[i64],
+    lease: Duration,
     mut say: impl FnMut(&str),
 ) -> Result<Settled, StoreError> {
     let watch = Stopwatch::start();
     let mut known = String::new();
     loop {
-        let why = match step(db, link, clock, keys).await {
+        let why = match step(db, link, keys).await {
             Ok(Step::Settled(settled)) => return Ok(settled),
             Ok(Step::Waiting(why)) => why,
             // What was changed is committed; only the telling is open.
@@ -159,11 +163,26 @@ pub async fn settle(
             say(&why);
             known = why;
         }
-        let lease = RECORD_LEASE_SECONDS.unsigned_abs() + LEASE_MARGIN_SECONDS;
-        if link.is_none() && watch.micros() > lease * 1_000_000 {
+        if link.is_none() && u128::from(watch.micros()) > lease.as_micros() {
             return Ok(Settled::LeaseOver);
         }
         sleep(LOOK).await;
+    }
+}
+
+/// Notes in the database that an edge asks about keys, every few seconds while it does.
+#[derive(Debug, Default)]
+pub struct EdgeSeen(Mutex<Option<Stopwatch>>);
+
+impl EdgeSeen {
+    /// An edge asks about a key: noted before it is answered, so that whoever changes the key afterwards knows of that edge.
+    pub async fn note(&self, db: &Db) -> Result<(), StoreError> {
+        let noted = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if noted().is_none_or(|noted| noted.micros() >= NOTED_EVERY.as_micros() as u64) {
+            table::edge_asked(db).await?;
+            *noted() = Some(Stopwatch::start());
+        }
+        Ok(())
     }
 }
 
@@ -172,7 +191,7 @@ enum Step {
     Waiting(Option<String>),
 }
 
-async fn step(db: &Db, link: Option<&Arc<EdgeLink>>, clock: &Clock, keys: &[i64]) -> Result<Step, StoreError> {
+async fn step(db: &Db, link: Option<&Arc<EdgeLink>>, keys: &[i64]) -> Result<Step, StoreError> {
     let told = match link {
         Some(link) => tell_due(db, link, Some(keys)).await?,
         None => Round::default(),
@@ -181,11 +200,8 @@ async fn step(db: &Db, link: Option<&Arc<EdgeLink>>, clock: &Clock, keys: &[i64]
     if waiting == 0 {
         return Ok(Step::Settled(Settled::Acknowledged));
     }
-    if link.is_none() {
-        let seen = table::teller_seen_at(db).await?;
-        if seen.is_none_or(|seen| clock.wall().seconds_since(seen) > AT_WORK_SECONDS) {
-            return Ok(Step::Settled(Settled::NoEdge));
-        }
+    if link.is_none() && !table::is_there_an_edge(db, AT_WORK_SECONDS, EDGE_SECONDS).await? {
+        return Ok(Step::Settled(Settled::NoEdge));
     }
     Ok(Step::Waiting(told.failed.or(last_error)))
 }

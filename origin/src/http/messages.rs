@@ -55,6 +55,7 @@ async fn question(app: &App, question: &KeyQuestion) -> Result<Answer, Failure> 
             Some(text)
         }
     };
+    app.edge_seen.note(&app.db).await?;
     let answer = known::look_up(&app.db, &app.prover, &question.digest, &question.shown, text).await?;
     Answer::value(&answer)
 }

@@ -10,11 +10,11 @@ use super::router;
 use crate::app::App;
 use crate::keys::known::{self, LookupError};
 use crate::metrics::Label;
-use crate::store::StoreError;
 use axum::body::Bytes;
 use axum::extract::Request;
 use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
+use rds_shared::access::budget::Verdict;
 use rds_shared::access::link::KeyAnswer;
 use rds_shared::access::{ClientNet, KeyRecord, Presented, Principal, gate};
 use rds_shared::route::{Access, Door, Matching, Method, Route, match_route};
@@ -22,8 +22,12 @@ use rds_shared::wire::error::{Detail, In};
 use rds_shared::wire::{ApiError, ErrorCode, headers};
 use sha2::{Digest, Sha256};
 use std::net::IpAddr;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+use tokio::time::timeout;
 
+/// How long a key may take to be judged; readiness has to be told within a second all in all.
+const JUDGED_WITHIN: Duration = Duration::from_millis(900);
 /// Longest name of a client of a shared key, in bytes.
 const CLIENT_BYTES: usize = 128;
 
@@ -54,6 +58,8 @@ fn answers(path: &str) -> bool {
 enum Credential {
     Nothing,
     Rejected,
+    /// Its address has guessed too many keys for another look-up.
+    Guessed(Verdict),
     Key(KeyRecord),
 }
 
@@ -67,48 +73,79 @@ async fn admit(
     headers: &HeaderMap,
     trace: &mut Trace,
 ) -> Result<Principal, Failure> {
-    let credential = match credential(app, headers).await {
-        Ok(credential) => credential,
-        Err(LookupError::Busy | LookupError::Store(StoreError::Unavailable(_))) if route.access == Access::Public => {
+    let (net, now) = (ClientNet::of(peer), app.clock.now().as_seconds());
+    let credential = match timeout(JUDGED_WITHIN, credential(app, net, headers, now)).await {
+        Ok(Ok(credential)) => credential,
+        Ok(Err(LookupError::Store(error))) if route.access == Access::Public => {
+            tracing::warn!(%error, "a key could not be judged");
             Credential::Nothing
         }
-        Err(error) => return Err(error.into()),
+        Err(_) if route.access == Access::Public => Credential::Nothing,
+        Ok(Err(error)) => return Err(error.into()),
+        Err(_) => return Err(ErrorCode::ServiceUnavailable.into()),
     };
+    let mut unusable = None;
     let caller = match &credential {
         Credential::Nothing => Caller::Anonymous,
+        Credential::Guessed(verdict) => {
+            trace.verdict = Some(*verdict);
+            return Err(gate::spent(verdict, now).into());
+        }
         Credential::Rejected => Caller::Rejected,
-        Credential::Key(record) => Caller::Key(record, client(record, headers)?),
+        Credential::Key(record) => Caller::Key(
+            record,
+            client(record, headers).unwrap_or_else(|fault| {
+                unusable = Some(fault);
+                0
+            }),
+        ),
     };
-    let now = app.clock.now().as_seconds();
     let verdict = app
         .relay_meter
-        .take(route.family, caller, ClientNet::of(peer), now)
+        .take(route.family, caller, net, now)
         .map_err(|Full| Failure::from(ErrorCode::ServiceUnavailable))?;
     trace.verdict = verdict;
     if let Some(verdict) = verdict.filter(|verdict| !verdict.admitted) {
         return Err(gate::spent(&verdict, now).into());
     }
-    match credential {
-        Credential::Nothing => Ok(Principal::Anonymous),
-        Credential::Rejected => Err(gate::rejected_key().into()),
-        Credential::Key(KeyRecord { id, org_id, plan, .. }) => Ok(Principal::Key { id, org_id, plan }),
+    match (credential, unusable) {
+        (_, Some(fault)) => Err(fault.into()),
+        (Credential::Nothing, None) => Ok(Principal::Anonymous),
+        (Credential::Rejected | Credential::Guessed(_), None) => Err(gate::rejected_key().into()),
+        (Credential::Key(KeyRecord { id, org_id, plan, .. }), None) => Ok(Principal::Key { id, org_id, plan }),
     }
 }
 
 /// Judges `Authorization` by the database, on every request: a key that was revoked is refused from then on.
-async fn credential(app: &App, headers: &HeaderMap) -> Result<Credential, LookupError> {
-    // A header that is no text is no key.
-    let presented = headers.get(AUTHORIZATION).map(|value| value.to_str().unwrap_or("-"));
+///
+/// A stranger's guesses are looked up a hundred times a minute at most, and put no slow hash to work once their allowance is
+/// spent.
+async fn credential(app: &App, net: ClientNet, headers: &HeaderMap, now: i64) -> Result<Credential, LookupError> {
+    let mut sent = headers.get_all(AUTHORIZATION).iter();
+    let first = sent.next();
+    // A header that is no text is no key, nor are two of them.
+    let presented = first.map(|value| value.to_str().ok().filter(|_| sent.next().is_none()).unwrap_or("-"));
     let text = match Presented::read(presented) {
         Presented::Nothing => return Ok(Credential::Nothing),
         Presented::Malformed | Presented::IndexToken(_) => return Ok(Credential::Rejected),
         Presented::Key(text) => text,
     };
-    let known = known::look_up(&app.db, &app.prover, &text.digest(), text.shown(), Some(text)).await?;
-    Ok(match known {
-        KeyAnswer::Known { record } if record.active => Credential::Key(record),
-        KeyAnswer::Known { .. } | KeyAnswer::Unknown | KeyAnswer::TextNeeded => Credential::Rejected,
-    })
+    let guesses = || app.relay_guesses.lock().unwrap_or_else(PoisonError::into_inner);
+    let (digest, shown) = (text.digest(), text.shown());
+    if let Some(verdict) = guesses().refusal(net, &digest, now) {
+        return Ok(Credential::Guessed(verdict));
+    }
+    let provable = Some(text).filter(|_| !app.relay_meter.is_spent(net, now));
+    match known::look_up(&app.db, &app.prover, &digest, shown, provable).await? {
+        KeyAnswer::Known { record } if record.active => {
+            guesses().good(digest);
+            Ok(Credential::Key(record))
+        }
+        KeyAnswer::Known { .. } | KeyAnswer::Unknown | KeyAnswer::TextNeeded => {
+            guesses().rejected(net, &digest, now);
+            Ok(Credential::Rejected)
+        }
+    }
 }
 
 /// Which client of a shared key asks; the header means nothing on other keys.

@@ -47,6 +47,13 @@ struct Counters {
 }
 
 impl Meter {
+    /// Whether the allowance of an address for requests without a key that holds is spent, in the window of `now_seconds`.
+    pub fn is_spent(&self, net: ClientNet, now_seconds: i64) -> bool {
+        let counters = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = counters.addresses.entries.get(&(net, AddressBudget::Anonymous));
+        count.is_some_and(|count| count.minute.used_in(window_of(now_seconds)) >= AddressBudget::Anonymous.limit())
+    }
+
     /// Charges a request for a route of `family` to whom it belongs. `None` where nobody is charged.
     pub fn take(
         &self,

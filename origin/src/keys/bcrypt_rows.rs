@@ -42,18 +42,25 @@ impl Default for Prover {
 }
 
 impl Prover {
-    /// The number of the candidate whose hash is of `text`. Candidates are number and bcrypt hash.
-    pub async fn prove(&self, text: &str, candidates: Vec<(i64, String)>) -> Result<Option<i64>, Busy> {
+    /// The number of the candidate whose hash is of `text`, once it is awaited. Candidates are number and bcrypt hash. The
+    /// place among those who wait is taken at once.
+    pub fn begin(
+        &self,
+        text: &str,
+        candidates: Vec<(i64, String)>,
+    ) -> Result<impl Future<Output = Result<Option<i64>, Busy>> + use<>, Busy> {
         self.asked.fetch_add(1, Relaxed);
         let waiting = self.waiting.clone().try_acquire_owned().map_err(|_| Busy)?;
-        let running = self.running.clone().acquire_owned().await.map_err(|_| Busy)?;
-        let text = text.to_owned();
-        // The permits go along: a caller who gives up does not make room while the core is still at work.
-        let proof = tokio::task::spawn_blocking(move || {
-            let _permits = (waiting, running);
-            candidates.into_iter().find(|(id, hash)| holds(*id, hash, &text)).map(|(id, _)| id)
-        });
-        proof.await.map_err(|_| Busy)
+        let (running, text) = (self.running.clone(), text.to_owned());
+        Ok(async move {
+            let running = running.acquire_owned().await.map_err(|_| Busy)?;
+            // The permits go along: a caller who gives up does not make room while the core is still at work.
+            let proof = tokio::task::spawn_blocking(move || {
+                let _permits = (waiting, running);
+                candidates.into_iter().find(|(id, hash)| holds(*id, hash, &text)).map(|(id, _)| id)
+            });
+            proof.await.map_err(|_| Busy)
+        })
     }
 }
 
@@ -78,19 +85,20 @@ mod tests {
     #[tokio::test]
     async fn the_candidate_whose_hash_it_is_is_found_among_others() {
         let rows = vec![(1, "rubbish".to_owned()), (2, hash("another", 4)), (3, hash(KEY, 4))];
-        assert_eq!(Prover::default().prove(KEY, rows.clone()).await, Ok(Some(3)));
-        assert_eq!(Prover::default().prove("pk_live_0123", rows).await, Ok(None));
+        let prover = Prover::default();
+        assert_eq!(prover.begin(KEY, rows.clone()).unwrap().await, Ok(Some(3)));
+        assert_eq!(prover.begin("pk_live_0123", rows).unwrap().await, Ok(None));
     }
 
     #[tokio::test]
     async fn a_hash_that_would_take_hours_is_not_begun() {
         let costly = hash(KEY, 4).replacen("$04$", "$31$", 1);
-        assert_eq!(Prover::default().prove(KEY, vec![(1, costly)]).await, Ok(None));
+        assert_eq!(Prover::default().begin(KEY, vec![(1, costly)]).unwrap().await, Ok(None));
     }
 
-    #[tokio::test]
-    async fn proofs_beyond_the_bound_are_refused_and_not_queued() {
+    #[test]
+    fn proofs_beyond_the_bound_are_refused_and_not_queued() {
         let prover = Prover { waiting: Arc::new(Semaphore::new(0)), ..Prover::default() };
-        assert_eq!(prover.prove(KEY, Vec::new()).await, Err(Busy));
+        assert!(prover.begin(KEY, Vec::new()).is_err());
     }
 }

@@ -38,12 +38,17 @@ pub async fn look_up(
         Candidates::Unproved(rows) => rows,
     };
     let Some(text) = text else { return Ok(KeyAnswer::TextNeeded) };
-    let Some(proved) = prover.prove(text.expose(), unproved).await? else { return Ok(KeyAnswer::Unknown) };
-    tracing::info!(key = proved, "an older key was proved and has its digest now");
-    let record = match table::give_digest(db, proved, digest).await? {
-        Some(record) => Some(record),
-        // Somebody else proved it at the same time.
-        None => table::find(db, digest).await?,
-    };
-    Ok(record.map_or(KeyAnswer::Unknown, |record| KeyAnswer::Known { record }))
+    // A task of its own: whoever asked may give up before a slow hash is computed, and the proof is worth keeping all the same.
+    let (db, proof, digest) = (db.clone(), prover.begin(text.expose(), unproved)?, *digest);
+    let proving = tokio::spawn(async move {
+        let Some(proved) = proof.await? else { return Ok(KeyAnswer::Unknown) };
+        tracing::info!(key = proved, "an older key was proved and gets its digest");
+        let record = match table::give_digest(&db, proved, &digest).await? {
+            Some(record) => Some(record),
+            // Somebody else proved it at the same time.
+            None => table::find(&db, &digest).await?,
+        };
+        Ok(record.map_or(KeyAnswer::Unknown, |record| KeyAnswer::Known { record }))
+    });
+    proving.await.unwrap_or(Err(LookupError::Busy))
 }

@@ -94,16 +94,31 @@ pub async fn waiting(db: &Db, only: Option<&[i64]>) -> Result<(u64, Option<Strin
 }
 
 /// Says that a service that tells the edge is at work.
-pub async fn teller_at_work(db: &Db, now: Timestamp) -> Result<(), StoreError> {
+pub async fn teller_at_work(db: &Db) -> Result<(), StoreError> {
     let sql = "
-        insert into edge_teller (seen_at) values ($1)
+        -- teller_at_work
+        insert into edge_teller (seen_at) values (clock_timestamp())
         on conflict (single) do update set seen_at = greatest(edge_teller.seen_at, excluded.seen_at)";
-    sqlx::query(sql).bind(At(now)).execute(&db.pool).await?;
+    sqlx::query(sql).execute(&db.pool).await?;
     Ok(())
 }
 
-/// When one was last at work.
-pub async fn teller_seen_at(db: &Db) -> Result<Option<Timestamp>, StoreError> {
-    let seen: Option<At> = sqlx::query_scalar("select seen_at from edge_teller").fetch_optional(&db.pool).await?;
-    Ok(seen.map(Timestamp::from))
+/// Says that an edge has asked about a key.
+pub async fn edge_asked(db: &Db) -> Result<(), StoreError> {
+    let sql = "
+        -- edge_asked
+        insert into edge_seen (seen_at) values (clock_timestamp())
+        on conflict (single) do update set seen_at = greatest(edge_seen.seen_at, excluded.seen_at)";
+    sqlx::query(sql).execute(&db.pool).await?;
+    Ok(())
+}
+
+/// Whether, by the database's clock, a service that tells the edge was at work or an edge has asked within these seconds.
+pub async fn is_there_an_edge(db: &Db, teller_seconds: u32, edge_seconds: u32) -> Result<bool, StoreError> {
+    let sql = "
+        -- is_there_an_edge
+        select exists (select from edge_teller where seen_at > clock_timestamp() - make_interval(secs => $1))
+            or exists (select from edge_seen where seen_at > clock_timestamp() - make_interval(secs => $2))";
+    let there = sqlx::query_scalar(sql).bind(f64::from(teller_seconds)).bind(f64::from(edge_seconds));
+    Ok(there.fetch_one(&db.pool).await?)
 }

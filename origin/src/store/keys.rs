@@ -115,7 +115,7 @@ pub async fn give_digest(db: &Db, id: i64, digest: &KeyDigest) -> Result<Option<
 pub async fn revoke(tx: &mut Tx<'_>, id: i64, now: Timestamp) -> Result<bool, StoreError> {
     let sql = "
         -- revoke_key
-        update api_key set revoked_at = $2, version = nextval('key_version') where id = $1 and revoked_at is null";
+        update api_key set revoked_at = $2, version = key_version_after(version) where id = $1 and revoked_at is null";
     Ok(sqlx::query(sql).bind(id).bind(At(now)).execute(&mut **tx).await?.rows_affected() == 1)
 }
 
@@ -132,7 +132,7 @@ pub async fn align(tx: &mut Tx<'_>, org: &str, plan: Plan) -> Result<Option<Vec<
     let Some(org) = org else { return Ok(None) };
     let sql = "
         -- align_keys
-        update api_key set plan = $2, version = nextval('key_version')
+        update api_key set plan = $2, version = key_version_after(version)
         where org_id = $1 and plan <> $2 and revoked_at is null
         returning id";
     Ok(Some(sqlx::query_scalar(sql).bind(org).bind(plan.as_str()).fetch_all(&mut **tx).await?))

@@ -5,7 +5,7 @@ use crate::edge_peer::{EdgePeer, Mood, link};
 use crate::keys_operators::wish;
 use crate::testapp::{EDGE_KEY, TestApp};
 use rds_origin::clock::Clock;
-use rds_origin::edge_link::outbox::{Settled, settle, tell_due};
+use rds_origin::edge_link::outbox::{LEASE, Settled, settle, tell_due};
 use rds_origin::jobs::Jobs;
 use rds_origin::keys;
 use rds_origin::store::{Db, edge_outbox};
@@ -17,6 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
+use tokio::time::timeout;
 
 const NEXT_KEY: &str = "k2:ff112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
 
@@ -68,7 +69,7 @@ async fn a_revocation_answers_only_when_an_edge_that_was_away_failed_and_hung_ha
     let (app, heard, ids) = (test.app.clone(), said.clone(), [minted.id]);
     let command = tokio::spawn(async move {
         let say = |why: &str| heard.send_modify(|all| all.push(why.to_owned()));
-        settle(&app.db, Some(&link), &app.clock, &ids, say).await.unwrap()
+        settle(&app.db, Some(&link), &ids, LEASE, say).await.unwrap()
     });
     let until_said = async |wanted: &str| {
         said.subscribe().wait_for(|all| all.iter().any(|why| why.contains(wanted))).await.unwrap();
@@ -96,10 +97,10 @@ async fn a_command_that_loses_the_database_after_its_commit_goes_on_when_it_is_b
     wire.cut();
     let db = Db::connect_lazy(&wire.url(), 2).unwrap();
     let said = Arc::new(watch::Sender::new(String::new()));
-    let (link, clock, heard) = (edge.link(EDGE_KEY), test.app.clock.clone(), said.clone());
+    let (link, heard) = (edge.link(EDGE_KEY), said.clone());
     let command = tokio::spawn(async move {
         let say = |why: &str| heard.send_modify(|said| why.clone_into(said));
-        settle(&db, Some(&link), &clock, &[minted.id], say).await.unwrap()
+        settle(&db, Some(&link), &[minted.id], LEASE, say).await.unwrap()
     });
     said.subscribe().wait_for(|said| said.starts_with("the database is unavailable")).await.unwrap();
     wire.mend();
@@ -166,7 +167,7 @@ async fn a_change_whose_sender_died_is_told_when_its_lease_ends() {
 async fn without_a_way_to_the_edge_a_command_waits_for_the_service_that_has_one() {
     let test = TestApp::new().await;
     let minted = mint(&test).await;
-    let settled = async |id| settle(&test.app.db, None, &test.app.clock, &[id], |_| {}).await.unwrap();
+    let settled = async |id| settle(&test.app.db, None, &[id], LEASE, |_| {}).await.unwrap();
     assert_eq!(settled(minted.id).await, Settled::NoEdge, "nobody says that there is an edge");
 
     let edge = EdgePeer::knowing(EDGE_KEY).await;
@@ -178,6 +179,22 @@ async fn without_a_way_to_the_edge_a_command_waits_for_the_service_that_has_one(
     let scrape = test.admin("GET", "/metrics", "").await.text();
     assert!(scrape.contains("rds_edge_news_acknowledged_total 2"), "{scrape}");
     jobs.stop().await;
+}
+
+#[tokio::test]
+async fn an_edge_that_nobody_tells_is_waited_for_as_long_as_it_may_know_the_key() {
+    let test = TestApp::new().await;
+    let minted = mint(&test).await;
+    test.app.edge_seen.note(&test.app.db).await.unwrap();
+    revoke(&test, minted.id).await;
+    let settled = async |lease| settle(&test.app.db, None, &[minted.id], lease, |_| {}).await.unwrap();
+    assert!(timeout(Duration::from_millis(500), settled(LEASE)).await.is_err(), "it asked: it may have a lease");
+    assert_eq!(settled(Duration::from_millis(200)).await, Settled::LeaseOver);
+    sqlx::query("update edge_seen set seen_at = seen_at - interval '46 seconds'")
+        .execute(&test.app.db.pool)
+        .await
+        .unwrap();
+    assert_eq!(settled(LEASE).await, Settled::NoEdge, "what it was told is over");
 }
 
 #[tokio::test]

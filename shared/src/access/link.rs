@@ -1,7 +1,8 @@
 //! What edge and origin tell each other about keys, beside callers' requests: the messages and where they go.
 //!
 //! Every message is a POST with a JSON body, signed like a caller's request ([`super::assertion`]). The signed caller is
-//! the host itself, which no caller's request can name.
+//! the host itself, which no caller's request can name. Edge and origin are rolled out one after the other, so a field that
+//! is not known yet is passed over.
 
 use super::credential::KeyDigest;
 use super::plan::KeyRecord;
@@ -29,7 +30,6 @@ pub const RECORD_LEASE_SECONDS: i64 = 30;
 
 /// Who is this?
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct KeyQuestion {
     /// The key's name.
     pub digest: KeyDigest,
@@ -41,7 +41,7 @@ pub struct KeyQuestion {
 
 /// What the origin knows.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(tag = "answer", rename_all = "snake_case", deny_unknown_fields)]
+#[serde(tag = "answer", rename_all = "snake_case")]
 pub enum KeyAnswer {
     /// A key, live or revoked.
     Known {
@@ -56,7 +56,6 @@ pub enum KeyAnswer {
 
 /// A change of a key, for the edge to act upon at once.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct KeyNews {
     /// The key's name.
     pub digest: KeyDigest,
@@ -68,7 +67,6 @@ pub struct KeyNews {
 ///
 /// A batch is applied once: its source numbers them from 1 in order, and repeats one until it is acknowledged.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct UsageBatch {
     /// The key's name.
     pub digest: KeyDigest,
@@ -84,7 +82,6 @@ pub struct UsageBatch {
 
 /// Requests of one endpoint on one day.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct UsageRow {
     /// The UTC day, as its number since the Unix epoch.
     pub day: i64,
@@ -114,6 +111,18 @@ mod tests {
             let public = crate::route::match_route(Some(crate::route::Method::Post), path);
             assert!(matches!(public, crate::route::Matching::NotFound), "{path}");
         }
+    }
+
+    #[test]
+    fn a_field_of_a_later_release_is_passed_over() {
+        let record =
+            r#"{"id":1,"org_id":2,"plan":"data","rpm":300,"shared":false,"active":true,"version":5,"burst":9}"#;
+        assert_eq!(serde_json::from_str::<KeyRecord>(record).unwrap().version, 5);
+        let answer = alloc::format!(r#"{{"answer":"known","record":{record},"as_of":7}}"#);
+        assert!(matches!(serde_json::from_str(&answer).unwrap(), KeyAnswer::Known { record } if record.version == 5));
+        let digest = KeyDigest::of("x").to_hex();
+        let news = alloc::format!(r#"{{"digest":"{digest}","record":{record},"why":"rotation"}}"#);
+        assert_eq!(serde_json::from_str::<KeyNews>(&news).unwrap().record.rpm, 300);
     }
 
     #[test]

@@ -10,6 +10,7 @@ pub mod link;
 pub mod paging;
 pub mod plan;
 pub mod principal;
+pub mod spray;
 
 pub use assertion::{Assertion, AssertionError, AssertionKey, SignedRequest};
 pub use client_net::ClientNet;
@@ -17,6 +18,7 @@ pub use cors::FirstParty;
 pub use credential::{KeyDigest, Presented};
 pub use plan::{KeyRecord, Plan};
 pub use principal::Principal;
+pub use spray::Spray;
 
 use alloc::vec::Vec;
 

@@ -53,7 +53,6 @@ impl fmt::Display for Plan {
 
 /// What the hosts know of a key: enough to judge every request that presents it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct KeyRecord {
     /// The key's number.
     pub id: i64,
@@ -72,9 +71,13 @@ pub struct KeyRecord {
 }
 
 impl KeyRecord {
-    /// Whether `self` may stand where `known` stands: revocations are final, and older news is no news.
+    /// Whether `self` may stand where `known` stands: a revocation is final and always counts, and other older news is no news.
     pub fn supersedes(&self, known: &KeyRecord) -> bool {
-        self.version > known.version && (known.active || !self.active)
+        match (known.active, self.active) {
+            (true, true) => self.version > known.version,
+            (true, false) => true,
+            (false, active) => !active && self.version > known.version,
+        }
     }
 }
 
@@ -99,5 +102,7 @@ mod tests {
         assert!(revoked.supersedes(&key));
         assert!(!key.supersedes(&revoked) && !KeyRecord { version: 7, ..key }.supersedes(&revoked));
         assert!(!key.supersedes(&key));
+        let of_a_restored_database = KeyRecord { version: 4, ..revoked };
+        assert!(of_a_restored_database.supersedes(&key), "a revocation counts whatever its number");
     }
 }

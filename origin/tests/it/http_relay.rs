@@ -106,18 +106,79 @@ async fn a_revoked_key_is_refused_from_its_next_request_on() {
     assert_eq!((refused.status, remaining(&refused)), (StatusCode::UNAUTHORIZED, ("10", "9")));
 }
 
-#[tokio::test]
-async fn a_key_older_than_the_digests_opens_the_relay_too() {
-    let test = TestApp::new().await;
-    let text = "pk_live_feed456789abcdef0123456789abcdef";
+/// A live key as releases before the digests stored it.
+async fn older_key(test: &TestApp, text: &str) {
     let sql = "WITH org AS (INSERT INTO organisation (name, plan, created_at) VALUES ('Old', 'data', now()) RETURNING id) \
                INSERT INTO api_key (org_id, prefix, bcrypt_hash, plan, is_shared, created_at) \
                SELECT id, $1, $2, 'data', false, now() FROM org";
     let query = sqlx::query(sql).bind(&text[..12]).bind(bcrypt::hash(text, 4).unwrap());
     query.execute(&test.app.db.pool).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_key_older_than_the_digests_opens_the_relay_too() {
+    let test = TestApp::new().await;
+    let text = "pk_live_feed456789abcdef0123456789abcdef";
+    older_key(&test, text).await;
     assert_eq!(get(&test, PEER, "/ready", Some(&format!("Bearer {text}"))).await.status, StatusCode::OK);
     let like_it = "Bearer pk_live_feedffffffffffffffffffffffffffff";
     assert_eq!(get(&test, PEER, "/ready", Some(like_it)).await.status, StatusCode::UNAUTHORIZED);
+}
+
+#[tokio::test]
+async fn an_address_that_tried_a_hundred_keys_has_no_more_looked_up_in_that_minute() {
+    let test = TestApp::new().await;
+    let mint = async || keys::mint(&test.app.db, &test.app.clock, &wish("Acme", Plan::Data)).await.unwrap().key;
+    let (known, new) = (format!("Bearer {}", mint().await), format!("Bearer {}", mint().await));
+    assert_eq!(get(&test, PEER, "/ready", Some(&known)).await.status, StatusCode::OK);
+    for _ in 0..150 {
+        get(&test, PEER, "/ready", Some(UNKNOWN)).await;
+    }
+    assert_eq!(
+        get(&test, PEER, "/ready", Some(&new)).await.status,
+        StatusCode::OK,
+        "one key, however often, is one guess"
+    );
+    let newest = format!("Bearer {}", mint().await);
+    for number in 0..99 {
+        get(&test, PEER, "/ready", Some(&format!("Bearer pk_live_{number:032x}"))).await;
+    }
+    let refused = get(&test, PEER, "/ready", Some(&newest)).await;
+    assert_eq!((refused.status, remaining(&refused)), (StatusCode::TOO_MANY_REQUESTS, ("10", "0")));
+    assert_eq!(get(&test, PEER, "/ready", Some(&known)).await.status, StatusCode::OK, "who is known is served");
+    assert_eq!(get(&test, "192.0.2.2", "/ready", Some(&newest)).await.status, StatusCode::OK);
+    test.app.clock.advance(60);
+    assert_eq!(get(&test, PEER, "/ready", Some(&newest)).await.status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn whoever_has_guessed_enough_puts_no_slow_hash_to_work() {
+    let test = TestApp::new().await;
+    let text = "pk_live_feed456789abcdef0123456789abcdef";
+    older_key(&test, text).await;
+    for number in 0..20 {
+        get(&test, PEER, "/ready", Some(&format!("Bearer pk_live_feed{number:028x}"))).await;
+    }
+    assert!(
+        test.admin("GET", "/metrics", "").await.text().contains("rds_bcrypt_proofs 10"),
+        "as many as its allowance"
+    );
+    let older = format!("Bearer {text}");
+    assert_eq!(get(&test, PEER, "/ready", Some(&older)).await.status, StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(
+        get(&test, "192.0.2.2", "/ready", Some(&older)).await.status,
+        StatusCode::OK,
+        "from elsewhere it is proved"
+    );
+}
+
+#[tokio::test]
+async fn two_credentials_are_none() {
+    let test = TestApp::new().await;
+    let minted = keys::mint(&test.app.db, &test.app.clock, &wish("Acme", Plan::Data)).await.unwrap();
+    let mut twice = request("GET", "/ready", Some(&format!("Bearer {}", minted.key)));
+    twice.headers_mut().append("authorization", UNKNOWN.parse().unwrap());
+    assert_eq!(test.from(PEER, Door::Relay, twice).await.status, StatusCode::UNAUTHORIZED);
 }
 
 #[tokio::test]

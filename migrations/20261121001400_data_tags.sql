@@ -28,6 +28,8 @@ create table edge_tag_message (
     failures    integer not null default 0,
     -- Nobody sends it before then (wall time): somebody is sending it, or has just failed to.
     not_before  timestamptz not null,
+    -- When the latest acknowledged message was made: the edge knows everything up to then.
+    told_at     timestamptz,
     -- Why the latest attempt failed; for operators.
     last_error  text
 );

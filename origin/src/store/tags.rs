@@ -53,6 +53,8 @@ fn versions(rows: &[PgRow]) -> Result<TagVersions, StoreError> {
 pub struct Claimed {
     /// What to tell: every version that the edge has not acknowledged.
     pub versions: TagVersions,
+    /// When it was claimed: everything committed before is in it.
+    pub at: Timestamp,
     /// Counts who tried: fences out a sender whose lease has ended.
     pub attempt: i64,
     /// How often it failed in a row before.
@@ -62,7 +64,7 @@ pub struct Claimed {
 /// Takes the message until `lease_until`, if there is something to tell and nobody else is telling it.
 pub async fn claim(db: &Db, now: Timestamp, lease_until: Timestamp) -> Result<Option<Claimed>, StoreError> {
     // Most of the time there is nothing, and then nothing is written.
-    if unacknowledged(db).await?.is_empty() {
+    if standing(db).await?.waiting.is_empty() {
         return Ok(None);
     }
     let sql = "
@@ -71,30 +73,59 @@ pub async fn claim(db: &Db, now: Timestamp, lease_until: Timestamp) -> Result<Op
     let ours = sqlx::query_as(sql).bind(At(now)).bind(At(lease_until)).fetch_optional(&db.pool).await?;
     let Some((attempt, failures)) = ours else { return Ok(None) };
     // Read after the claim: whatever was committed until now travels along.
-    let versions = unacknowledged(db).await?;
-    Ok(Some(Claimed { versions, attempt, failures }))
+    let versions = standing(db).await?.waiting;
+    Ok(Some(Claimed { versions, at: now, attempt, failures }))
 }
 
-/// The versions that the edge has not acknowledged.
-pub async fn unacknowledged(db: &Db) -> Result<TagVersions, StoreError> {
+/// How far the edge is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Standing {
+    /// Versions that the edge has acknowledged.
+    pub acknowledged: TagVersions,
+    /// Newer versions that it has not.
+    pub waiting: TagVersions,
+    /// When the latest message that it acknowledged was made.
+    pub told_at: Option<Timestamp>,
+    /// Why the latest message was not acknowledged, if it was not.
+    pub last_error: Option<String>,
+}
+
+/// How far the edge is now.
+pub async fn standing(db: &Db) -> Result<Standing, StoreError> {
     let sql = "
-        select t.tag, t.version from data_tag t left join edge_tag e on e.tag = t.tag where t.version > coalesce(e.version, 0)";
-    versions(&sqlx::query(sql).fetch_all(&db.pool).await?)
+        -- tag_standing
+        select m.told_at, m.last_error,
+               (select string_agg(tag || '=' || version, ';') from edge_tag) as acknowledged,
+               (select string_agg(t.tag || '=' || t.version, ';') from data_tag t left join edge_tag e on e.tag = t.tag
+                where t.version > coalesce(e.version, 0)) as waiting
+        from edge_tag_message m";
+    let row = sqlx::query(sql).fetch_one(&db.pool).await?;
+    let versions = |column: &str| -> Result<TagVersions, StoreError> {
+        Ok(TagVersions::parse(row.try_get::<Option<&str>, _>(column)?.unwrap_or_default()))
+    };
+    Ok(Standing {
+        acknowledged: versions("acknowledged")?,
+        waiting: versions("waiting")?,
+        told_at: row.try_get::<Option<At>, _>("told_at")?.map(Timestamp::from),
+        last_error: row.try_get("last_error")?,
+    })
 }
 
-/// The edge has acknowledged these versions: the next message may go out.
+/// The edge has acknowledged the message: the next one may go out.
 pub async fn acknowledged(db: &Db, claimed: &Claimed) -> Result<(), StoreError> {
     let (tags, versions): (Vec<&str>, Vec<i64>) =
         claimed.versions.iter().map(|(tag, version)| (tag.as_str(), version)).unzip();
     let sql = "
         -- tags_acknowledged
         with told as (
-            insert into edge_tag (tag, version) select tag, version from unnest($1::text[], $2::bigint[]) as told (tag, version)
-            order by tag
+            insert into edge_tag (tag, version)
+            select tag, version from unnest($1::text[], $2::bigint[]) as told (tag, version) order by tag
             on conflict (tag) do update set version = greatest(edge_tag.version, excluded.version)
         )
-        update edge_tag_message set not_before = to_timestamp(0), failures = 0, last_error = null where attempt = $3";
-    sqlx::query(sql).bind(tags).bind(versions).bind(claimed.attempt).execute(&db.pool).await?;
+        update edge_tag_message set told_at = greatest(told_at, $4), failures = 0, last_error = null,
+               not_before = case when attempt = $3 then to_timestamp(0) else not_before end";
+    let query = sqlx::query(sql).bind(tags).bind(versions).bind(claimed.attempt).bind(At(claimed.at));
+    query.execute(&db.pool).await?;
     Ok(())
 }
 
@@ -105,9 +136,4 @@ pub async fn failed(db: &Db, attempt: i64, not_before: Timestamp, why: &str) -> 
         update edge_tag_message set not_before = $2, failures = failures + 1, last_error = $3 where attempt = $1";
     sqlx::query(sql).bind(attempt).bind(At(not_before)).bind(why).execute(&db.pool).await?;
     Ok(())
-}
-
-/// Why the latest message was not acknowledged, if it was not.
-pub async fn last_error(db: &Db) -> Result<Option<String>, StoreError> {
-    Ok(sqlx::query_scalar("select last_error from edge_tag_message").fetch_one(&db.pool).await?)
 }

@@ -1,5 +1,6 @@
 //! Changed facts on their way to the edge: one message at a time, acknowledged before a command answers, whoever tells them.
 
+use crate::chaos::ChaosProxy;
 use crate::edge_peer::{EdgePeer, Mood, link};
 use crate::tags::{newest, touch};
 use crate::testapp::{EDGE_KEY, TestApp};
@@ -129,6 +130,21 @@ async fn a_command_answers_when_an_edge_that_was_away_and_failed_has_acknowledge
     });
     assert_eq!(result, Shown::Everywhere);
     assert_eq!(edge.acknowledged_tags().len(), 1);
+}
+
+#[tokio::test]
+async fn a_command_that_loses_the_database_after_its_commit_goes_on_when_it_is_back() {
+    let test = TestApp::new().await;
+    let edge = EdgePeer::knowing(EDGE_KEY).await;
+    touch(&test.app.db, EVENTS).await;
+    let wire = ChaosProxy::before(&test.facts.url).await;
+    wire.cut();
+    let (db, way) = (Db::connect_lazy(&wire.url(), 2).unwrap(), edge.link(EDGE_KEY));
+    let shown = async |patience| until_shown(&db, Some(&way), &test.app.clock, EVENTS, patience).await.unwrap();
+    let Shown::CopiesFor { why, .. } = shown(Duration::from_millis(1)).await else { panic!("nobody could be told") };
+    assert!(why.unwrap().starts_with("the database is unavailable"));
+    wire.mend();
+    assert_eq!(shown(Duration::from_secs(60)).await, Shown::Everywhere);
 }
 
 #[tokio::test]

@@ -19,15 +19,15 @@ use tokio::time::{sleep, timeout};
 /// Changes told at a time.
 const AT_ONCE: u32 = 16;
 /// How often the outbox is looked at.
-const POLL: Duration = Duration::from_secs(1);
+pub(super) const POLL: Duration = Duration::from_secs(1);
 /// How often a waiting command looks.
-const LOOK: Duration = Duration::from_millis(100);
+pub(super) const LOOK: Duration = Duration::from_millis(100);
 /// The least and the greatest pause after a failure.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(5));
 /// How often a service says that it is at work.
 const AT_WORK_EVERY: Duration = Duration::from_secs(10);
 /// For how long it is believed.
-const AT_WORK_SECONDS: u32 = 60;
+pub(super) const AT_WORK_SECONDS: u32 = 60;
 /// How long the edge may act upon a record at most: its lease, and five seconds for clocks and a request under way.
 pub const LEASE: Duration = Duration::from_secs(RECORD_LEASE_SECONDS.unsigned_abs() + 5);
 /// How often it is noted that an edge asks about keys.
@@ -47,8 +47,7 @@ pub struct Round {
 /// Tells the changes that are due, of the keys `only` if given.
 pub async fn tell_due(db: &Db, link: &Arc<EdgeLink>, only: Option<&[i64]>) -> Result<Round, StoreError> {
     let now = link.clock.wall();
-    // Every key of ours may be tried once.
-    let longest = link.within * u32::try_from(link.keys.len()).unwrap_or(1) + POLL;
+    let longest = link.longest() + POLL;
     let mut telling = JoinSet::new();
     for claimed in table::claim(db, only, now, later(now, longest), AT_ONCE).await? {
         let link = link.clone();
@@ -74,11 +73,11 @@ pub async fn tell_due(db: &Db, link: &Arc<EdgeLink>, only: Option<&[i64]>) -> Re
     Ok(round)
 }
 
-fn later(now: Timestamp, by: Duration) -> Timestamp {
+pub(super) fn later(now: Timestamp, by: Duration) -> Timestamp {
     Timestamp::from_micros(now.as_micros().saturating_add(i64::try_from(by.as_micros()).unwrap_or(i64::MAX)))
 }
 
-fn pause(attempt: i32) -> Duration {
+pub(super) fn pause(attempt: i32) -> Duration {
     let (least, greatest) = PAUSE;
     let doublings = u32::try_from(attempt.saturating_sub(1)).unwrap_or(0).min(8);
     (least * 2u32.pow(doublings)).min(greatest)
@@ -200,7 +199,10 @@ async fn step(db: &Db, link: Option<&Arc<EdgeLink>>, keys: &[i64]) -> Result<Ste
     if waiting == 0 {
         return Ok(Step::Settled(Settled::Acknowledged));
     }
-    if link.is_none() && !table::is_there_an_edge(db, AT_WORK_SECONDS, EDGE_SECONDS).await? {
+    let is_nobody = async || -> Result<bool, StoreError> {
+        Ok(!table::is_teller_at_work(db, AT_WORK_SECONDS).await? && !table::has_edge_asked(db, EDGE_SECONDS).await?)
+    };
+    if link.is_none() && is_nobody().await? {
         return Ok(Step::Settled(Settled::NoEdge));
     }
     Ok(Step::Waiting(told.failed.or(last_error)))

@@ -3,12 +3,13 @@
 use super::batch::{Batch, Numbered};
 use super::fact::Fact;
 use super::kinds::{Event, EventLink, HolderRow, Snapshot};
+use super::tagging::touched_tags;
 use super::{IngestError, IngestReport, references, signed};
 use crate::clock::Clock;
 use crate::rwa::totals;
 use crate::scoring_run::{self, Scope};
 use crate::store::publication::{self, Touched};
-use crate::store::{Db, StoreError, Tx, assets, facts, markets};
+use crate::store::{Db, StoreError, Tx, assets, facts, markets, tags};
 use rds_shared::wire::Timestamp;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -64,6 +65,7 @@ async fn apply(tx: &mut Tx<'_>, batch: &Batch, now: Timestamp) -> Result<IngestR
     let changed = serde_json::json!(report.changed);
     publication::record_batch(tx, report.data_version, now.into(), report.lines, &changed).await?;
     publication::advance_to(tx, report.data_version).await?;
+    tags::touch(tx, &touched_tags(&report)).await?;
     Ok(report)
 }
 

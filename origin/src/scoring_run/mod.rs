@@ -16,9 +16,11 @@ use crate::store::assets as asset_table;
 use crate::store::publication;
 use crate::store::scores::{self, RunRow, RunStamp};
 use crate::store::scoring;
+use crate::store::tags;
 use crate::store::{At, Db, StoreError, Tx};
 use inputs::Market;
 use publish::Published;
+use rds_shared::route::Tag;
 use rds_shared::rules::dwell::Change;
 use rds_shared::scoring::METHODOLOGY_VERSION;
 use rds_shared::scoring::run::InputsHasher;
@@ -95,6 +97,7 @@ async fn run_whole(db: &Db, now: Timestamp, every_seconds: Option<i64>) -> Resul
             }
             if run.id.is_some() || scored.is_news || is_revised {
                 publication::advance_to(tx, version).await?;
+                tags::touch(tx, &[Tag::Vaults, Tag::Assets]).await?;
             }
             Ok(Some(run))
         })

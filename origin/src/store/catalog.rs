@@ -184,11 +184,6 @@ pub struct VaultFacts {
     pub published_version: Option<i64>,
 }
 
-/// The newest committed data version.
-pub async fn version(db: &Db) -> Result<i64, StoreError> {
-    super::publication::version(db).await
-}
-
 /// The registries, whole.
 pub async fn load_registry(db: &Db) -> Result<Registry, StoreError> {
     let mut registry = Registry::default();

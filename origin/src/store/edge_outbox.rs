@@ -113,12 +113,14 @@ pub async fn edge_asked(db: &Db) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// Whether, by the database's clock, a service that tells the edge was at work or an edge has asked within these seconds.
-pub async fn is_there_an_edge(db: &Db, teller_seconds: u32, edge_seconds: u32) -> Result<bool, StoreError> {
-    let sql = "
-        -- is_there_an_edge
-        select exists (select from edge_teller where seen_at > clock_timestamp() - make_interval(secs => $1))
-            or exists (select from edge_seen where seen_at > clock_timestamp() - make_interval(secs => $2))";
-    let there = sqlx::query_scalar(sql).bind(f64::from(teller_seconds)).bind(f64::from(edge_seconds));
-    Ok(there.fetch_one(&db.pool).await?)
+/// Whether a service that tells the edge was at work within these seconds, by the database's clock.
+pub async fn is_teller_at_work(db: &Db, seconds: u32) -> Result<bool, StoreError> {
+    let sql = "select exists (select from edge_teller where seen_at > clock_timestamp() - make_interval(secs => $1))";
+    Ok(sqlx::query_scalar(sql).bind(f64::from(seconds)).fetch_one(&db.pool).await?)
+}
+
+/// Whether an edge has asked about a key within these seconds, by the database's clock.
+pub async fn has_edge_asked(db: &Db, seconds: u32) -> Result<bool, StoreError> {
+    let sql = "select exists (select from edge_seen where seen_at > clock_timestamp() - make_interval(secs => $1))";
+    Ok(sqlx::query_scalar(sql).bind(f64::from(seconds)).fetch_one(&db.pool).await?)
 }

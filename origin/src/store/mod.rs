@@ -26,6 +26,7 @@ pub mod scores;
 pub mod scoring;
 pub mod strategies;
 pub mod symbols;
+pub mod tags;
 pub mod usage;
 
 pub use at::At;

@@ -33,4 +33,6 @@ mod keys_operators;
 mod keys_told;
 mod market;
 mod rwa;
+mod tags;
+mod tags_told;
 mod testapp;

@@ -9,7 +9,10 @@ pub mod matching;
 pub mod param;
 pub mod query;
 pub mod row;
+mod rows_macro;
 pub mod table;
+pub mod tag;
+mod vault_params;
 
 pub use family::Family;
 pub use matching::{Found, Matching, match_route};
@@ -17,3 +20,4 @@ pub use param::{Above, Kind, Param};
 pub use query::Query;
 pub use row::{Access, Body, Cache, Door, Method, Route};
 pub use table::{ROUTES, RouteId};
+pub use tag::{Tag, TagVersions};

@@ -4,123 +4,16 @@ use super::asset_params::*;
 use super::family::Family;
 use super::param::{Above::Clamp, Param};
 use super::row::{Access, Body, Cache, Door, Method, Route};
-use crate::wire::ChangeClock;
+use super::rows_macro::routes;
+use super::tag::Tag;
+use super::vault_params::*;
+pub use super::vault_params::{FEED_KINDS, MARKET_SORT_FIELDS, VAULT_SORT_FIELDS};
 use crate::wire::error::ErrorCode::*;
 use Access::{Data, Key, Public};
 
-macro_rules! routes {
-    ($($id:ident: $method:ident $path:literal {
-        access: $access:expr, family: $family:ident, cache: $cache:expr,
-        $(door: $door:ident,)? $(body: $body:expr,)?
-        query: [$($param:expr),* $(,)?], answers: $answers:literal, errors: [$($error:ident),* $(,)?], about: $about:literal $(,)?
-    })*) => {
-        /// Every route of the service.
-        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub enum RouteId { $(#[doc = $about] $id,)* }
-
-        impl RouteId {
-            /// The route's name in metrics and operation ids.
-            pub const fn name(self) -> &'static str {
-                match self { $(RouteId::$id => stringify!($id),)* }
-            }
-
-            /// The route's row.
-            #[expect(clippy::indexing_slicing, reason = "ids and rows come from one macro, in one order; a test walks all of them")]
-            pub fn route(self) -> &'static Route {
-                &ROUTES[self as usize]
-            }
-        }
-
-        /// The table.
-        pub static ROUTES: &[Route] = &[$(
-            Route {
-                id: RouteId::$id, method: Method::$method, path: $path, access: $access, family: Family::$family, cache: $cache,
-                door: routes!(@door $($door)?), body: routes!(@body $($body)?), query: &[$($param),*],
-                answers: $answers, errors: &[$($error),*], about: $about,
-            },
-        )*];
-    };
-    (@door) => { Door::Edge };
-    (@door $door:ident) => { Door::$door };
-    (@body) => { Body::None };
-    (@body $body:expr) => { $body };
-}
-
-/// Filters of the vault lists, and their order. Source: interface, "Vaults".
-const CHAIN: Param = Param::names("chain", "Chains, as slugs or numbers, separated by commas.");
-const PROTOCOL: Param = Param::names("protocol", "Protocol ids, separated by commas.");
-const CURATOR: Param = Param::names("curator", "Curator ids, separated by commas.");
-const ASSET: Param = Param::names("asset", "Asset symbols, separated by commas; case does not matter.");
-const RISK_TIER: Param = Param::choices("riskTier", &["prime", "core", "edge"], "Tiers, separated by commas.");
-const MIN_RISK_SCORE: Param =
-    Param::decimal("minRiskScore", 0.0, 10.0, "Least score, inclusive; vaults without a score drop out.")
-        .alias(&["minScore", "min_score"]);
-const MAX_RISK_SCORE: Param =
-    Param::decimal("maxRiskScore", 0.0, 10.0, "Greatest score, inclusive; vaults without a score drop out.");
-const SEARCH: Param =
-    Param::text("search", 200, "Part of the vault's name, symbol, asset, protocol or curator, in any case.");
-const MIN_TVL: Param = Param::decimal("minTvl", 0.0, 1e18, "Least total value locked, in USD.");
-const STABLECOIN: Param = Param::flag("stablecoin", "Whether the deposit asset is a stablecoin.");
-const LSD: Param = Param::flag("lsd", "Whether the deposit asset is a staking derivative.");
-const SINGLE_EXPOSURE: Param = Param::flag("singleExposure", "Whether the vault holds one asset only.");
-const NO_IL: Param = Param::flag("noIL", "Whether the vault is free of impermanent loss.");
-const AUDITED: Param = Param::flag("audited", "Whether the deployed version has at least one audit.");
-const HIGH_CONFIDENCE: Param =
-    Param::flag("highConfidence", "Whether the score is at least 7.5 and the net APR between 3 and 10 percent.");
-const DEPOSITABLE: Param =
-    Param::flag("depositable", "true keeps vaults that take deposits or whose gate is unknown, false the closed ones.");
-/// Sort fields of the vault lists.
-pub const VAULT_SORT_FIELDS: &[&str] = &[
-    "tvl_usd",
-    "available_liquidity_usd",
-    "liquidity_deficit_usd",
-    "apr_net",
-    "borrow_apr_net",
-    "borrow_reward_apr",
-    "utilization",
-    "real_yield_share",
-    "name",
-    "total_score",
-    "last_synced_at",
-];
-const SORT_BY: Param = Param::choice(
-    "sortBy",
-    VAULT_SORT_FIELDS,
-    "The field to sort by; by TVL when it is absent. Rows without a value come last in both directions.",
-);
-const SORT_ORDER: Param = Param::choice("sortOrder", &["asc", "desc"], "The direction.").default("desc");
-const POINTS: Param = Param::int("points", 1, 2160, 360, Clamp, "Most points of the vault's history in the answer.")
-    .alias(&["resolution"]);
-const DAYS: Param = Param::int("days", 1, 365, 90, Clamp, "Days of history.");
-const FROM: Param = Param::instant("from", "First instant, inclusive.");
-const TO: Param = Param::instant("to", "Last instant, inclusive.");
-const SINCE: Param =
-    Param::text("since", 400, "An ISO 8601 instant, inclusive, or the cursor of the page before.").required();
-const CHANGED: Param =
-    Param::choice("changed", ChangeClock::WORDS, "The clock to follow: last_synced_at or score_updated_at.")
-        .default("sync");
-const COMPLETE_ONLY: Param =
-    Param::flag("completeOnly", "true withholds the figures of vaults that are still being indexed.");
-const VERSION: Param = Param::names("version", "Generations of the protocol, such as v3, separated by commas.");
-/// Sort fields of the market list.
-pub const MARKET_SORT_FIELDS: &[&str] = &["total_supplied_usd", "total_borrowed_usd", "reserve_count", "name"];
-const MARKET_SORT: Param =
-    Param::choice("sortBy", MARKET_SORT_FIELDS, "The field to sort by; rows without it come last.")
-        .default("total_supplied_usd");
-const VENDOR: Param = Param::names("vendor", "Vendors, separated by commas; unknown selects feeds without one.");
-/// Kinds of feed that can be asked for.
-pub const FEED_KINDS: &[&str] = &["price", "exchange_rate", "nav", "proof_of_reserves", "sequencer_uptime"];
-const FEED_KIND: Param = Param::choices("kind", FEED_KINDS, "Kinds of feed, separated by commas.");
-const FEED_STATUS: Param =
-    Param::choice("status", &["fresh", "stale", "unknown"], "Whether the feed keeps its heartbeat as of the answer.");
-const RANGE: Param =
-    Param::choice("range", &["7d", "30d", "90d", "1y"], "How many days, the current one included.").default("30d");
-/// The batch look-up's body.
-const BATCH_BODY: Body = Body::Json { max_bytes: 64 * 1024 };
-
 routes! {
     VaultList: Get "/v1/vaults" {
-        access: Public, family: Public, cache: Cache::public(15),
+        access: Public, family: Public, cache: Cache::public(15), tags: [Vaults],
         query: [Param::page("page"), Param::size("limit", 20, 100), CHAIN, PROTOCOL, CURATOR, ASSET, RISK_TIER, MIN_RISK_SCORE, MAX_RISK_SCORE,
                 SEARCH, MIN_TVL, STABLECOIN, LSD, SINGLE_EXPOSURE, NO_IL, AUDITED, HIGH_CONFIDENCE, DEPOSITABLE, SORT_BY, SORT_ORDER],
         answers: "Paged<Vec<VaultRow>>", errors: [Forbidden],
@@ -128,12 +21,12 @@ routes! {
     }
 
     VaultById: Get "/v1/vaults/{id}" {
-        access: Public, family: Public, cache: Cache::public(15),
+        access: Public, family: Public, cache: Cache::public(15), tags: [Vaults, Assets, Events],
         query: [POINTS], answers: "Data<VaultPage>", errors: [],
         about: "One vault by its id: the row, the evidence behind its score, history, events and rewards.",
     }
     VaultScores: Get "/v1/vaults/scores" {
-        access: Data, family: Public, cache: Cache::by_class(15),
+        access: Data, family: Public, cache: Cache::by_class(15), tags: [Vaults],
         query: [Param::page("page"), Param::size("limit", 500, 1000), CHAIN, PROTOCOL, CURATOR, ASSET, RISK_TIER, MIN_RISK_SCORE, MAX_RISK_SCORE,
                 SEARCH, MIN_TVL, STABLECOIN, LSD, SINGLE_EXPOSURE, NO_IL, AUDITED, HIGH_CONFIDENCE, DEPOSITABLE, SORT_BY, SORT_ORDER],
         answers: "Paged<Vec<VaultScoreRow>>", errors: [],
@@ -152,80 +45,80 @@ routes! {
         about: "Up to 100 vaults at once, by id or address. What is not known is left out of the answer.",
     }
     VaultDetail: Get "/v1/vault/{network}/{address}" {
-        access: Public, family: Public, cache: Cache::public(15),
+        access: Public, family: Public, cache: Cache::public(15), tags: [Vaults, Assets, Events],
         query: [POINTS], answers: "Data<VaultPage>", errors: [InvalidAddress, AddressNamespaceMismatch],
         about: "One vault by chain and address: the row, the evidence behind its score, history, events and rewards.",
     }
     VaultSnapshots: Get "/v1/vault/{network}/{address}/snapshots" {
-        access: Public, family: Public, cache: Cache::public(30),
+        access: Public, family: Public, cache: Cache::public(30), tags: [Vaults],
         query: [DAYS, POINTS], answers: "Data<Vec<SnapshotPoint>>", errors: [InvalidAddress, AddressNamespaceMismatch],
         about: "The vault's history, thinned to at most `points` points; first, last and extremes are kept.",
     }
     VaultScoreHistory: Get "/v1/vault/{network}/{address}/score-history" {
-        access: Public, family: Public, cache: Cache::public(30),
+        access: Public, family: Public, cache: Cache::public(30), tags: [Vaults],
         query: [FROM, TO, Param::size("limit", 500, 1000)], answers: "Data<Vec<ScoreHistoryPoint>>", errors: [InvalidAddress, AddressNamespaceMismatch],
         about: "Every published change of the vault's score or tier, oldest first.",
     }
     VaultEvents: Get "/v1/vault/{network}/{address}/events" {
-        access: Public, family: Public, cache: Cache::public(15),
+        access: Public, family: Public, cache: Cache::public(15), tags: [Vaults, Events],
         query: [], answers: "Data<Vec<VaultEvent>>", errors: [InvalidAddress, AddressNamespaceMismatch],
         about: "Published events that concern the vault, newest first.",
     }
     VaultHolders: Get "/v1/vault/{network}/{address}/holders" {
-        access: Public, family: Public, cache: Cache::public(30),
+        access: Public, family: Public, cache: Cache::public(30), tags: [Vaults],
         query: [COMPLETE_ONLY], answers: "Data<HolderSnapshot>", errors: [InvalidAddress, AddressNamespaceMismatch],
         about: "Who holds the vault's shares, and how concentrated they are, as of the newest look.",
     }
     VaultHolderHistory: Get "/v1/vault/{network}/{address}/holders/history" {
-        access: Public, family: Public, cache: Cache::public(30),
+        access: Public, family: Public, cache: Cache::public(30), tags: [Vaults],
         query: [FROM, TO, Param::size("limit", 500, 1000), COMPLETE_ONLY],
         answers: "Data<Vec<HolderHistoryRow>>", errors: [InvalidAddress, AddressNamespaceMismatch],
         about: "The concentration of the vault's shares through time, oldest first.",
     }
     VaultMarkets: Get "/v1/vault/{network}/{address}/markets" {
-        access: Data, family: Public, cache: Cache::by_class(15),
+        access: Data, family: Public, cache: Cache::by_class(15), tags: [Vaults, Markets, Assets],
         query: [], answers: "Data<MarketAllocation>", errors: [InvalidAddress, AddressNamespaceMismatch, Forbidden],
         about: "The lending markets a curated vault's deposits are spread over, with the risk of each market's collateral. Other protocols' vaults are 404.",
     }
     VaultStrategies: Get "/v1/vault/{network}/{address}/strategies" {
-        access: Public, family: Public, cache: Cache::public(15),
+        access: Public, family: Public, cache: Cache::public(15), tags: [Vaults],
         query: [], answers: "Data<StrategyBreakdown>", errors: [InvalidAddress, AddressNamespaceMismatch],
         about: "The strategies an allocating vault lends its deposits to. Other protocols' vaults are 404.",
     }
     VaultStrategy: Get "/v1/vault/{network}/{address}/strategy" {
-        access: Public, family: Public, cache: Cache::public(15),
+        access: Public, family: Public, cache: Cache::public(15), tags: [Vaults],
         query: [], answers: "Data<StrategyInfo>", errors: [InvalidAddress, AddressNamespaceMismatch],
         about: "The one strategy of a compounding vault: where its yield comes from, and what it warns of. Other protocols' vaults are 404.",
     }
     Chains: Get "/v1/chains" {
-        access: Public, family: Public, cache: Cache::public(30),
+        access: Public, family: Public, cache: Cache::public(30), tags: [Vaults],
         query: [], answers: "Data<Vec<ChainRow>>", errors: [],
         about: "Chains with active vaults, with the slugs that paths and filters take.",
     }
     ProtocolList: Get "/v1/protocols" {
-        access: Public, family: Public, cache: Cache::public(30),
+        access: Public, family: Public, cache: Cache::public(30), tags: [Vaults],
         query: [], answers: "Data<Vec<ProtocolRow>>", errors: [],
         about: "Protocols with their vaults counted and their value summed.",
     }
     ProtocolById: Get "/v1/protocols/{id}" {
-        access: Public, family: Public, cache: Cache::public(15),
+        access: Public, family: Public, cache: Cache::public(15), tags: [Vaults, Events],
         query: [Param::page("vaultPage"), Param::size("vaultLimit", 20, 100)], answers: "Data<ProtocolPage>", errors: [Forbidden],
         about: "One protocol with its vaults, versions and incidents.",
     }
     CuratorList: Get "/v1/curators" {
-        access: Public, family: Public, cache: Cache::public(30),
+        access: Public, family: Public, cache: Cache::public(30), tags: [Vaults],
         query: [Param::page("page"), Param::size("limit", 20, 100),
                 Param::choice("sortBy", &["tvl_total", "vault_count", "avg_apr", "name"], "The field to sort by.").default("tvl_total"), SORT_ORDER],
         answers: "Paged<Vec<CuratorRow>>", errors: [Forbidden],
         about: "Curators with their vaults counted and their value summed.",
     }
     CuratorById: Get "/v1/curators/{id}" {
-        access: Public, family: Public, cache: Cache::public(15),
+        access: Public, family: Public, cache: Cache::public(15), tags: [Vaults, Events],
         query: [Param::page("vaultPage"), Param::size("vaultLimit", 20, 100)], answers: "Data<CuratorPage>", errors: [Forbidden],
         about: "One curator with its vaults, chains and latest events.",
     }
     CuratorEvents: Get "/v1/curators/{id}/events" {
-        access: Public, family: Public, cache: Cache::public(15),
+        access: Public, family: Public, cache: Cache::public(15), tags: [Vaults, Events],
         query: [Param::int("offset", 0, u32::MAX as i64, 0, Clamp, "Events to pass over."), Param::size("limit", 5, 100)],
         answers: "Data<CuratorEvents>", errors: [Forbidden],
         about: "Published events of the curator's vaults, newest first.",
@@ -236,99 +129,99 @@ routes! {
         about: "The calling key: who holds it, what it may do, what it has used.",
     }
     MarketList: Get "/v1/markets" {
-        access: Public, family: Public, cache: Cache::public(15),
+        access: Public, family: Public, cache: Cache::public(15), tags: [Markets, Assets],
         query: [Param::page("page"), Param::size("limit", 20, 100), PROTOCOL, VERSION, CHAIN, MARKET_SORT, SORT_ORDER],
         answers: "Paged<Vec<Market>>", errors: [Forbidden],
         about: "Lending markets with their totals: filtered, sorted and paged.",
     }
     MarketById: Get "/v1/markets/{id}" {
-        access: Public, family: Public, cache: Cache::public(15),
+        access: Public, family: Public, cache: Cache::public(15), tags: [Markets, Assets],
         query: [], answers: "Data<MarketPage>", errors: [],
         about: "One lending market with its reserves and efficiency modes.",
     }
     OracleList: Get "/v1/oracle" {
-        access: Public, family: Public, cache: Cache::public(15),
+        access: Public, family: Public, cache: Cache::public(15), tags: [Feeds],
         query: [Param::page("page"), Param::size("limit", 20, 100), CHAIN, VENDOR, FEED_KIND, FEED_STATUS],
         answers: "Paged<Vec<OracleFeed>>", errors: [Forbidden],
         about: "Price feeds and their like, by chain and address, each with its age and whether it keeps its heartbeat.",
     }
     OracleByAddress: Get "/v1/oracle/{chain}/{address}" {
-        access: Public, family: Public, cache: Cache::public(15),
+        access: Public, family: Public, cache: Cache::public(15), tags: [Feeds],
         query: [], answers: "Data<OracleFeed>", errors: [InvalidAddress, AddressNamespaceMismatch],
         about: "One feed by chain and contract.",
     }
     Stats: Get "/v1/stats" {
-        access: Public, family: Public, cache: Cache::public(30),
+        access: Public, family: Public, cache: Cache::public(30), tags: [Vaults, Assets],
         query: [], answers: "Data<Stats>", errors: [],
         about: "What the platform covers: vaults, scores and value, by tier, chain, protocol, curator, asset category and strategy.",
     }
     AssetSymbols: Get "/v1/assets" {
-        access: Public, family: Public, cache: Cache::public(30),
+        access: Public, family: Public, cache: Cache::public(30), tags: [Vaults],
         query: [], answers: "Data<Vec<AssetSymbol>>", errors: [],
         about: "Symbols of deposit assets with the vaults that take them, most vaults first.",
     }
     AssetSymbolHistory: Get "/v1/assets/{symbol}/history" {
-        access: Public, family: Public, cache: Cache::public(60),
+        access: Public, family: Public, cache: Cache::public(60), tags: [Vaults],
         query: [RANGE], answers: "SymbolHistory", errors: [],
         about: "Daily investable value and net rate of one exact symbol, in any case; missing days stay missing.",
     }
     Portfolio: Get "/v1/portfolio/{address}" {
-        access: Public, family: Public, cache: Cache::public(15),
+        access: Public, family: Public, cache: Cache::public(15), tags: [Vaults],
         query: [], answers: "Data<Portfolio>", errors: [InvalidAddress],
         about: "Vault positions that an address is known to hold, their value and their weighted score.",
     }
     Royco: Get "/v1/royco" {
-        access: Public, family: Public, cache: Cache::public(15),
+        access: Public, family: Public, cache: Cache::public(15), tags: [Vaults],
         query: [Param::page("page"), Param::size("limit", 20, 100)],
         answers: "Paged<Vec<RewardedVault>>", errors: [Forbidden],
         about: "Vaults of the protocol royco with their rewards, largest value first; an empty list where it is not tracked.",
     }
     AssetList: Get "/v1/assets/enriched" {
-        access: Public, family: Public, cache: Cache::by_class(15),
+        access: Public, family: Public, cache: Cache::by_class(15), tags: [Assets],
         query: [Param::page("page"), Param::size("limit", 20, 100), CHAIN, CATEGORY, INSTRUMENT_TYPE, DEFI_INSTRUMENT, INCLUDE_QUALITY,
                 REVIEW_STATUS, ASSET_TIER, REGULATORY_WRAPPER, KYC_GATE, ASSET_SEARCH],
         answers: "Paged<Vec<AssetRow>>", errors: [Forbidden],
         about: "Assets with their scores and evidence, best score first. Per-dimension values need a key.",
     }
     AssetFacets: Get "/v1/assets/enriched/facets" {
-        access: Public, family: Public, cache: Cache::public(30),
+        access: Public, family: Public, cache: Cache::public(30), tags: [Assets],
         query: [], answers: "Data<AssetFacets>", errors: [],
         about: "How many assets carry each value, over all assets.",
     }
     AssetDetail: Get "/v1/assets/{chain_id}/{address}" {
-        access: Public, family: Public, cache: Cache::by_class(15),
+        access: Public, family: Public, cache: Cache::by_class(15), tags: [Assets, Vaults],
         query: [], answers: "Data<AssetDetail<AssetRow>>", errors: [InvalidAddress, AddressNamespaceMismatch],
         about: "One asset with its versions, attestations and the breakdown of its score. Evidence needs a key.",
     }
     RwaList: Get "/v1/rwa" {
-        access: Public, family: Public, cache: Cache::by_class(15),
+        access: Public, family: Public, cache: Cache::by_class(15), tags: [Assets],
         query: [Param::page("page"), Param::size("limit", 20, 100), CHAIN, RWA_CATEGORY, REVIEW_STATUS, ASSET_TIER, REGULATORY_WRAPPER,
                 KYC_GATE, ASSET_SEARCH],
         answers: "Paged<Vec<RwaRow>>", errors: [Forbidden],
         about: "Real-world assets with product identity and canonical value, best headline first. Per-dimension values need a key.",
     }
     RwaFacets: Get "/v1/rwa/facets" {
-        access: Public, family: Public, cache: Cache::public(30),
+        access: Public, family: Public, cache: Cache::public(30), tags: [Assets],
         query: [], answers: "Data<AssetFacets>", errors: [],
         about: "How many real-world assets carry each value, over all of them.",
     }
     RwaCoverage: Get "/v1/rwa/coverage" {
-        access: Public, family: Public, cache: Cache::public(30),
+        access: Public, family: Public, cache: Cache::public(30), tags: [Assets],
         query: [], answers: "Data<RwaCoverage>", errors: [],
         about: "What is known of real-world assets and how their sources do, with findings and the discovery queue.",
     }
     RwaHistory: Get "/v1/rwa/stats/history" {
-        access: Data, family: Public, cache: Cache::by_class(30),
+        access: Data, family: Public, cache: Cache::by_class(30), tags: [Assets],
         query: [RANGE, AUM_BREAKDOWN], answers: "AumHistory", errors: [],
         about: "The canonical value day by day, each day in its newest revision.",
     }
     RwaById: Get "/v1/rwa/{asset_id}" {
-        access: Public, family: Public, cache: Cache::by_class(15),
+        access: Public, family: Public, cache: Cache::by_class(15), tags: [Assets],
         query: [], answers: "Data<AssetDetail<RwaRow>>", errors: [],
         about: "One real-world asset with its versions, attestations and the breakdown of its score. Evidence needs a key.",
     }
     ReviewerList: Get "/v1/reviewers" {
-        access: Public, family: Public, cache: Cache::public(30),
+        access: Public, family: Public, cache: Cache::public(30), tags: [Assets],
         query: [], answers: "Data<Vec<ReviewerRow>>", errors: [],
         about: "Who reviews assets, with the public keys that their attestations are checked with.",
     }

@@ -10,12 +10,13 @@ pub mod param;
 pub mod query;
 pub mod row;
 mod rows_macro;
+mod security_params;
 pub mod table;
 mod vault_params;
 
 pub use family::Family;
 pub use matching::{Found, Matching, match_route};
-pub use param::{Above, Kind, Param};
+pub use param::{Above, Kind, Misfit, Param};
 pub use query::Query;
 pub use row::{Access, Body, Cache, Door, Method, Route};
 pub use table::{ROUTES, RouteId};

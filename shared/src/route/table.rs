@@ -5,6 +5,7 @@ use super::family::Family;
 use super::param::{Above::Clamp, Param};
 use super::row::{Access, Body, Cache, Door, Method, Route};
 use super::rows_macro::routes;
+use super::security_params::*;
 use super::vault_params::*;
 pub use super::vault_params::{FEED_KINDS, MARKET_SORT_FIELDS, VAULT_SORT_FIELDS};
 use crate::wire::error::ErrorCode::*;
@@ -223,6 +224,32 @@ routes! {
         access: Public, family: Public, cache: Cache::public(30),
         query: [], answers: "Data<Vec<ReviewerRow>>", errors: [],
         about: "Who reviews assets, with the public keys that their attestations are checked with.",
+    }
+    SecurityEventList: Get "/v1/security-events" {
+        access: Public, family: Public, cache: Cache::public(15),
+        query: [Param::page("page"), Param::size("limit", 50, 100), LOSS_SOURCE, IN_UNIVERSE, PUBLISHED_BY, ONE_CHAIN, LOSS_SEVERITY,
+                TITLE_SEARCH, BY_LOSS, HAS_LOSS, MIN_LOSS],
+        answers: "SecurityEvents", errors: [Forbidden],
+        about: "The published rows of the security registry, newest attack first; with hasLoss=true the loss board. No rows means that none is \
+                published, not that nothing happened.",
+    }
+    LossBoard: Get "/v1/security-events/losses" {
+        access: Public, family: Public, cache: Cache::public(15),
+        query: [Param::page("page"), Param::size("limit", 50, 100), LOSS_SOURCE, IN_UNIVERSE, ONE_CHAIN, LOSS_SEVERITY, TITLE_SEARCH, BY_LOSS,
+                MIN_LOSS],
+        answers: "LossBoard", errors: [Forbidden],
+        about: "One row per case that lost US dollars, with what the whole corpus covers. A filter that can match nothing answers an empty page.",
+    }
+    SignalList: Get "/v1/signals" {
+        access: Public, family: Public, cache: Cache::public(15),
+        query: [Param::page("page"), Param::size("limit", 30, 100), SIGNAL_SEVERITY, ENTITY, VAULT_KEY, SIGNAL_CATEGORY, SINCE_INSTANT],
+        answers: "Signals", errors: [Forbidden],
+        about: "Risk signals with the vaults that they touch, newest first; those of the latest 30 days where since is absent.",
+    }
+    SignalById: Get "/v1/signals/{id}" {
+        access: Public, family: Public, cache: Cache::public(15),
+        query: [], answers: "Data<SignalDetail>", errors: [],
+        about: "One signal in full: what it says, of whom, which vaults it touches, and where it comes from.",
     }
     Health: Get "/v1/health" {
         access: Public, family: Health, cache: Cache::NEVER,

@@ -12,6 +12,7 @@
 //! | [`downsampling`] | thinning a series for a chart |
 //! | [`markets`], [`hub_spoke`] | what a market's reserves add up to, and the gates of hub-and-spoke reserves |
 //! | [`oracles`] | when a price feed is stale |
+//! | [`losses`] | how severe a loss is, and which cases are listed |
 //! | [`symbol_history`], [`portfolio`] | days of a symbol, the risk of a set of positions |
 //! | [`attestation`] | the text that a reviewer signs |
 //! | [`canonical_aum`] | what real-world assets are worth, each product once |
@@ -26,6 +27,7 @@ pub mod dwell;
 pub mod holders;
 pub mod hub_spoke;
 pub mod liquidity;
+pub mod losses;
 pub mod markets;
 pub mod oracles;
 pub mod portfolio;

@@ -17,6 +17,7 @@ pub mod outbound;
 pub mod publication;
 pub mod rwa;
 pub mod scoring_run;
+pub mod security;
 pub mod simulate;
 pub mod sources;
 pub mod store;

@@ -60,6 +60,10 @@ pub fn fold(found: &mut Found) {
         | RouteId::RwaHistory
         | RouteId::RwaById
         | RouteId::ReviewerList
+        | RouteId::SecurityEventList
+        | RouteId::LossBoard
+        | RouteId::SignalList
+        | RouteId::SignalById
         | RouteId::Health
         | RouteId::Ready => {}
     }

@@ -5,6 +5,7 @@
 mod credentials;
 mod doctor;
 mod facts;
+mod security;
 mod serve;
 
 use crate::clock::Clock;
@@ -52,6 +53,9 @@ enum Command {
     /// Score runs.
     #[command(subcommand)]
     Score(Score),
+    /// The security registry.
+    #[command(subcommand)]
+    Security(security::Security),
     /// API keys.
     #[command(subcommand)]
     Keys(Keys),
@@ -175,6 +179,7 @@ async fn dispatch(command: Command, out: Output) -> anyhow::Result<ExitCode> {
             facts::simulate(&database().await?, &clock, Options { seed, vaults, hours }, out).await?;
         }
         Command::Score(Score::Run) => facts::score(&database().await?, &clock, out).await?,
+        Command::Security(command) => return security::run(&database().await?, &clock, command, out).await,
         Command::Keys(command) => return credentials::keys(&database().await?, &clock, command, out).await,
         Command::IndexTokens(command) => {
             return credentials::index_tokens(&database().await?, &clock, command, out).await;

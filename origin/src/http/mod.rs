@@ -13,6 +13,7 @@
 //! | [`changes`], [`holders`], [`allocation`], [`strategies`] | what vaults changed, who holds them, where deposits are |
 //! | [`vaults`], [`vault_detail`], [`chains`], [`protocols`], [`curators`], [`me`], [`health`] | the families of routes |
 //! | [`markets`], [`oracles`], [`symbols`], [`stats`], [`portfolio`], [`royco`] | more of them |
+//! | [`security`], [`signals`] | the security registry, the loss board, risk signals |
 //! | [`assets`], [`rwa`], [`reviewers`] | assets, real-world assets, and who signs their reviews |
 
 pub mod admin_door;
@@ -44,6 +45,8 @@ pub mod reviewers;
 pub mod router;
 pub mod royco;
 pub mod rwa;
+pub mod security;
+pub mod signals;
 pub mod stats;
 pub mod strategies;
 pub mod symbols;

@@ -5,7 +5,7 @@ use super::call::Call;
 use super::pipeline::Trace;
 use super::{
     allocation, assets, chains, changes, curators, health, holders, markets, me, oracles, portfolio, protocols,
-    reviewers, royco, rwa, stats, strategies, symbols, vault_detail, vaults,
+    reviewers, royco, rwa, security, signals, stats, strategies, symbols, vault_detail, vaults,
 };
 use crate::app::App;
 use crate::metrics::Label;
@@ -88,6 +88,10 @@ async fn dispatch(app: &Arc<App>, call: &Call) -> Result<Answer, Failure> {
         RouteId::RwaHistory => Box::pin(rwa::history(app, call)).await,
         RouteId::RwaById => Box::pin(rwa::by_id(app, call)).await,
         RouteId::ReviewerList => reviewers::list(app, call),
+        RouteId::SecurityEventList => security::events(app, call),
+        RouteId::LossBoard => security::losses(app, call),
+        RouteId::SignalList => Box::pin(signals::list(app, call)).await,
+        RouteId::SignalById => Box::pin(signals::by_id(app, call)).await,
         RouteId::Health => Box::pin(health::health(app, call)).await,
         RouteId::Ready => Box::pin(health::ready(app)).await,
     }

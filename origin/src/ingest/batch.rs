@@ -1,9 +1,9 @@
 //! The observations of one batch, by kind, each with the line it came from.
 
 use super::kinds::{
-    Asset, AssetReview, Attestation, Chain, Curator, EventRecord, Exposure, HolderSnapshot, IncidentLink, Market,
+    Asset, AssetReview, Attestation, Chain, Curator, EventRecord, Exposure, HolderSnapshot, IncidentLink, LossCase, Market,
     MarketEmode, MarketReserve, MarketState, OracleFeed, Position, Protocol, Reviewer, Reward, RwaCandidate,
-    RwaObservation, RwaSource, Vault, VaultState, VaultStrategy,
+    RwaObservation, RwaSource, SecurityReport, SignalReport, Vault, VaultState, VaultStrategy,
 };
 use super::line::{self, Observation};
 use super::{Fault, IngestError, MAX_BATCH_BYTES, check};
@@ -40,6 +40,9 @@ pub struct Batch {
     pub(super) rwa_sources: Vec<Numbered<RwaSource>>,
     pub(super) rwa_observations: Vec<Numbered<RwaObservation>>,
     pub(super) rwa_candidates: Vec<Numbered<RwaCandidate>>,
+    pub(super) security: Vec<Numbered<SecurityReport>>,
+    pub(super) losses: Vec<Numbered<LossCase>>,
+    pub(super) signals: Vec<Numbered<SignalReport>>,
     pub(super) faults: Vec<Fault>,
     lines: u64,
 }
@@ -105,6 +108,9 @@ impl Batch {
             Observation::RwaSource(source) => self.rwa_sources.push((number, source)),
             Observation::RwaObservation(observation) => self.rwa_observations.push((number, observation)),
             Observation::RwaCandidate(candidate) => self.rwa_candidates.push((number, candidate)),
+            Observation::SecurityEvent(report) => self.security.push((number, *report)),
+            Observation::LossCase(case) => self.losses.push((number, *case)),
+            Observation::Signal(signal) => self.signals.push((number, *signal)),
         }
     }
 
@@ -140,6 +146,9 @@ impl Batch {
             self.rwa_sources.len(),
             self.rwa_observations.len(),
             self.rwa_candidates.len(),
+            self.security.len(),
+            self.losses.len(),
+            self.signals.len(),
         ];
         let named = line::KINDS.into_iter().zip(counts);
         named.filter(|(_, count)| *count > 0).map(|(kind, count)| (kind, count as u64)).collect()

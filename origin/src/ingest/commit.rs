@@ -3,7 +3,7 @@
 use super::batch::{Batch, Numbered};
 use super::fact::Fact;
 use super::kinds::{Event, EventLink, EventRecord, HolderRow, Snapshot, event_id};
-use super::{IngestError, IngestReport, references, signed};
+use super::{IngestError, IngestReport, references, security, signed};
 use crate::clock::Clock;
 use crate::publication::{self as events, How};
 use crate::rwa::totals;
@@ -40,6 +40,7 @@ async fn apply(tx: &mut Tx<'_>, batch: &Batch, now: Timestamp) -> Result<IngestR
         return Err(IngestError::Faults(faults));
     }
     write_evidence(tx, batch, &mut changed).await?;
+    security::write(tx, batch, &mut changed).await?;
     let mut report =
         IngestReport { lines: batch.lines(), observations: batch.counts(), changed, ..IngestReport::default() };
     report.data_version = publication::current_version(tx).await?;
@@ -58,6 +59,7 @@ async fn apply(tx: &mut Tx<'_>, batch: &Batch, now: Timestamp) -> Result<IngestR
         assets::mark_changed(tx, report.data_version).await?;
     }
     publish(tx, batch, now).await?;
+    security::follow(tx, batch, now, &mut report.changed).await?;
     let vaults = publication::affected_vaults(tx, &touched).await?;
     let run = scoring_run::run(tx, now, report.data_version, Scope::Vaults(vaults)).await?;
     report.vaults_scored = run.vaults;
@@ -74,7 +76,7 @@ const ASSET_SIDE: [&str; 8] =
     ["chain", "asset", "asset_review", "reviewer", "attestation", "rwa_source", "rwa_observation", "rwa_candidate"];
 
 /// Rows that changed, by kind.
-type Changed = BTreeMap<&'static str, u64>;
+pub(super) type Changed = BTreeMap<&'static str, u64>;
 
 /// Writes every kind in the order in which they refer to each other.
 async fn write(tx: &mut Tx<'_>, batch: &Batch) -> Result<(Touched, Changed), StoreError> {
@@ -189,7 +191,7 @@ async fn write_evidence(tx: &mut Tx<'_>, batch: &Batch, changed: &mut Changed) -
     Ok(())
 }
 
-async fn upsert<F: Fact>(tx: &mut Tx<'_>, numbered: &[Numbered<F>]) -> Result<Vec<String>, StoreError> {
+pub(super) async fn upsert<F: Fact>(tx: &mut Tx<'_>, numbered: &[Numbered<F>]) -> Result<Vec<String>, StoreError> {
     let facts: Vec<&F> = numbered.iter().map(|(_, fact)| fact).collect();
     facts::upsert(tx, &facts).await
 }

@@ -1,9 +1,9 @@
 //! One line of NDJSON to one observation.
 
 use super::kinds::{
-    Asset, AssetReview, Attestation, Chain, Curator, EventRecord, Exposure, HolderSnapshot, IncidentLink, Market,
+    Asset, AssetReview, Attestation, Chain, Curator, EventRecord, Exposure, HolderSnapshot, IncidentLink, LossCase, Market,
     MarketEmode, MarketReserve, MarketState, OracleFeed, Position, Protocol, Reviewer, Reward, RwaCandidate,
-    RwaObservation, RwaSource, Vault, VaultState, VaultStrategy,
+    RwaObservation, RwaSource, SecurityReport, SignalReport, Vault, VaultState, VaultStrategy,
 };
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -37,10 +37,13 @@ pub enum Observation {
     RwaSource(RwaSource),
     RwaObservation(RwaObservation),
     RwaCandidate(RwaCandidate),
+    SecurityEvent(Box<SecurityReport>),
+    LossCase(Box<LossCase>),
+    Signal(Box<SignalReport>),
 }
 
 /// Every kind's word, in the order in which a batch is written.
-pub const KINDS: [&str; 24] = [
+pub const KINDS: [&str; 27] = [
     "chain",
     "protocol",
     "curator",
@@ -65,6 +68,9 @@ pub const KINDS: [&str; 24] = [
     "rwa_source",
     "rwa_observation",
     "rwa_candidate",
+    "security_event",
+    "loss_case",
+    "signal",
 ];
 
 /// A field and what is wrong with it.
@@ -107,6 +113,9 @@ pub fn read(line: &str) -> Result<Observation, Complaint> {
         "rwa_source" => Observation::RwaSource(fields(line)?),
         "rwa_observation" => Observation::RwaObservation(fields(line)?),
         "rwa_candidate" => Observation::RwaCandidate(fields(line)?),
+        "security_event" => Observation::SecurityEvent(Box::new(fields(line)?)),
+        "loss_case" => Observation::LossCase(Box::new(fields(line)?)),
+        "signal" => Observation::Signal(Box::new(fields(line)?)),
         unknown => {
             let reason = format!("{unknown:?} is not a kind; known are {}", KINDS.join(", "));
             return Err((Some("kind".to_owned()), reason));

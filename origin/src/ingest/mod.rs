@@ -8,6 +8,7 @@
 //! | `batch` | the observations of one batch, sorted by kind |
 //! | `references` | what an observation refers to must be known, to the store or to the batch |
 //! | `signed` | signatures must verify, and what was published stays as it was |
+//! | `security` | the security registry, the casebook and signals, and what follows from them |
 //! | `commit` | the transaction |
 
 pub mod batch;
@@ -17,6 +18,7 @@ pub mod fact;
 pub mod kinds;
 mod line;
 pub(crate) mod references;
+mod security;
 mod signed;
 
 pub use batch::Batch;

@@ -2,6 +2,7 @@
 
 mod events;
 mod markets;
+mod security;
 
 use super::batch::{Batch, Numbered};
 use super::kinds::AssetReview;
@@ -24,6 +25,7 @@ pub async fn faults(tx: &mut Tx<'_>, batch: &Batch) -> Result<Vec<Fault>, StoreE
     faults.markets(tx, batch).await?;
     faults.events(tx, batch).await?;
     faults.real_world(tx, batch).await?;
+    faults.security(tx, batch).await?;
     faults.0.sort_by_key(|fault| fault.line);
     Ok(faults.0)
 }

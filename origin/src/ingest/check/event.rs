@@ -93,7 +93,7 @@ impl Check {
         }
     }
 
-    fn references(&mut self, links: &[Reference]) {
+    pub(super) fn references(&mut self, links: &[Reference]) {
         for (place, link) in links.iter().enumerate() {
             self.text(&format!("links[{place}].label"), &link.label);
             self.url(&format!("links[{place}].url"), Some(&link.url));

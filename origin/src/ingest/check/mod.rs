@@ -7,6 +7,7 @@ mod evidence;
 mod fields;
 mod holdings;
 mod market;
+mod security;
 
 use fields::Check;
 
@@ -51,6 +52,9 @@ pub fn observation(observation: &mut Observation) -> Vec<Complaint> {
         Observation::RwaSource(source) => check.rwa_source(source),
         Observation::RwaObservation(observation) => check.rwa_observation(observation),
         Observation::RwaCandidate(candidate) => check.rwa_candidate(candidate),
+        Observation::SecurityEvent(report) => check.security_event(report),
+        Observation::LossCase(case) => check.loss_case(case),
+        Observation::Signal(signal) => check.signal(signal),
     }
     check.complaints
 }

@@ -9,6 +9,8 @@ mod market;
 mod oracle;
 mod registry;
 mod rwa;
+mod security;
+mod signal;
 mod strategy;
 mod values;
 mod vault;
@@ -22,6 +24,8 @@ pub use market::{Gates, HubGate, Market, MarketEmode, MarketReserve, MarketState
 pub use oracle::{OracleFeed, Position};
 pub use registry::{Chain, Curator, Protocol};
 pub use rwa::{RwaCandidate, RwaObservation, RwaSource};
+pub use security::{Contamination, LossCase, SecurityReport, security_event_id};
+pub use signal::{Entity, GivenVault, SignalReport};
 pub use strategy::{VaultStrategy, YieldSource};
-pub use values::{Points, Share, SignerSet, Signing, SigningWord};
+pub use values::{Points, Share, SignerSet, Signing, SigningWord, Usd};
 pub use vault::{Exposure, ExposurePart, IncentivesStatus, Reward, Snapshot, Vault, VaultState};

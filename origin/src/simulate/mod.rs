@@ -8,6 +8,7 @@
 //! | `cast` | vaults written by hand, with their stories: every case that a client has to handle |
 //! | `crowd` | generated vaults, as many as are asked for |
 //! | `incidents` | what went wrong |
+//! | `security`, `signals` | what registries, casebooks and desks report |
 //! | `markets`, `feeds`, `positions` | lending markets over the vaults, price feeds, and who holds what |
 //! | `vault`, `design`, `actor` | a vault at one instant; how it is put together; how it changes |
 //! | `holders`, `strategies` | who holds vaults' shares; what aggregators do with deposits |
@@ -31,6 +32,8 @@ mod positions;
 mod publications;
 mod random;
 mod reviewers;
+mod security;
+mod signals;
 mod strategies;
 mod tokens;
 mod vault;
@@ -117,6 +120,7 @@ pub async fn run(
             }
         }
     }
+    security::edit(db, &Clock::held(last.now)).await?;
     Ok(report)
 }
 
@@ -158,6 +162,8 @@ impl Simulation {
         news.extend(reviews.into_iter().map(|review| Observation::AssetReview(Box::new(review))));
         news.extend(publications::news(moment));
         news.extend(incidents::news(moment, &self.actors));
+        news.extend(security::news(moment, &self.actors));
+        news.extend(signals::news(moment, &self.actors));
         news.extend(markets::news(moment, &self.actors, self.seed));
         news.extend(feeds::news(moment));
         news.extend(positions::news(moment, &self.actors));

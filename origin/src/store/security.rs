@@ -171,6 +171,12 @@ pub async fn load(db: &Db) -> Result<Vec<SecurityEvent>, StoreError> {
     rows.iter().map(security_event).collect()
 }
 
+/// One row for operators; none when there is no such row.
+pub async fn entry(db: &Db, id: i64) -> Result<Option<RegistryEntry>, StoreError> {
+    let row = sqlx::query("SELECT * FROM security_event WHERE id = $1").bind(id).fetch_optional(&db.pool).await?;
+    row.as_ref().map(registry_entry).transpose()
+}
+
 /// Rows for operators, newest attack first, at most `limit`; of one state or of all.
 pub async fn entries(
     db: &Db,
@@ -178,25 +184,26 @@ pub async fn entries(
     limit: u32,
 ) -> Result<Vec<RegistryEntry>, StoreError> {
     let rows = sqlx::query(
-        "SELECT id, state, source, source_id, title, affects_tracked_universe, state_reason FROM security_event \
+        "SELECT * FROM security_event \
          WHERE $1::text IS NULL OR state = $1 ORDER BY attacked_at DESC, id DESC LIMIT $2",
     )
     .bind(state.map(RegistryState::as_str))
     .bind(i64::from(limit))
     .fetch_all(&db.pool)
     .await?;
-    let entry = |row: &PgRow| {
-        Ok(RegistryEntry {
-            id: row.try_get("id")?,
-            state: word("security_event.state", row.try_get("state")?)?,
-            source: row.try_get("source")?,
-            source_id: row.try_get("source_id")?,
-            title: row.try_get("title")?,
-            affects_tracked_universe: row.try_get("affects_tracked_universe")?,
-            state_reason: row.try_get("state_reason")?,
-        })
-    };
-    rows.iter().map(entry).collect()
+    rows.iter().map(registry_entry).collect()
+}
+
+fn registry_entry(row: &PgRow) -> Result<RegistryEntry, StoreError> {
+    Ok(RegistryEntry {
+        id: row.try_get("id")?,
+        state: word("security_event.state", row.try_get("state")?)?,
+        source: row.try_get("source")?,
+        source_id: row.try_get("source_id")?,
+        title: row.try_get("title")?,
+        affects_tracked_universe: row.try_get("affects_tracked_universe")?,
+        state_reason: row.try_get("state_reason")?,
+    })
 }
 
 fn security_event(row: &PgRow) -> Result<SecurityEvent, StoreError> {

@@ -14,7 +14,7 @@
 //! | `holders`, `strategies` | who holds vaults' shares; what aggregators do with deposits |
 //! | `moment`, `random` | where in its run the simulation is; numbers that are the same everywhere |
 //!
-//! The simulation only observes. Every hour is a batch of the ordinary ingest, with that hour as its clock, so that scores,
+//! The simulation only observes, and decides at the end what editors make of the security registry. Every hour is a batch of the ordinary ingest, with that hour as its clock, so that scores,
 //! dwells and history are what the rules make of the observations.
 
 mod actor;
@@ -41,7 +41,7 @@ mod vault;
 use crate::clock::Clock;
 use crate::ingest::kinds::AssetReview;
 use crate::ingest::{self, Batch, IngestError, Observation};
-use crate::store::Db;
+use crate::store::{Db, publication};
 use crate::symbol_days;
 use actor::Actor;
 use moment::Moment;
@@ -121,6 +121,7 @@ pub async fn run(
         }
     }
     security::edit(db, &Clock::held(last.now)).await?;
+    report.data_version = publication::version(db).await?;
     Ok(report)
 }
 

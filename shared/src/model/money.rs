@@ -13,7 +13,7 @@ impl Cents {
         Cents(dollars.saturating_mul(100))
     }
 
-    /// The nearest float: its shortest decimal text is the amount, up to 90 trillion dollars.
+    /// The nearest float: its shortest decimal text is the amount, up to 70 trillion dollars.
     pub fn as_f64(self) -> f64 {
         self.0 as f64 / 100.0
     }
@@ -73,7 +73,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_printed_reads_back_to_the_cent(cents in -9_000_000_000_000_000i64..9_000_000_000_000_000) {
+        fn what_is_printed_reads_back_to_the_cent(cents in -7_000_000_000_000_000i64..7_000_000_000_000_000) {
             let printed = serde_json::to_string(&Cents(cents)).unwrap();
             prop_assert_eq!(crate::scoring::decimal::parse_decimal(&printed, 2), Ok(cents));
         }

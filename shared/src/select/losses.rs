@@ -73,3 +73,89 @@ impl LossIndex {
         (selection, lost)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::ids::ChainId;
+    use crate::model::loss::{Coverage, Dossier, DossierCoverage, DossierEvidence, DossierProvenance, LossBasis};
+    use crate::route::RouteId;
+    use crate::wire::Timestamp;
+    use proptest::prelude::*;
+
+    fn case(number: usize, cents: i64, severity: &str, day: i64) -> LossRow {
+        LossRow {
+            id: alloc::format!("case-{number:04}"),
+            title: alloc::format!("Case {number}"),
+            loss_amount_usd: Cents(cents),
+            attacked_at: Timestamp::from_seconds(day * 86_400),
+            severity: severity.into(),
+            chain_id: ChainId(1),
+            chain_slug: "ethereum".into(),
+            classification: None,
+            technique: None,
+            mechanism: None,
+            chains: Vec::new(),
+            returned_funds_usd: None,
+            protocol: None,
+            affects_tracked_universe: number % 2 == 0,
+            security_event_id: None,
+            incident_dossier: Dossier {
+                evidence: DossierEvidence::default(),
+                provenance: DossierProvenance {
+                    source: "book".into(),
+                    source_id: "x".into(),
+                    retrieved_at: Timestamp::from_seconds(0),
+                    loss_text: None,
+                    loss_basis: LossBasis::Stated,
+                    note: None,
+                },
+                coverage: DossierCoverage {
+                    has_transactions: number % 3 == 0,
+                    has_references: false,
+                    has_addresses: false,
+                    has_registry_row: false,
+                },
+            },
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn pages_cover_every_match_once_and_sums_are_those_of_the_matches(
+            drawn in proptest::collection::vec((1i64..10_000_000_000, prop::sample::select(&["low", "HIGH", "Info"]), 0i64..5), 0..80),
+            severity in prop::sample::select(&["", "&severity=high", "&severity=INFO"]),
+            floor in proptest::option::of(0i64..10_000_000_000), by_loss: bool, size in 1u64..30,
+        ) {
+            let rows: Vec<LossRow> = (0..).zip(&drawn).map(|(number, (cents, severity, day))| case(number, *cents, severity, *day)).collect();
+            let index = LossIndex::build(&rows);
+            let least = floor.map(|cents| alloc::format!("&minLossUsd={}", Cents(cents).as_f64())).unwrap_or_default();
+            let wanted = severity.strip_prefix("&severity=");
+            let matching: Vec<u32> = (0u32..).zip(&rows)
+                .filter(|(_, row)| wanted.is_none_or(|word| row.severity.eq_ignore_ascii_case(word)))
+                .filter(|(_, row)| floor.is_none_or(|cents| row.loss_amount_usd.0 >= cents))
+                .map(|(number, _)| number).collect();
+            let lost: Cents = matching.iter().map(|row| rows[*row as usize].loss_amount_usd).sum();
+            let (mut seen, mut page) = (Vec::new(), 1);
+            loop {
+                let sort = if by_loss { "&sort=loss" } else { "" };
+                let text = alloc::format!("page={page}&limit={size}{severity}{least}{sort}");
+                let query = Query::parse(RouteId::LossBoard.route().query, &text).unwrap();
+                let (found, sum) = index.select(&query);
+                prop_assert_eq!((found.total, sum), (matching.len(), lost));
+                if found.rows.is_empty() {
+                    break;
+                }
+                seen.extend(found.rows);
+                page += 1;
+            }
+            let key = |row: u32| if by_loss { rows[row as usize].loss_amount_usd.0 } else { rows[row as usize].attacked_at.as_micros() };
+            prop_assert!(seen.is_sorted_by_key(|row| (-key(*row), *row)));
+            seen.sort_unstable();
+            prop_assert_eq!(seen, matching);
+            let coverage = Coverage::of(&rows);
+            prop_assert_eq!(coverage.total_loss, rows.iter().map(|row| row.loss_amount_usd).sum::<Cents>());
+            prop_assert_eq!(coverage.transaction_covered, rows.len().div_ceil(3) as u64);
+        }
+    }
+}

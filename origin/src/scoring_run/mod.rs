@@ -11,6 +11,7 @@ mod publish;
 pub use assets::{AssetRun, score_assets};
 
 use crate::clock::Clock;
+use crate::observed_changes;
 use crate::rwa::totals;
 use crate::store::assets as asset_table;
 use crate::store::publication;
@@ -141,14 +142,15 @@ pub async fn run(tx: &mut Tx<'_>, now: Timestamp, version: i64, scope: Scope) ->
         completed_at: now.into(),
     };
     scores::record_run(tx, &record).await?;
-    announce(&run.changes);
+    announce(tx, &run.changes, version, now).await?;
     Ok(run)
 }
 
-/// The one place that learns of every published change, inside the transaction that made it: events and the outbox
-/// are written from here.
-fn announce(changes: &[VaultChange]) {
+/// The one place that learns of every published change, inside the transaction that made it: events are
+/// made from here.
+async fn announce(tx: &mut Tx<'_>, changes: &[VaultChange], version: i64, now: Timestamp) -> Result<(), StoreError> {
     for VaultChange { vault_id, change } in changes {
         tracing::debug!(vault = %vault_id, change = %change.change_type, "published");
     }
+    observed_changes::rating_changes(tx, changes, version, now).await
 }

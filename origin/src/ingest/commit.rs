@@ -3,6 +3,7 @@
 use super::batch::{Batch, Numbered};
 use super::fact::Fact;
 use super::kinds::{Event, EventLink, EventRecord, HolderRow, Snapshot, event_id};
+use super::tagging::touched_tags;
 use super::{IngestError, IngestReport, references, signed};
 use crate::clock::Clock;
 use crate::observed_changes::{self, Readings};
@@ -10,7 +11,7 @@ use crate::publication::{self as events, How};
 use crate::rwa::totals;
 use crate::scoring_run::{self, Scope};
 use crate::store::publication::{self, Touched};
-use crate::store::{Db, StoreError, Tx, assets, event_feed, facts, markets};
+use crate::store::{Db, StoreError, Tx, assets, event_feed, facts, markets, tags};
 use rds_shared::wire::Timestamp;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -58,15 +59,17 @@ async fn apply(tx: &mut Tx<'_>, batch: &Batch, now: Timestamp) -> Result<IngestR
     if totals::revise(tx, now, earliest).await? > 0 {
         assets::mark_changed(tx, report.data_version).await?;
     }
-    publish(tx, batch, &readings, now).await?;
+    report.events_published = publish(tx, batch, &readings, now).await?;
     let vaults = publication::affected_vaults(tx, &touched).await?;
     let run = scoring_run::run(tx, now, report.data_version, Scope::Vaults(vaults)).await?;
     report.vaults_scored = run.vaults;
     report.score_changes = run.changes.len() as u64;
     report.score_run_id = run.id;
+    report.events_published += run.events;
     let changed = serde_json::json!(report.changed);
     publication::record_batch(tx, report.data_version, now.into(), report.lines, &changed).await?;
     publication::advance_to(tx, report.data_version).await?;
+    tags::touch(tx, &touched_tags(&report)).await?;
     Ok(report)
 }
 
@@ -169,12 +172,12 @@ async fn write_events(
     Ok(())
 }
 
-/// Makes public what the batch says is public at once, and tells what its readings changed.
-async fn publish(tx: &mut Tx<'_>, batch: &Batch, readings: &Readings<'_>, now: Timestamp) -> Result<(), StoreError> {
+/// Makes public what the batch says is public at once, and tells what its readings changed; answers how many events that is.
+async fn publish(tx: &mut Tx<'_>, batch: &Batch, readings: &Readings<'_>, now: Timestamp) -> Result<u64, StoreError> {
     let mut ids: Vec<i64> = batch.incidents.iter().map(|(_, incident)| event_id(&incident.event_key)).collect();
     ids.extend(events::public_at_once(batch.events.iter().map(|(_, event)| event)));
-    events::publish_first(tx, &ids, How::Published, now).await?;
-    observed_changes::tell(tx, readings, now).await
+    let published = events::publish_first(tx, &ids, How::Published, now).await?;
+    Ok(published.len() as u64 + observed_changes::tell(tx, readings, now).await?)
 }
 
 /// Writes markets and what belongs to them; answers the vaults whose gates are those of a reserve that changed, and the

@@ -39,13 +39,12 @@ pub struct Readings<'b> {
     pub markets: Vec<String>,
 }
 
-/// Tells what the readings changed.
-pub async fn tell(tx: &mut Tx<'_>, readings: &Readings<'_>, now: Timestamp) -> Result<(), StoreError> {
+/// Tells what the readings changed; answers how many events that are new.
+pub async fn tell(tx: &mut Tx<'_>, readings: &Readings<'_>, now: Timestamp) -> Result<u64, StoreError> {
     let mut events = depositability::moves(tx, readings).await?;
     events.extend(bad_debt::gains(tx, readings).await?);
     events.extend(allocation::shifts(tx, readings).await?);
-    publication::publish_new(tx, &events, How::Published, now).await?;
-    Ok(())
+    Ok(publication::publish_new(tx, &events, How::Published, now).await?.len() as u64)
 }
 
 /// A figure as titles show it: `1234567.8` is `1.23M`.

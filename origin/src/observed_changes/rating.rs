@@ -12,16 +12,16 @@ use rds_shared::scoring::{METHODOLOGY_VERSION, MilliPoints};
 use rds_shared::wire::Timestamp;
 use serde_json::{Map, json};
 
-/// Tells the changes that a run of data version `version` published. A vault's first score is none.
+/// Tells the changes that a run of data version `version` published. A vault's first score is none. Answers how many events that are.
 pub async fn rating_changes(
     tx: &mut Tx<'_>,
     changes: &[VaultChange],
     version: i64,
     now: Timestamp,
-) -> Result<(), StoreError> {
+) -> Result<u64, StoreError> {
     let moves: Vec<&VaultChange> = changes.iter().filter(|it| it.change.change_type != ChangeType::Initial).collect();
     if moves.is_empty() {
-        return Ok(());
+        return Ok(0);
     }
     let ids: Vec<&str> = moves.iter().map(|it| it.vault_id.as_str()).collect();
     let names = told::names(tx, &ids).await?;
@@ -30,8 +30,7 @@ pub async fn rating_changes(
         event(&it.vault_id, name, &it.change, version, now)
     };
     let events: Vec<EventRecord> = moves.iter().map(event).collect();
-    publication::publish_new(tx, &events, How::Published, now).await?;
-    Ok(())
+    Ok(publication::publish_new(tx, &events, How::Published, now).await?.len() as u64)
 }
 
 fn event(vault_id: &str, name: &str, change: &Change, version: i64, now: Timestamp) -> EventRecord {

@@ -30,6 +30,7 @@ pub mod scores;
 pub mod scoring;
 pub mod strategies;
 pub mod symbols;
+pub mod tags;
 pub mod told;
 pub mod usage;
 

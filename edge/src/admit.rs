@@ -23,6 +23,7 @@ fn page(route: RouteId, query: &Query) -> Option<PageRequest> {
         | RouteId::MarketList
         | RouteId::OracleList
         | RouteId::Royco
+        | RouteId::EventList
         | RouteId::AssetList
         | RouteId::RwaList
         | RouteId::SignalList => Some(query.page()),
@@ -47,6 +48,10 @@ fn page(route: RouteId, query: &Query) -> Option<PageRequest> {
         | RouteId::ProtocolList
         | RouteId::Me
         | RouteId::MarketById
+        | RouteId::MarketEvents
+        | RouteId::VaultsWithCriticalIncidents
+        | RouteId::EventById
+        | RouteId::EventGroup
         | RouteId::OracleByAddress
         | RouteId::Stats
         | RouteId::AssetSymbols
@@ -83,6 +88,7 @@ mod tests {
             (RouteId::MarketList, "page=10", "page=11"),
             (RouteId::OracleList, "page=2&limit=100", "page=3&limit=100"),
             (RouteId::Royco, "page=10", "page=11"),
+            (RouteId::EventList, "page=2&limit=100", "page=3&limit=100"),
             (RouteId::AssetList, "page=2&limit=100", "page=3&limit=100"),
             (RouteId::RwaList, "page=10", "page=11"),
             (RouteId::SignalList, "page=6", "page=8"),

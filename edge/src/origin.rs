@@ -2,7 +2,7 @@
 
 use crate::config::Config;
 use rds_shared::access::{Assertion, SignedRequest};
-use rds_shared::route::Method;
+use rds_shared::route::{Method, TagVersions};
 use rds_shared::wire::{RequestId, Timestamp, headers};
 
 /// Response headers that reach the caller. Everything else the origin, or a proxy before it, may say ends here.
@@ -10,9 +10,9 @@ const PASSED: [&str; 6] =
     ["content-type", "cache-control", "etag", "retry-after", headers::DATA_VERSION, headers::FAIL_SAFE_MODE];
 
 /// Response headers that are read at all: those, and what only the edge acts upon.
-pub const READ: [&str; 7] = {
+pub const READ: [&str; 8] = {
     let [a, b, c, d, e, f] = PASSED;
-    [a, b, c, d, e, f, headers::CDN_CACHE_CONTROL]
+    [a, b, c, d, e, f, headers::CDN_CACHE_CONTROL, headers::TAGS]
 };
 
 /// Longest error body that is handed on, in bytes.
@@ -57,6 +57,14 @@ impl Call {
         out.extend(etag.map(|etag| ("if-none-match", etag.to_owned())));
         Call { method, target: target.to_owned(), headers: out, body }
     }
+
+    /// The same call for an answer that has every change up to `known`. Not signed: it can only make the origin wait a moment.
+    pub fn not_older_than(mut self, known: &TagVersions) -> Self {
+        if !known.is_empty() {
+            self.headers.push((headers::TAGS, known.to_text()));
+        }
+        self
+    }
 }
 
 /// What makes one call unlike every other.
@@ -98,6 +106,11 @@ impl OriginAnswer {
     /// A header's value.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// The versions it says it was made from; none where it says nothing.
+    pub fn tags(&self) -> TagVersions {
+        self.header(headers::TAGS).map(TagVersions::parse).unwrap_or_default()
     }
 
     /// Whether the body is JSON.

@@ -1,11 +1,11 @@
 //! What runs beside the requests, and when: the catalog's refresh, the listening for changes, the scheduled score run, the
-//! daily roll-up, and the telling of changed keys to the edge.
+//! daily roll-up, and the telling of changed keys and facts to the edge.
 
 use crate::app::App;
 use crate::catalog::refresh;
-use crate::edge_link::{EdgeLink, outbox};
+use crate::edge_link::{self, EdgeLink, outbox};
 use crate::scoring_run;
-use crate::store::{StoreError, edge_outbox, publication};
+use crate::store::{StoreError, edge_outbox, publication, tags};
 use crate::symbol_days;
 use sqlx::postgres::PgListener;
 use std::sync::Arc;
@@ -29,7 +29,7 @@ const SCORE_POLL: Duration = Duration::from_secs(1);
 pub struct Jobs(JoinSet<()>);
 
 impl Jobs {
-    /// Starts them. With a `link`, changes of keys are told to the edge.
+    /// Starts them. With a `link`, changes of keys and of facts are told to the edge.
     pub fn start(app: &Arc<App>, link: Option<Arc<EdgeLink>>) -> Self {
         let mut jobs = JoinSet::new();
         let serving = app.clone();
@@ -37,8 +37,10 @@ impl Jobs {
         let (listening, woken) = (app.clone(), link.clone());
         jobs.spawn(async move { listen(&listening, woken.as_deref()).await });
         if let Some(link) = link {
+            let (telling, keys) = (app.clone(), link.clone());
+            jobs.spawn(async move { outbox::keep_told(&telling, &keys).await });
             let telling = app.clone();
-            jobs.spawn(async move { outbox::keep_told(&telling, &link).await });
+            jobs.spawn(async move { edge_link::tags::keep_told(&telling, &link).await });
         }
         if app.score_every_seconds > 0 {
             let scoring = app.clone();
@@ -55,12 +57,12 @@ impl Jobs {
     }
 }
 
-/// Wakes the refresh when the database says that facts have changed, and the teller when a key has. A lost connection costs
+/// Wakes the refresh when the database says that facts have changed, and the tellers when facts or keys have. A lost connection costs
 /// nothing but speed: polling goes on.
 async fn listen(app: &App, link: Option<&EdgeLink>) {
     loop {
         if let Ok(mut listener) = PgListener::connect_with(&app.db.pool).await
-            && listener.listen_all([publication::CHANNEL, edge_outbox::CHANNEL]).await.is_ok()
+            && listener.listen_all([publication::CHANNEL, tags::CHANNEL, edge_outbox::CHANNEL]).await.is_ok()
         {
             while let Ok(notice) = listener.try_recv().await {
                 let channel = notice.as_ref().map(|notice| notice.channel());
@@ -68,10 +70,13 @@ async fn listen(app: &App, link: Option<&EdgeLink>) {
                 if channel != Some(edge_outbox::CHANNEL) {
                     app.catalog.facts_changed();
                 }
-                if let Some(link) = link
-                    && channel != Some(publication::CHANNEL)
-                {
-                    link.queued();
+                if let Some(link) = link {
+                    if channel != Some(edge_outbox::CHANNEL) {
+                        link.touched();
+                    }
+                    if channel.is_none_or(|channel| channel == edge_outbox::CHANNEL) {
+                        link.queued();
+                    }
                 }
             }
         }

@@ -13,6 +13,7 @@ pub mod ingest;
 pub mod jobs;
 pub mod keys;
 pub mod metrics;
+pub mod observed_changes;
 pub mod outbound;
 pub mod publication;
 pub mod rwa;

@@ -10,4 +10,6 @@ mod objects;
 mod outages;
 mod refusals;
 mod signed_calls;
+mod tag_news;
+mod tags;
 mod world;

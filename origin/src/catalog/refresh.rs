@@ -5,7 +5,10 @@
 use super::{Catalog, Changes, SecurityFacts};
 use crate::app::App;
 use crate::clock::Stopwatch;
-use crate::store::{StoreError, asset_registry, catalog as table, losses, markets, oracles, publication, security};
+use crate::store::{
+    StoreError, asset_registry, catalog as table, losses, markets, oracles, publication, security, tags,
+};
+use rds_shared::route::TagVersions;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use tokio::time::timeout;
@@ -22,8 +25,17 @@ const SECURITY_KINDS: [&str; 4] = ["security_event", "loss_case", "chain", "prot
 
 /// Brings the catalog up to date once. `true` when it was rebuilt.
 pub async fn refresh(app: &App) -> anyhow::Result<bool> {
+    let round = app.catalog.begin_round();
+    let outcome = rebuild(app).await;
+    app.catalog.end_round(round, outcome.as_ref().ok().map(|(_, tags)| *tags));
+    outcome.map(|(is_rebuilt, _)| is_rebuilt)
+}
+
+/// Rebuilds the catalog if it is behind. Answers whether it was, and the tags of whose versions it has everything now.
+async fn rebuild(app: &App) -> anyhow::Result<(bool, TagVersions)> {
     let previous = app.catalog.current();
-    let version = table::version(&app.db).await?;
+    // Both of one instant: a catalog of this data version or a later one has all that these tags stand for.
+    let (version, tags) = tags::newest(&app.db).await?;
     let known = previous.as_ref().map(|catalog| catalog.version);
     if known != Some(version) {
         let watch = Stopwatch::start();
@@ -39,7 +51,9 @@ pub async fn refresh(app: &App) -> anyhow::Result<bool> {
             false => None,
         };
         let security = match moved(app, known, &SECURITY_KINDS).await? {
-            true => Some(SecurityFacts { events: security::load(&app.db).await?, losses: losses::load(&app.db).await? }),
+            true => {
+                Some(SecurityFacts { events: security::load(&app.db).await?, losses: losses::load(&app.db).await? })
+            }
             false => None,
         };
         let assets = asset_registry::load(&app.db, previous.as_ref().map(|catalog| catalog.assets.version)).await?;
@@ -50,7 +64,7 @@ pub async fn refresh(app: &App) -> anyhow::Result<bool> {
         app.catalog.swap(next);
     }
     app.metrics.catalog_current_at.store(app.clock.wall().as_seconds(), Relaxed);
-    Ok(known != Some(version))
+    Ok((known != Some(version), tags))
 }
 
 /// Whether rows of these kinds may differ from those that the catalog of version `known` was made from.

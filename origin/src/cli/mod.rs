@@ -4,6 +4,7 @@
 
 mod credentials;
 mod doctor;
+mod edge;
 mod facts;
 mod security;
 mod serve;

@@ -1,7 +1,9 @@
 //! The verbs of the security registry: `security autopublish`, `publish`, `dismiss`, `retract`, `remove`, `purge`, `list`.
 
 use super::Output;
+use super::edge::Edge;
 use crate::clock::Clock;
+use crate::security::SHOWN_IN;
 use crate::security::auto_publish::{self, Pass};
 use crate::security::editing::{self, Edited};
 use crate::store::{Db, security};
@@ -77,6 +79,7 @@ pub(super) async fn run(db: &Db, clock: &Clock, command: Security, out: Output) 
         Security::Remove { id, reason } => (id, Removed, reason),
         Security::Purge { id, reason } => (id, Purged, reason),
     };
+    let edge = Edge::configured(clock)?;
     let edited = editing::run(db, clock, id, state, reason.as_deref()).await?;
     let (text, code) = match edited {
         Edited::Moved { from } => (format!("{id}: {from} → {state}"), ExitCode::SUCCESS),
@@ -89,11 +92,18 @@ pub(super) async fn run(db: &Db, clock: &Clock, command: Security, out: Output) 
     if let (Some(value), serde_json::Value::Object(said)) = (value.as_object_mut(), serde_json::to_value(edited)?) {
         value.extend(said);
     }
-    out.show(text, &value)?;
+    let told = match edited {
+        Edited::Moved { .. } => Some(edge.shown(db, clock, &SHOWN_IN).await?),
+        _ => None,
+    };
+    let remark = told.as_ref().map(|told| told.remark()).unwrap_or_default();
+    told.iter().for_each(|told| told.add_to(&mut value));
+    out.show(format!("{text}{remark}"), &value)?;
     Ok(code)
 }
 
 async fn autopublish(db: &Db, clock: &Clock, all: bool, out: Output) -> anyhow::Result<ExitCode> {
+    let edge = Edge::configured(clock)?;
     let mut done = Pass::default();
     loop {
         let pass = auto_publish::run(db, clock).await?;
@@ -107,7 +117,15 @@ async fn autopublish(db: &Db, clock: &Clock, all: bool, out: Output) -> anyhow::
         out.progress(&format!("{} published, {} waiting", done.published.len(), done.waiting));
     }
     let text = format!("{} published, {} promoted, {} waiting", done.published.len(), done.promoted, done.waiting);
-    out.show(text, &done)?;
+    let mut value = serde_json::to_value(&done)?;
+    // A whole registry is loaded where no edge serves it yet, as data sets are.
+    let told = match done.published.is_empty() && done.promoted == 0 || all {
+        true => None,
+        false => Some(edge.shown(db, clock, &SHOWN_IN).await?),
+    };
+    let remark = told.as_ref().map(|told| told.remark()).unwrap_or_default();
+    told.iter().for_each(|told| told.add_to(&mut value));
+    out.show(format!("{text}{remark}"), &value)?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -10,6 +10,7 @@
 //! | `signed` | signatures must verify, and what was published stays as it was |
 //! | `security` | the security registry, the casebook and signals, and what follows from them |
 //! | `commit` | the transaction |
+//! | `tagging` | which copies at the edge a batch makes too old |
 
 pub mod batch;
 mod check;
@@ -20,10 +21,12 @@ mod line;
 pub(crate) mod references;
 mod security;
 mod signed;
+mod tagging;
 
 pub use batch::Batch;
 pub use commit::commit;
 pub use line::Observation;
+pub use tagging::touched_tags;
 
 use crate::clock::Clock;
 use crate::store::{AsStoreError, Db, StoreError};
@@ -47,6 +50,8 @@ pub struct IngestReport {
     pub vaults_scored: u64,
     /// Published scores that changed.
     pub score_changes: u64,
+    /// Events that became public, those that the service made of the batch included.
+    pub events_published: u64,
     /// The run that scored them; null when nothing changed.
     pub score_run_id: Option<String>,
     /// The data version after the batch.

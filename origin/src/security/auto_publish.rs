@@ -3,9 +3,9 @@
 //! A pass publishes at most fifty drafts, those of the oldest attacks first, so that what has waited longest is never passed over
 //! however much comes in. What is left waits for the next pass.
 
-use super::{promotion, publish};
+use super::{promotion, publish, record};
 use crate::clock::Clock;
-use crate::store::publication::{advance_to, current_version, record_batch, take_turn};
+use crate::store::publication::take_turn;
 use crate::store::{Db, StoreError, Tx, security};
 use rds_shared::model::security::PublishedBy;
 use rds_shared::wire::Timestamp;
@@ -34,17 +34,12 @@ pub async fn run(db: &Db, clock: &Clock) -> Result<Pass, StoreError> {
             let judged = security::judge(tx).await?;
             let published = pass(tx, now).await?;
             let promoted = promotion::promote_all(tx, now).await?;
+            let waiting = security::count_due(tx).await?;
             let rows = judged + published.len() as u64 + promoted;
             if rows > 0 {
-                let version = current_version(tx).await? + 1;
-                let mut changed = serde_json::json!({ "security_event": rows });
-                if let Some(changed) = changed.as_object_mut() {
-                    changed.insert("event".to_owned(), rows.into());
-                }
-                record_batch(tx, version, now.into(), 0, &changed).await?;
-                advance_to(tx, version).await?;
+                record(tx, now, rows).await?;
             }
-            Ok(Pass { published, promoted, waiting: security::count_due(tx).await? })
+            Ok(Pass { published, promoted, waiting })
         })
     })
     .await

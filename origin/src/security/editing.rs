@@ -1,9 +1,9 @@
 //! What an editor does with one row.
 
-use super::publish;
+use super::{publish, record};
 use crate::clock::Clock;
 use crate::publication;
-use crate::store::publication::{advance_to, current_version, record_batch, take_turn};
+use crate::store::publication::take_turn;
 use crate::store::{Db, StoreError, Tx, security};
 use rds_shared::model::security::{PublishedBy, RegistryState};
 use rds_shared::wire::Timestamp;
@@ -46,10 +46,7 @@ pub async fn run(
             take_turn(tx).await?;
             let edited = edit(tx, now, id, state, reason.as_deref()).await?;
             if matches!(edited, Edited::Moved { .. }) {
-                let version = current_version(tx).await? + 1;
-                let changed = serde_json::json!({ "security_event": 1, "event": 1 });
-                record_batch(tx, version, now.into(), 0, &changed).await?;
-                advance_to(tx, version).await?;
+                record(tx, now, 1).await?;
             }
             Ok(edited)
         })

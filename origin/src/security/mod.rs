@@ -24,8 +24,10 @@ pub mod editing;
 mod promotion;
 
 use crate::publication::{Family, Operation, capture};
-use crate::store::{StoreError, Tx, security};
+use crate::store::publication::{advance_to, current_version, record_batch};
+use crate::store::{StoreError, Tx, security, tags};
 use rds_shared::model::security::PublishedBy;
+use rds_shared::route::Tag;
 use rds_shared::wire::Timestamp;
 use std::collections::BTreeMap;
 
@@ -33,6 +35,9 @@ use std::collections::BTreeMap;
 const UNIVERSE: [&str; 5] = ["security_event", "vault", "asset", "market", "market_reserve"];
 /// Kinds after which a draft may have become due; a chain may have come to be served.
 const REGISTRY: [&str; 3] = ["security_event", "loss_case", "chain"];
+
+/// Where a change of the registry shows.
+pub const SHOWN_IN: [Tag; 2] = [Tag::Events, Tag::Security];
 
 /// What a batch led to in the registry.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -68,6 +73,16 @@ pub async fn settle(
         settled.promoted = promotion::promote_all(tx, now).await?;
     }
     Ok(settled)
+}
+
+/// Makes a change of so many rows, outside a batch, a data version.
+async fn record(tx: &mut Tx<'_>, now: Timestamp, rows: u64) -> Result<(), StoreError> {
+    let version = current_version(tx).await? + 1;
+    let changed = serde_json::json!({ "security_event": rows, "event": rows });
+    record_batch(tx, version, now.into(), 0, &changed).await?;
+    advance_to(tx, version).await?;
+    tags::touch(tx, &SHOWN_IN).await?;
+    Ok(())
 }
 
 /// Makes a row public, promotes it where it touches the tracked universe, and captures it as it is served then.

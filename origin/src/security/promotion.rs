@@ -52,8 +52,8 @@ pub(super) async fn promote(tx: &mut Tx<'_>, now: Timestamp, id: i64) -> Result<
 
 async fn record(tx: &mut Tx<'_>, now: Timestamp, id: i64, row: SecurityEvent) -> Result<EventRecord, StoreError> {
     let touched = security::touched(tx, id).await?;
-    let event =
-        EventRecord::new(key_of(id), EVENT_TYPE, row.severity, row.title, &row.source, now.into()).about(touched.vaults);
+    let event = EventRecord::new(key_of(id), EVENT_TYPE, row.severity, row.title, &row.source, now.into())
+        .about(touched.vaults);
     Ok(EventRecord {
         description: row.description,
         occurred_at: row.attacked_at.into(),

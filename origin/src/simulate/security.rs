@@ -266,7 +266,8 @@ impl Row {
             Victim::Vault(name, hours) => {
                 let known_before = moment.before().is_some_and(|before| before.in_the_last(hours));
                 let vault = cast.iter().find(|actor| actor.name() == name);
-                let address = vault.and_then(|vault| VaultId::parse(vault.id())?.as_str().rsplit('-').next().map(str::to_owned));
+                let address =
+                    vault.and_then(|vault| VaultId::parse(vault.id())?.as_str().rsplit('-').next().map(str::to_owned));
                 (moment.at(), address, moment.in_the_last(hours) && !known_before)
             }
         };

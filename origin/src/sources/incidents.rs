@@ -59,10 +59,8 @@ impl Adapter for Incidents {
         }
         let vault = |address: &String| known.vaults.get(&(row.chain_id?, address.clone()));
         let hit: Vec<&str> = row.victims.iter().filter_map(vault).map(|vault| vault.id.as_str()).collect();
-        let mut observations = vec![
-            Observation::SecurityEvent(Box::new(row.report())),
-            Observation::LossCase(Box::new(row.case(&hit))),
-        ];
+        let mut observations =
+            vec![Observation::SecurityEvent(Box::new(row.report())), Observation::LossCase(Box::new(row.case(&hit)))];
         observations.extend(hit.iter().map(|id| Observation::IncidentLink(Box::new(row.incident(id)))));
         Observed::As(observations)
     }

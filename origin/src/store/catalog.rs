@@ -184,11 +184,6 @@ pub struct VaultFacts {
     pub published_version: Option<i64>,
 }
 
-/// The newest committed data version.
-pub async fn version(db: &Db) -> Result<i64, StoreError> {
-    super::publication::version(db).await
-}
-
 /// The registries, whole.
 pub async fn load_registry(db: &Db) -> Result<Registry, StoreError> {
     let mut registry = Registry::default();
@@ -274,7 +269,7 @@ pub(super) static VAULT_FACTS: LazyLock<String> = LazyLock::new(|| {
             v.is_stablecoin, v.is_lsd, v.single_exposure, v.no_il, v.is_active, v.is_shutdown, \
             coalesce(v.strategy, pr.strategy) AS strategy_type, \
             pr.name AS protocol_name, pr.version AS protocol_version, pr.money_market, pr.audits, pr.auditors, \
-            c.name AS chain_name, c.slug AS chain_slug, cu.name AS curator_name, \
+            c.name AS chain_name, c.slug AS chain_slug, c.is_served, cu.name AS curator_name, \
             s.tvl_usd, s.base_apr, s.utilization, s.borrow_apr, s.active_loans_usd, \
             coalesce(gate.borrow_status, s.borrow_status, 'unknown') AS borrow_status, coalesce(s.incentives, 'unavailable') AS incentives, \
             coalesce(gate.deposit_status, s.deposit_status, 'unknown') AS deposit_status, coalesce(s.withdraw_status, 'unknown') AS withdraw_status, \

@@ -100,8 +100,8 @@ pub struct FeedFilter<'a> {
     pub curators: &'a [String],
     /// None filters nothing; an empty list matches nothing.
     pub chains: Option<Vec<i64>>,
-    pub incident_severity: Option<&'static str>,
-    pub remediation_status: Option<&'static str>,
+    pub incident_severities: &'a [&'static str],
+    pub remediation_statuses: &'a [&'static str],
     pub search: Option<&'a str>,
     pub exclude_sources: &'a [String],
     /// Nothing that happened before.
@@ -129,12 +129,11 @@ impl FeedFilter<'_> {
         if let Some(chains) = &self.chains {
             query.push(" AND f.chain_ids && ").push_bind(chains.clone());
         }
-        for (condition, word) in [
-            (" AND f.incident_severity = ", self.incident_severity),
-            (" AND f.remediation_status = ", self.remediation_status),
-        ] {
-            if let Some(word) = word {
-                query.push(condition).push_bind(word);
+        for (column, words) in
+            [("f.incident_severity", self.incident_severities), ("f.remediation_status", self.remediation_statuses)]
+        {
+            if !words.is_empty() {
+                query.push(" AND ").push(column).push(" = ANY(").push_bind(words.to_vec()).push(")");
             }
         }
         if !self.exclude_sources.is_empty() {

@@ -33,6 +33,8 @@ pub mod security;
 pub mod signals;
 pub mod strategies;
 pub mod symbols;
+pub mod tags;
+pub mod told;
 pub mod usage;
 
 pub use at::At;

@@ -178,11 +178,7 @@ pub async fn entry(db: &Db, id: i64) -> Result<Option<RegistryEntry>, StoreError
 }
 
 /// Rows for operators, newest attack first, at most `limit`; of one state or of all.
-pub async fn entries(
-    db: &Db,
-    state: Option<RegistryState>,
-    limit: u32,
-) -> Result<Vec<RegistryEntry>, StoreError> {
+pub async fn entries(db: &Db, state: Option<RegistryState>, limit: u32) -> Result<Vec<RegistryEntry>, StoreError> {
     let rows = sqlx::query(
         "SELECT * FROM security_event \
          WHERE $1::text IS NULL OR state = $1 ORDER BY attacked_at DESC, id DESC LIMIT $2",

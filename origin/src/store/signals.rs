@@ -13,8 +13,7 @@ use sqlx::postgres::PgRow;
 use sqlx::types::Json;
 
 /// Signals that no withheld chain keeps back.
-const SHOWN: &str =
-    "NOT EXISTS (SELECT FROM chain c WHERE c.chain_id = ANY(s.chain_ids) AND NOT c.is_served)";
+const SHOWN: &str = "NOT EXISTS (SELECT FROM chain c WHERE c.chain_id = ANY(s.chain_ids) AND NOT c.is_served)";
 
 /// The page of a list, by parameters 1 to 6.
 const FILTER: &str = "signal s WHERE s.published_at >= $1 AND ($2::text[] = '{}' OR s.severity = ANY($2)) \
@@ -173,7 +172,8 @@ pub async fn add_up(tx: &mut Tx<'_>, ids: Option<&[i64]>) -> Result<(), StoreErr
 
 fn signal(row: &PgRow) -> Result<Signal, StoreError> {
     let Json(entities): Json<Vec<crate::ingest::kinds::Entity>> = row.try_get("entities")?;
-    let entity = |entity: crate::ingest::kinds::Entity| SignalEntity { kind: entity.kind, id: entity.id, label: entity.label };
+    let entity =
+        |entity: crate::ingest::kinds::Entity| SignalEntity { kind: entity.kind, id: entity.id, label: entity.label };
     Ok(Signal {
         id: row.try_get::<i64, _>("id")?.unsigned_abs(),
         title: row.try_get("title")?,

@@ -83,7 +83,11 @@ async fn the_real_incidents_are_registry_rows_and_cases_and_what_is_doubtful_sta
     assert_eq!(count(&test, &format!("SELECT count(*) {listed}")).await, 652);
     assert_eq!(count(&test, &format!("SELECT sum(loss_usd * 100)::bigint {listed}")).await, 509_074_746_726);
     for (severity, cases) in [("low", 505), ("medium", 102), ("high", 31), ("critical", 14)] {
-        assert_eq!(count(&test, &format!("SELECT count(*) {listed} AND severity = '{severity}'")).await, cases, "{severity}");
+        assert_eq!(
+            count(&test, &format!("SELECT count(*) {listed} AND severity = '{severity}'")).await,
+            cases,
+            "{severity}"
+        );
     }
     for (basis, cases) in [("doubtful", 3), ("not_stated", 200), ("partial", 8), ("unit_assumed", 79)] {
         let sql = format!("SELECT count(*) FROM loss_case WHERE loss_basis = '{basis}'");
@@ -97,7 +101,10 @@ async fn the_real_incidents_are_registry_rows_and_cases_and_what_is_doubtful_sta
 
     while auto_publish::run(&test.db, &clock()).await.unwrap().waiting > 0 {}
     let touching = "SELECT count(*) FROM security_event WHERE affects_tracked_universe AND state = 'published' AND promoted_event_id IS NOT NULL";
-    assert_eq!(count(&test, touching).await, count(&test, "SELECT count(*) FROM security_event WHERE affects_tracked_universe").await);
+    assert_eq!(
+        count(&test, touching).await,
+        count(&test, "SELECT count(*) FROM security_event WHERE affects_tracked_universe").await
+    );
     let figures = [
         count(&test, "SELECT count(*) FROM security_event WHERE affects_tracked_universe").await,
         count(&test, "SELECT count(*) FROM security_event WHERE state = 'published'").await,

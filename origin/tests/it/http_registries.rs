@@ -112,6 +112,7 @@ async fn events_of_a_curator_are_sliced_newest_first() {
         .map(|day| {
             let fields = json!({
                 "event_key": format!("day-{day}"), "vault_id": VAULTS[0].id(), "severity": "Info", "title": format!("Day {day}"),
+                "incident_severity": "minor", "remediation_status": "resolved",
                 "occurred_at": format!("2026-10-0{}T00:00:00Z", day + 1),
             });
             line("incident_link", "2026-11-01T00:00:00Z", fields)

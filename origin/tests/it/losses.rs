@@ -41,11 +41,19 @@ async fn with_cases() -> TestApp {
     let lines = [
         case("tiny", json!({ "loss_usd": 0.07, "severity": "low", "attacked_at": "2026-11-01T00:00:00Z" })),
         case("small", json!({ "loss_usd": 999_999.99, "severity": "Low", "attacked_at": "2026-11-02T00:00:00Z" })),
-        case("middle", json!({ "loss_usd": 1_000_000.1, "severity": "medium", "chain_ids": [8453, 1], "protocol_id": "harbor" })),
+        case(
+            "middle",
+            json!({ "loss_usd": 1_000_000.1, "severity": "medium", "chain_ids": [8453, 1], "protocol_id": "harbor" }),
+        ),
         case("large", json!({ "loss_usd": 10_000_000.2, "severity": "HIGH", "returned_usd": 400.5 })),
-        case("huge", json!({ "loss_usd": 50_000_000.3, "severity": "critical", "tx_hashes": ["0xaa"], "technique": "Keys \"lost\" 100%" })),
-        case("borrows", with(json!({ "loss_usd": 20 }), registry("borrows"))) + &report("borrows", json!({ "severity": "Warning" })),
-        case("hidden", with(json!({ "loss_usd": 30 }), registry("hidden"))) + &report("hidden", json!({ "severity": "Critical", "attackers": ["0xee"] })),
+        case(
+            "huge",
+            json!({ "loss_usd": 50_000_000.3, "severity": "critical", "tx_hashes": ["0xaa"], "technique": "Keys \"lost\" 100%" }),
+        ),
+        case("borrows", with(json!({ "loss_usd": 20 }), registry("borrows")))
+            + &report("borrows", json!({ "severity": "Warning" })),
+        case("hidden", with(json!({ "loss_usd": 30 }), registry("hidden")))
+            + &report("hidden", json!({ "severity": "Critical", "attackers": ["0xee"] })),
         case("hearsay", json!({ "loss_usd": 40, "chain_ids": [], "protocol_name": "Nightjar" })),
         case("doubtful", json!({ "loss_usd": null, "loss_basis": "doubtful", "loss_text": "900M" })),
         case("zero", json!({ "loss_usd": 0 })),
@@ -70,9 +78,17 @@ async fn the_board_lists_what_was_lost_for_certain_and_its_sums_are_those_of_its
     let meta = &all["meta"];
     assert_eq!((cents(&meta["totalLossUsd"]), cents(&meta["coverageTotalLossUsd"])), (sum, sum));
     assert_eq!(meta["totalLossUsd"].to_string(), "62000140.66");
-    assert_eq!((&meta["total"], &meta["coverageTotal"], &meta["hasMore"]), (&json!(LISTED), &json!(LISTED), &json!(false)));
     assert_eq!(
-        (&meta["coverageSource"], &meta["coverageRefreshedAt"], &meta["transactionCoveredIncidents"], &meta["evidenceCoveredIncidents"]),
+        (&meta["total"], &meta["coverageTotal"], &meta["hasMore"]),
+        (&json!(LISTED), &json!(LISTED), &json!(false))
+    );
+    assert_eq!(
+        (
+            &meta["coverageSource"],
+            &meta["coverageRefreshedAt"],
+            &meta["transactionCoveredIncidents"],
+            &meta["evidenceCoveredIncidents"]
+        ),
         (&json!("fixture"), &json!("2026-11-20T22:00:00.000Z"), &json!(1), &json!(2))
     );
     let small = board(&test, "severity=low").await;
@@ -88,14 +104,23 @@ async fn a_row_tells_the_case_with_its_dossier_and_nothing_of_a_row_that_is_not_
         (&middle["chainId"], &middle["chainSlug"], &middle["chains"][1]["chainSlug"], &middle["protocol"]["name"]),
         (&json!(8453), &json!("base"), &json!("ethereum"), &json!("Harbor Lending"))
     );
-    assert_eq!((&middle["affectsTrackedUniverse"], &row("large").await["returnedFundsUsd"]), (&json!(true), &json!(400.5)));
+    assert_eq!(
+        (&middle["affectsTrackedUniverse"], &row("large").await["returnedFundsUsd"]),
+        (&json!(true), &json!(400.5))
+    );
     let hearsay = row("hearsay").await;
-    assert_eq!((&hearsay["chainId"], &hearsay["chainSlug"], &hearsay["severity"]), (&json!(0), &json!("unmapped"), &json!("Info")));
+    assert_eq!(
+        (&hearsay["chainId"], &hearsay["chainSlug"], &hearsay["severity"]),
+        (&json!(0), &json!("unmapped"), &json!("Info"))
+    );
     assert_eq!(hearsay["protocol"], json!({ "id": null, "name": "Nightjar", "logoUrl": null, "websiteUrl": null }));
     assert_eq!(row("large").await["severity"], "HIGH", "the casebook's label as it is written");
 
     let borrows = row("borrows").await;
-    assert_eq!((&borrows["severity"], &borrows["incidentDossier"]["coverage"]["hasRegistryRow"]), (&json!("Warning"), &json!(true)));
+    assert_eq!(
+        (&borrows["severity"], &borrows["incidentDossier"]["coverage"]["hasRegistryRow"]),
+        (&json!("Warning"), &json!(true))
+    );
     assert_eq!(borrows["incidentDossier"]["evidence"]["victims"].as_array().unwrap().len(), 1);
     let hidden = row("hidden").await;
     assert_eq!((&hidden["severity"], &hidden["securityEventId"]), (&json!("Info"), &Value::Null));
@@ -105,7 +130,15 @@ async fn a_row_tells_the_case_with_its_dossier_and_nothing_of_a_row_that_is_not_
 #[tokio::test]
 async fn both_routes_answer_the_same_bytes() {
     let test = with_cases().await;
-    for query in ["", "sort=loss", "severity=low&limit=1", "severity=none", "page=20000", "minLossUsd=1000", "search=case&chainId=1"] {
+    for query in [
+        "",
+        "sort=loss",
+        "severity=low&limit=1",
+        "severity=none",
+        "page=20000",
+        "minLossUsd=1000",
+        "search=case&chainId=1",
+    ] {
         let one = test.get(&format!("/v1/security-events/losses?{query}")).await;
         let other = test.get(&format!("/v1/security-events?hasLoss=true&{query}")).await;
         assert_eq!((one.status, &one.body), (StatusCode::OK, &other.body), "{query}");
@@ -136,7 +169,15 @@ async fn filters_match_labels_in_any_case_and_what_can_match_nothing_still_tells
     let sorted = ids(&test, "sort=loss").await;
     assert_eq!((&sorted[0], &sorted[LISTED - 1]), (&"huge".to_owned(), &"tiny".to_owned()));
     assert_eq!(ids(&test, "sort=LOSS").await.last().unwrap(), "tiny", "anything else is the newest first");
-    for query in ["minLossUsd=-1", "minLossUsd=many", "minLossUsd=", "minLossUsd=NaN", "affectsTrackedUniverse=1", "source=FIXTURE", "published_by=me"] {
+    for query in [
+        "minLossUsd=-1",
+        "minLossUsd=many",
+        "minLossUsd=",
+        "minLossUsd=NaN",
+        "affectsTrackedUniverse=1",
+        "source=FIXTURE",
+        "published_by=me",
+    ] {
         assert_eq!(ids(&test, query).await.len(), LISTED, "{query}");
     }
     let long = |count: usize| "x".repeat(count);
@@ -151,7 +192,11 @@ async fn filters_match_labels_in_any_case_and_what_can_match_nothing_still_tells
     ] {
         let empty = board(&test, query).await;
         assert_eq!((&empty["data"], &empty["meta"]["total"]), (&json!([]), &json!(0)), "{query}");
-        assert_eq!((&empty["meta"]["hasMore"], &empty["meta"]["totalLossUsd"]), (&json!(false), &json!(0.0)), "{query}");
+        assert_eq!(
+            (&empty["meta"]["hasMore"], &empty["meta"]["totalLossUsd"]),
+            (&json!(false), &json!(0.0)),
+            "{query}"
+        );
         assert_eq!(empty["meta"]["coverageTotal"], LISTED, "{query}");
     }
     assert_eq!(test.get("/v1/security-events/losses?limit=0").await.code(), "INVALID_PARAMETER");
@@ -171,7 +216,15 @@ async fn pages_of_equal_times_neither_overlap_nor_skip() {
             assert_eq!(body["meta"]["hasMore"], page < 5);
         }
         assert_eq!(seen.len(), LISTED);
-        assert_eq!(seen, board(&test, sort).await["data"].as_array().unwrap().iter().map(|row| row["id"].clone()).collect::<Vec<_>>());
+        assert_eq!(
+            seen,
+            board(&test, sort).await["data"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|row| row["id"].clone())
+                .collect::<Vec<_>>()
+        );
     }
 }
 

@@ -78,8 +78,11 @@ fn moved(edited: Edited) -> bool {
 #[tokio::test]
 async fn a_draft_is_not_served_until_an_editor_publishes_it_and_leaves_as_it_is_served() {
     let test = TestApp::with_market().await;
-    test.ingest(&report("one", json!({ "loss_usd": 1_250_000.105, "confirmations": 4, "disconfirmations": 1, "tx_hash": "0xfe" })))
-        .await;
+    test.ingest(&report(
+        "one",
+        json!({ "loss_usd": 1_250_000.105, "confirmations": 4, "disconfirmations": 1, "tx_hash": "0xfe" }),
+    ))
+    .await;
     assert!(listed(&test, "").await.is_empty());
     assert!(said(&test).await.is_empty());
 
@@ -137,7 +140,8 @@ async fn every_state_but_published_is_kept_back_and_leads_only_where_it_may() {
 async fn the_pass_publishes_fifty_of_the_oldest_and_leaves_the_rest_for_the_next() {
     let test = TestApp::with_market().await;
     let day = |number: u32| format!("2026-{:02}-{:02}T00:00:00Z", 1 + number / 28, 1 + number % 28);
-    let rows: String = (0..60).rev().map(|number| on_vault(&format!("r{number:02}"), json!({ "attacked_at": day(number) }))).collect();
+    let rows: String =
+        (0..60).rev().map(|number| on_vault(&format!("r{number:02}"), json!({ "attacked_at": day(number) }))).collect();
     test.ingest(&rows).await;
     let names = |range: std::ops::Range<u32>| range.rev().map(|number| format!("r{number:02}")).collect::<Vec<_>>();
     assert_eq!(listed(&test, "published_by=auto").await, names(0..50));
@@ -179,7 +183,9 @@ async fn a_row_touches_vaults_assets_markets_and_protocols_on_its_own_chain() {
         json!({ "protocol_id": "harbor", "protocol_version": "v3", "chain_id": 8453, "address": address(0xa0), "name": "Pool",
                 "shape": "pool", "discovered_by": "onchain_rpc" }),
     );
-    let victim = |key: &str, chain: u64, victim: String| report(key, json!({ "chain_id": chain, "victims": [address(0xdead), victim] }));
+    let victim = |key: &str, chain: u64, victim: String| {
+        report(key, json!({ "chain_id": chain, "victims": [address(0xdead), victim] }))
+    };
     let rows = [
         market,
         victim("vault", 1, VAULTS[0].address().to_uppercase().replace("0X", "0x")),
@@ -200,7 +206,8 @@ async fn a_row_touches_vaults_assets_markets_and_protocols_on_its_own_chain() {
 async fn a_row_comes_to_touch_what_is_tracked_later_and_is_promoted_then() {
     let test = TestApp::with_market().await;
     let late = address(0xbeef);
-    test.ingest(&(report("waits", json!({ "victims": [late] })) + &report("public", json!({ "victims": [late] })))).await;
+    test.ingest(&(report("waits", json!({ "victims": [late] })) + &report("public", json!({ "victims": [late] }))))
+        .await;
     edit(&test, "public", Published).await;
     assert_eq!(said(&test).await, ["security_event.published"]);
 
@@ -219,7 +226,8 @@ async fn a_promoted_row_takes_its_event_along_when_it_is_retracted_and_published
     let test = TestApp::with_market().await;
     test.ingest(&on_vault("one", json!({ "loss_usd": 5 }))).await;
     let scored = "SELECT score, provenance::text FROM vault_score ORDER BY vault_id";
-    let scores = async || sqlx::query_as::<_, (Option<i32>, String)>(scored).fetch_all(&test.facts.db.pool).await.unwrap();
+    let scores =
+        async || sqlx::query_as::<_, (Option<i32>, String)>(scored).fetch_all(&test.facts.db.pool).await.unwrap();
     let before = scores().await;
     assert!(moved(edit(&test, "one", Retracted).await));
     assert!(listed(&test, "").await.is_empty());
@@ -309,8 +317,14 @@ async fn a_withheld_chain_publishes_nothing_and_shows_nothing() {
 async fn the_list_takes_every_filter_and_forgives_what_the_interface_forgives() {
     let test = TestApp::with_market().await;
     let rows = [
-        report("plain", json!({ "severity": "Info", "description": "100% of \"it\" was_lost ☃", "attacked_at": "2026-11-01T00:00:00Z" })),
-        report("base", json!({ "chain_id": 8453, "severity": "Critical", "loss_usd": 70, "attacked_at": "2026-11-03T00:00:00Z" })),
+        report(
+            "plain",
+            json!({ "severity": "Info", "description": "100% of \"it\" was_lost ☃", "attacked_at": "2026-11-01T00:00:00Z" }),
+        ),
+        report(
+            "base",
+            json!({ "chain_id": 8453, "severity": "Critical", "loss_usd": 70, "attacked_at": "2026-11-03T00:00:00Z" }),
+        ),
         report("nowhere", json!({ "chain_id": null, "loss_usd": 900, "attacked_at": "2026-11-02T00:00:00Z" })),
         report("other", json!({ "attacked_at": "2026-11-02T00:00:00Z" })).replace("\"fixture\"", "\"elsewhere\""),
     ];
@@ -321,7 +335,11 @@ async fn the_list_takes_every_filter_and_forgives_what_the_interface_forgives() 
     }
     refresh::refresh(&test.app).await.unwrap();
     let all = listed(&test, "").await;
-    assert_eq!((all.first().map(String::as_str), all.last().map(String::as_str)), (Some("base"), Some("plain")), "newest first");
+    assert_eq!(
+        (all.first().map(String::as_str), all.last().map(String::as_str)),
+        (Some("base"), Some("plain")),
+        "newest first"
+    );
     assert_eq!(&listed(&test, "sort=loss").await[..2], ["nowhere", "base"]);
     for (query, count) in [
         ("sort=anything", 4),
@@ -356,9 +374,13 @@ async fn the_list_takes_every_filter_and_forgives_what_the_interface_forgives() 
     ] {
         assert_eq!(listed(&test, query).await.len(), count, "{query}");
     }
-    for (query, name) in
-        [("severity=high", "severity"), ("severity=bad", "severity"), ("published_by=me", "published_by"), ("limit=0", "limit"), ("page=0", "page")]
-    {
+    for (query, name) in [
+        ("severity=high", "severity"),
+        ("severity=bad", "severity"),
+        ("published_by=me", "published_by"),
+        ("limit=0", "limit"),
+        ("page=0", "page"),
+    ] {
         let reply = test.get(&format!("/v1/security-events?{query}")).await;
         assert_eq!((reply.status, reply.code().as_str()), (StatusCode::BAD_REQUEST, "INVALID_PARAMETER"), "{query}");
         assert_eq!(reply.json()["error"]["details"][0]["name"], name);
@@ -366,7 +388,10 @@ async fn the_list_takes_every_filter_and_forgives_what_the_interface_forgives() 
     assert_eq!(test.get("/v1/security-events?page=5").await.status, StatusCode::FORBIDDEN);
     let deep = test.get_as(&holder(Plan::Data), "/v1/security-events?page=10000").await;
     assert_eq!((deep.status, deep.json()["meta"]["hasMore"].clone()), (StatusCode::OK, json!(false)));
-    assert_eq!(test.json("/v1/security-events?limit=3").await["meta"], json!({ "page": 1, "limit": 3, "hasMore": true }));
+    assert_eq!(
+        test.json("/v1/security-events?limit=3").await["meta"],
+        json!({ "page": 1, "limit": 3, "hasMore": true })
+    );
     assert_eq!(test.json("/v1/security-events?limit=1000").await["meta"]["limit"], 100);
 }
 

@@ -60,14 +60,23 @@ async fn a_signal_touches_the_vaults_of_its_entities_each_once_and_adds_them_up_
         ("nobody", 0, "0.00"),
     ] {
         let signal = detail(&test, name).await;
-        assert_eq!((&signal["affectedVaultCount"], &signal["exposureUsd"]), (&json!(vaults), &json!(exposure)), "{name}");
+        assert_eq!(
+            (&signal["affectedVaultCount"], &signal["exposureUsd"]),
+            (&json!(vaults), &json!(exposure)),
+            "{name}"
+        );
         assert_eq!(signal["affectedVaults"].as_array().unwrap().len(), vaults, "{name}");
     }
     let both = detail(&test, "both").await;
     assert_eq!(both["affectedVaults"][0]["via"], json!(["curator:north", "protocol:harbor"]));
     assert_eq!(both["affectedVaults"][0]["vaultKey"], format!("1:{}", VAULTS[0].address()));
-    let impact = |place: usize| (both["entitiesFull"][place]["affectedVaultCount"].clone(), both["entitiesFull"][place]["exposureUsd"].clone());
-    assert_eq!([impact(0), impact(1), impact(2)], [(json!(2), json!("10000000.00")), (json!(4), json!("12900000.00")), (json!(0), json!("0.00"))]);
+    let impact = |place: usize| {
+        (both["entitiesFull"][place]["affectedVaultCount"].clone(), both["entitiesFull"][place]["exposureUsd"].clone())
+    };
+    assert_eq!(
+        [impact(0), impact(1), impact(2)],
+        [(json!(2), json!("10000000.00")), (json!(4), json!("12900000.00")), (json!(0), json!("0.00"))]
+    );
     assert_eq!((&both["graphSnapshotId"], &both["breachCount"]), (&Value::Null, &json!(0)));
     let never_read = detail(&test, "protocol").await["affectedVaults"][3].clone();
     assert_eq!((&never_read["vaultName"], &never_read["exposureUsd"]), (&json!("Never Read"), &Value::Null));
@@ -80,7 +89,12 @@ async fn an_asset_that_is_only_part_of_a_vault_exposes_that_part() {
     let exposure = line("exposure", SEEN, json!({ "vault_id": VAULTS[4].id(), "status": "observed", "parts": parts }));
     test.ingest(&(exposure + &signal("asset", &[("asset", "dollar")], json!({})))).await;
     let signal = detail(&test, "asset").await;
-    let held = signal["affectedVaults"].as_array().unwrap().iter().find(|vault| vault["vaultName"] == "Lantern Staked Ether").unwrap();
+    let held = signal["affectedVaults"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find(|vault| vault["vaultName"] == "Lantern Staked Ether")
+        .unwrap();
     assert_eq!((&held["exposureShare"], &held["exposureUsd"]), (&json!(0.333333), &json!("249999.75")));
     assert_eq!((&signal["affectedVaultCount"], &signal["exposureUsd"]), (&json!(6), &json!("18249999.75")));
 }
@@ -90,18 +104,34 @@ async fn markets_and_feeds_lead_to_the_vaults_of_their_reserves() {
     let test = TestApp::with_market().await;
     let (pool, feed) = (crate::market::address(0xa0), crate::market::address(0xf0));
     let lines = [
-        line("market", SEEN, json!({ "protocol_id": "harbor", "protocol_version": "v3", "chain_id": 1, "address": pool, "name": "HarborMain",
-            "shape": "pool", "discovered_by": "onchain_rpc" })),
-        line("market_reserve", SEEN, json!({ "reserve": "usdx", "chain_id": 1, "market_address": pool, "asset_symbol": "USDX",
-            "asset_address": DOLLAR, "token_address": VAULTS[2].address() })),
-        line("oracle_feed", SEEN, json!({ "chain_id": 1, "address": feed, "feed_kind": "price", "used_by": ["HarborMain"], "reserve_symbols": ["USDX"] })),
+        line(
+            "market",
+            SEEN,
+            json!({ "protocol_id": "harbor", "protocol_version": "v3", "chain_id": 1, "address": pool, "name": "HarborMain",
+            "shape": "pool", "discovered_by": "onchain_rpc" }),
+        ),
+        line(
+            "market_reserve",
+            SEEN,
+            json!({ "reserve": "usdx", "chain_id": 1, "market_address": pool, "asset_symbol": "USDX",
+            "asset_address": DOLLAR, "token_address": VAULTS[2].address() }),
+        ),
+        line(
+            "oracle_feed",
+            SEEN,
+            json!({ "chain_id": 1, "address": feed, "feed_kind": "price", "used_by": ["HarborMain"], "reserve_symbols": ["USDX"] }),
+        ),
         signal("market", &[("market", &format!("1:{pool}"))], json!({})),
         signal("feed", &[("oracle", &format!("1:{feed}"))], json!({})),
     ];
     test.ingest(&lines.concat()).await;
     for key in ["market", "feed"] {
         let signal = detail(&test, key).await;
-        assert_eq!((&signal["affectedVaults"][0]["vaultId"], &signal["exposureUsd"]), (&json!(VAULTS[2].id()), &json!("2000000.00")), "{key}");
+        assert_eq!(
+            (&signal["affectedVaults"][0]["vaultId"], &signal["exposureUsd"]),
+            (&json!(VAULTS[2].id()), &json!("2000000.00")),
+            "{key}"
+        );
     }
 }
 
@@ -116,8 +146,14 @@ async fn what_the_source_computed_itself_stands() {
     let sum = signal("sum", &[("curator", "north")], json!({ "given_vaults": [], "given_exposure_usd": 7.5 }));
     test.ingest(&(own + &sum)).await;
     let own = detail(&test, "own").await;
-    assert_eq!((&own["exposureUsd"], &own["affectedVaultCount"], &own["breachCount"]), (&json!("900012.34"), &json!(2), &json!(3)));
-    assert_eq!((&own["affectedVaults"][1]["exposureShare"], &own["affectedVaults"][1]["via"]), (&json!(0.5), &json!([])));
+    assert_eq!(
+        (&own["exposureUsd"], &own["affectedVaultCount"], &own["breachCount"]),
+        (&json!("900012.34"), &json!(2), &json!(3))
+    );
+    assert_eq!(
+        (&own["affectedVaults"][1]["exposureShare"], &own["affectedVaults"][1]["via"]),
+        (&json!(0.5), &json!([]))
+    );
     let sum = detail(&test, "sum").await;
     assert_eq!((&sum["exposureUsd"], &sum["affectedVaultCount"]), (&json!("7.50"), &json!(0)));
     // A newer word replaces what was found before it.
@@ -187,8 +223,11 @@ async fn a_withheld_chain_takes_its_signals_and_its_vaults_out() {
     ];
     test.ingest(&lines.concat()).await;
     let chain = |served: bool, hour: u32| {
-        line("chain", &format!("2026-11-20T{hour}:00:00Z"),
-            json!({ "chain_id": 8453, "slug": "base", "name": "Base", "namespace": "evm", "is_settlement": true, "is_served": served }))
+        line(
+            "chain",
+            &format!("2026-11-20T{hour}:00:00Z"),
+            json!({ "chain_id": 8453, "slug": "base", "name": "Base", "namespace": "evm", "is_settlement": true, "is_served": served }),
+        )
     };
     test.ingest(&chain(false, 10)).await;
     assert_eq!(titles(&test, "").await, ["of-both"]);
@@ -197,7 +236,10 @@ async fn a_withheld_chain_takes_its_signals_and_its_vaults_out() {
     assert_eq!((&both["affectedVaultCount"], &both["exposureUsd"]), (&json!(3), &json!("12000000.00")));
     assert!(titles(&test, &format!("vault=8453:{}", VAULTS[3].address())).await.is_empty());
     test.ingest(&chain(true, 11)).await;
-    assert_eq!((titles(&test, "").await.len(), &detail(&test, "of-both").await["exposureUsd"]), (3, &json!("12900000.00")));
+    assert_eq!(
+        (titles(&test, "").await.len(), &detail(&test, "of-both").await["exposureUsd"]),
+        (3, &json!("12900000.00"))
+    );
 }
 
 #[tokio::test]
@@ -210,7 +252,10 @@ async fn a_faulty_signal_is_named_by_line_and_field() {
         ("category", json!({ "category": "Two Words" })),
         ("published_at", json!({ "published_at": "2026-11-21T00:00:00Z" })),
         ("entities[0].kind", json!({ "entities": [{ "kind": "A B", "id": "x", "label": "x" }] })),
-        ("given_vaults[0].vault_id", json!({ "given_vaults": [{ "vault_id": "harbor-1-0x00000000000000000000000000000000000000ff" }] })),
+        (
+            "given_vaults[0].vault_id",
+            json!({ "given_vaults": [{ "vault_id": "harbor-1-0x00000000000000000000000000000000000000ff" }] }),
+        ),
         ("given_exposure_usd", json!({ "given_exposure_usd": -1 })),
         ("article_urls[0]", json!({ "article_urls": ["nowhere"] })),
     ] {

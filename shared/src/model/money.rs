@@ -66,7 +66,9 @@ mod tests {
 
     #[test]
     fn a_decimal_text_keeps_both_digits() {
-        for (cents, text) in [(0, "0.00"), (5, "0.05"), (-150, "-1.50"), (123_450, "1234.50"), (i64::MIN, "-92233720368547758.08")] {
+        for (cents, text) in
+            [(0, "0.00"), (5, "0.05"), (-150, "-1.50"), (123_450, "1234.50"), (i64::MIN, "-92233720368547758.08")]
+        {
             assert_eq!(DecimalUsd(Cents(cents)).to_string(), text);
         }
     }

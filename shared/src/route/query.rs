@@ -242,7 +242,9 @@ fn read(param: &Param, text: &str) -> Result<Option<Value>, Detail> {
             () if text.eq_ignore_ascii_case("false") => Ok(Some(Value::Flag(false))),
             () => refuse("must be true or false".to_owned()),
         },
-        Kind::Choice(_) | Kind::Word(_) | Kind::Choices(_) | Kind::Names | Kind::Text { .. } if text.is_empty() => Ok(None),
+        Kind::Choice(_) | Kind::Word(_) | Kind::Choices(_) | Kind::Names | Kind::Text { .. } if text.is_empty() => {
+            Ok(None)
+        }
         Kind::Choice(words) => match words.iter().find(|word| **word == text) {
             Some(word) => Ok(Some(Value::Choice(word))),
             None => refuse(format!("must be one of {}", words.join(", "))),

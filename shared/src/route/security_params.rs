@@ -36,11 +36,8 @@ pub(super) const HAS_LOSS: Param =
 pub(super) const MIN_LOSS: Param =
     Param::decimal("minLossUsd", 0.0, f64::MAX, "Least loss of the loss board, in USD; what is no amount is ignored.")
         .or_ignored();
-pub(super) const SIGNAL_SEVERITY: Param = Param::choices(
-    "severity",
-    &["Info", "Watch", "RiskChange", "PolicyBreach"],
-    "Severities, separated by commas.",
-);
+pub(super) const SIGNAL_SEVERITY: Param =
+    Param::choices("severity", &["Info", "Watch", "RiskChange", "PolicyBreach"], "Severities, separated by commas.");
 pub(super) const ENTITY: Param =
     Param::text("entity", 200, "An entity of the signal: its id, or its kind and id as kind:id, in any case.");
 pub(super) const VAULT_KEY: Param =

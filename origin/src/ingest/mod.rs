@@ -52,6 +52,8 @@ pub struct IngestReport {
     pub score_changes: u64,
     /// Events that became public, those that the service made of the batch included.
     pub events_published: u64,
+    /// Registry rows that the auto-publish pass published.
+    pub security_published: u64,
     /// The run that scored them; null when nothing changed.
     pub score_run_id: Option<String>,
     /// The data version after the batch.

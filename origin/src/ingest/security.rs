@@ -23,13 +23,13 @@ pub(super) async fn write(tx: &mut Tx<'_>, batch: &Batch, changed: &mut Changed)
 }
 
 /// Judges and publishes registry rows, and adds up signals anew where a chain came to be served or withheld. Rows that
-/// this changes count as changed.
+/// this changes count as changed. Answers how many rows the auto-publish pass published.
 pub(super) async fn follow(
     tx: &mut Tx<'_>,
     batch: &Batch,
     now: Timestamp,
     changed: &mut Changed,
-) -> Result<(), StoreError> {
+) -> Result<u64, StoreError> {
     if !batch.chains.is_empty() {
         signals::add_up(tx, None).await?;
     }
@@ -40,5 +40,5 @@ pub(super) async fn follow(
             *count = rows.max(*count);
         }
     }
-    Ok(())
+    Ok(settled.published)
 }

@@ -33,8 +33,8 @@ use std::collections::BTreeMap;
 
 /// Kinds of observation that the tracked universe is made of, the registry's own rows among them.
 const UNIVERSE: [&str; 5] = ["security_event", "vault", "asset", "market", "market_reserve"];
-/// Kinds after which a draft may have become due; a chain may have come to be served.
-const REGISTRY: [&str; 3] = ["security_event", "loss_case", "chain"];
+/// Kinds after which a draft may have become due, a chain may have come to be served, or another event may tell of a row.
+const REGISTRY: [&str; 5] = ["security_event", "loss_case", "chain", "incident_link", "event"];
 
 /// Where a change of the registry shows.
 pub const SHOWN_IN: [Tag; 2] = [Tag::Events, Tag::Security];

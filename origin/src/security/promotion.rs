@@ -4,13 +4,16 @@
 //! Otherwise one is made, of type `SecurityEvent`: scores count incidents, and no report of a registry becomes one by itself.
 
 use crate::ingest::kinds::{EventRecord, Reference, event_id};
-use crate::publication::{How, Outcome, promote as promote_event, publish, publish_new};
+use crate::publication::{How, Outcome, promote as promote_event, publish, publish_new, retract};
 use crate::store::{StoreError, Tx, security};
 use rds_shared::model::security::SecurityEvent;
 use rds_shared::wire::Timestamp;
 
 /// The type of events that are made of registry rows.
 const EVENT_TYPE: &str = "SecurityEvent";
+
+/// Why an event that was made of a row is retracted when the incident itself is reported.
+const GIVES_WAY: &str = "the incident is told by itself";
 
 /// The key of the event that is made of a row.
 fn key_of(id: i64) -> String {
@@ -24,7 +27,7 @@ pub(super) fn event_of(id: i64) -> i64 {
 
 /// Promotes every published row that touches the tracked universe and that no event tells of; answers how many.
 pub(super) async fn promote_all(tx: &mut Tx<'_>, now: Timestamp) -> Result<u64, StoreError> {
-    let rows = security::to_promote(tx).await?;
+    let rows = security::to_promote(tx, EVENT_TYPE).await?;
     for id in &rows {
         promote(tx, now, *id).await?;
     }
@@ -36,7 +39,11 @@ pub(super) async fn promote(tx: &mut Tx<'_>, now: Timestamp, id: i64) -> Result<
     let Some(row) = security::served(tx, id).await?.filter(|row| row.affects_tracked_universe) else { return Ok(()) };
     let reported = event_id(&format!("{}-{}", row.source, row.source_id).to_lowercase());
     let event = match promote_event(tx, reported, now).await? {
-        Outcome::Moved | Outcome::Already => reported,
+        Outcome::Moved | Outcome::Already => {
+            // One that was made before the incident was reported gives way to it.
+            retract(tx, event_of(id), Some(GIVES_WAY), now).await?;
+            reported
+        }
         Outcome::Refused(_) | Outcome::Unknown => {
             let made = record(tx, now, id, row).await?;
             publish_new(tx, std::slice::from_ref(&made), How::Promoted, now).await?;

@@ -138,11 +138,16 @@ pub async fn set_promoted(tx: &mut Tx<'_>, id: i64, event_id: i64) -> Result<(),
     Ok(())
 }
 
-/// Published rows that touch the tracked universe and that no event tells of yet.
-pub async fn to_promote(tx: &mut Tx<'_>) -> Result<Vec<i64>, StoreError> {
-    let sql = format!("{SERVED} AND s.affects_tracked_universe AND s.promoted_event_id IS NULL");
-    let sql = format!("SELECT id FROM ({sql}) AS served ORDER BY attacked_at, id");
-    Ok(sqlx::query_scalar(&sql).fetch_all(&mut **tx).await?)
+/// Published rows that touch the tracked universe and that no event tells of yet, and those for which a `made` event does
+/// while an incident was since reported under the row's own names.
+pub async fn to_promote(tx: &mut Tx<'_>, made: &str) -> Result<Vec<i64>, StoreError> {
+    let sql = format!(
+        "SELECT s.id FROM ({SERVED}) AS s LEFT JOIN event e ON e.id = s.promoted_event_id \
+         WHERE s.affects_tracked_universe AND (e.id IS NULL OR (e.event_type = $1 AND e.state = 'published' AND EXISTS ( \
+             SELECT FROM event r WHERE r.event_key = lower(s.source || '-' || s.source_id) AND r.state = 'published'))) \
+         ORDER BY s.attacked_at, s.id"
+    );
+    Ok(sqlx::query_scalar(&sql).bind(made).fetch_all(&mut **tx).await?)
 }
 
 /// What a row touches.

@@ -113,7 +113,7 @@ async fn the_demo_shows_every_tier_status_and_kind_of_change() {
         ("SELECT loss_basis FROM loss_case", &["stated", "unit_assumed", "partial", "doubtful"]),
         ("SELECT severity FROM signal", &["Info", "Watch", "RiskChange", "PolicyBreach"]),
         (
-            "SELECT DISTINCT split_part(via, ':', 1) FROM signal_vault, unnest(via) AS via",
+            "SELECT DISTINCT split_part(named.entity, ':', 1) FROM signal_vault, unnest(via) AS named (entity)",
             &["curator", "asset", "chain", "protocol", "market", "oracle"],
         ),
         (

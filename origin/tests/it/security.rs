@@ -269,6 +269,23 @@ async fn an_incident_that_was_reported_by_itself_is_the_rows_event_and_outlives_
 }
 
 #[tokio::test]
+async fn an_event_that_was_made_of_a_row_gives_way_to_the_incident_itself() {
+    let test = TestApp::with_market().await;
+    test.ingest(&on_vault("One", json!({}))).await;
+    let incident = line(
+        "incident_link",
+        SEEN,
+        json!({ "event_key": "fixture-one", "vault_id": VAULTS[0].id(), "severity": "Critical", "incident_severity": "minor",
+                "title": "Incident", "occurred_at": "2026-11-10T00:00:00Z", "links": [] }),
+    );
+    test.ingest(&incident).await;
+    let row = test.json("/v1/security-events").await["data"][0].clone();
+    assert_eq!(row["promotedEventId"], json!(event_id("fixture-one").to_string()));
+    let made = "SELECT state FROM event WHERE event_type = 'SecurityEvent'";
+    assert_eq!(sqlx::query_scalar::<_, String>(made).fetch_one(&test.facts.db.pool).await.unwrap(), "retracted");
+}
+
+#[tokio::test]
 async fn a_case_with_a_loss_makes_its_row_due_and_nothing_less_does() {
     let test = TestApp::with_market().await;
     let case = |key: &str, changed: Value| {

@@ -35,5 +35,6 @@ mod losses;
 mod market;
 mod rwa;
 mod security;
+mod security_list;
 mod signals;
 mod testapp;

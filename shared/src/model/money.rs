@@ -57,7 +57,7 @@ mod tests {
 
     #[test]
     fn cents_add_up_where_floats_do_not() {
-        let amounts = [10, 20, 30, 212_195_07].map(Cents);
+        let amounts = [10, 20, 30, 21_219_507].map(Cents);
         let sum: Cents = amounts.into_iter().sum();
         assert_eq!(serde_json::to_string(&sum).unwrap(), "212195.67");
         assert_eq!(serde_json::to_string(&Cents::dollars(30_000_000)).unwrap(), "30000000.0");

@@ -98,7 +98,7 @@ mod tests {
             chains: Vec::new(),
             returned_funds_usd: None,
             protocol: None,
-            affects_tracked_universe: number % 2 == 0,
+            affects_tracked_universe: number.is_multiple_of(2),
             security_event_id: None,
             incident_dossier: Dossier {
                 evidence: DossierEvidence::default(),
@@ -111,7 +111,7 @@ mod tests {
                     note: None,
                 },
                 coverage: DossierCoverage {
-                    has_transactions: number % 3 == 0,
+                    has_transactions: number.is_multiple_of(3),
                     has_references: false,
                     has_addresses: false,
                     has_registry_row: false,

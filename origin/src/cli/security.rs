@@ -93,7 +93,8 @@ pub(super) async fn run(db: &Db, clock: &Clock, command: Security, out: Output) 
         value.extend(said);
     }
     let told = match edited {
-        Edited::Moved { .. } => Some(edge.shown(db, clock, &SHOWN_IN).await?),
+        // Also when it was done before: that command may have been stopped before the edge knew.
+        Edited::Moved { .. } | Edited::Already => Some(edge.shown(db, clock, &SHOWN_IN).await?),
         _ => None,
     };
     let remark = told.as_ref().map(|told| told.remark()).unwrap_or_default();

@@ -108,6 +108,8 @@ pub struct VaultFacts {
     pub chain_name: String,
     /// Chain, in paths.
     pub chain_slug: String,
+    /// False while the chain is withheld.
+    pub is_served: bool,
     /// Deposit asset.
     pub asset_symbol: Option<String>,
     /// Deposit asset's contract.
@@ -305,6 +307,7 @@ pub(super) fn vault_facts(row: &PgRow, running: &[Reward]) -> Result<VaultFacts,
         chain_id,
         chain_name: row.try_get("chain_name")?,
         chain_slug: row.try_get("chain_slug")?,
+        is_served: row.try_get("is_served")?,
         asset_symbol: row.try_get("asset_symbol")?,
         asset_address: asset_address.map(|text| self::address("vault.asset_address", text)).transpose()?,
         asset_category: row.try_get("asset_category")?,

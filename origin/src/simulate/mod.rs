@@ -7,7 +7,7 @@
 //! | `reviewers` | who signs the reviews |
 //! | `cast` | vaults written by hand, with their stories: every case that a client has to handle |
 //! | `crowd` | generated vaults, as many as are asked for |
-//! | `incidents` | what went wrong |
+//! | `incidents`, `events` | what went wrong, and what else is told |
 //! | `security`, `signals` | what registries, casebooks and desks report |
 //! | `markets`, `feeds`, `positions` | lending markets over the vaults, price feeds, and who holds what |
 //! | `vault`, `design`, `actor` | a vault at one instant; how it is put together; how it changes |
@@ -21,6 +21,7 @@ mod actor;
 mod cast;
 mod crowd;
 mod design;
+mod events;
 mod feeds;
 mod funds;
 mod holders;
@@ -41,6 +42,7 @@ mod vault;
 use crate::clock::Clock;
 use crate::ingest::kinds::AssetReview;
 use crate::ingest::{self, Batch, IngestError, Observation};
+use crate::publication::verbs;
 use crate::store::{Db, publication};
 use crate::symbol_days;
 use actor::Actor;
@@ -119,6 +121,9 @@ pub async fn run(
                 progress(&format!("hour {} of {hours}: {} observations so far", hour + 1, report.observations));
             }
         }
+        for (event, verb) in events::edits(moment) {
+            verbs::run(db, &at_that_hour, event, verb).await?;
+        }
     }
     security::edit(db, &Clock::held(last.now)).await?;
     report.data_version = publication::version(db).await?;
@@ -163,6 +168,7 @@ impl Simulation {
         news.extend(reviews.into_iter().map(|review| Observation::AssetReview(Box::new(review))));
         news.extend(publications::news(moment));
         news.extend(incidents::news(moment, &self.actors));
+        news.extend(events::news(moment, &self.actors));
         news.extend(security::news(moment, &self.actors));
         news.extend(signals::news(moment, &self.actors));
         news.extend(markets::news(moment, &self.actors, self.seed));

@@ -21,6 +21,8 @@ use crate::{cores, http};
 pub const LIST: &str = "/v1/vaults?chain=devnet&limit=20&minTvl=1000000&riskTier=prime,core&sortBy=total_score";
 /// The first page of everything that changed, as large as it may be.
 pub const CHANGES: &str = "/v1/vaults/changes?since=2020-01-01&limit=500";
+/// A page of the loss board: filtered, searched, by loss.
+pub const LOSSES: &str = "/v1/security-events/losses?chainId=31337&minLossUsd=100000&search=attack&sort=loss";
 const SEED: &str = "1";
 const PATIENCE: Duration = Duration::from_secs(60);
 
@@ -128,6 +130,11 @@ impl Market {
     /// Writes the change feed's request as the edge would for the holder of a key.
     pub fn signed_changes(&self) -> Result<impl FnMut(&mut Vec<u8>) + use<>> {
         self.signed(CHANGES, &Principal::Key { id: 1, org_id: 1, plan: Plan::Data })
+    }
+
+    /// Writes the loss board's request as the edge would.
+    pub fn signed_losses(&self) -> Result<impl FnMut(&mut Vec<u8>) + use<>> {
+        self.signed(LOSSES, &Principal::Anonymous)
     }
 
     /// What the edge signs with.

@@ -2,6 +2,7 @@
 
 use rds_shared::access::{Principal, paging};
 use rds_shared::route::{Query, RouteId};
+use rds_shared::select::security;
 use rds_shared::wire::ApiError;
 use rds_shared::wire::page::PageRequest;
 
@@ -22,8 +23,12 @@ fn page(route: RouteId, query: &Query) -> Option<PageRequest> {
         | RouteId::MarketList
         | RouteId::OracleList
         | RouteId::Royco
+        | RouteId::EventList
         | RouteId::AssetList
-        | RouteId::RwaList => Some(query.page()),
+        | RouteId::RwaList
+        | RouteId::SignalList => Some(query.page()),
+        // Beyond its last page a list reaches for nothing.
+        RouteId::SecurityEventList | RouteId::LossBoard => security::reached(query),
         RouteId::ProtocolById | RouteId::CuratorById => Some(query.page_of("vaultPage", "vaultLimit")),
         // An offset is the page of one row that starts there.
         RouteId::CuratorEvents => Some(PageRequest::new(query.int("offset").unsigned_abs().saturating_add(1), 1)),
@@ -43,6 +48,10 @@ fn page(route: RouteId, query: &Query) -> Option<PageRequest> {
         | RouteId::ProtocolList
         | RouteId::Me
         | RouteId::MarketById
+        | RouteId::MarketEvents
+        | RouteId::VaultsWithCriticalIncidents
+        | RouteId::EventById
+        | RouteId::EventGroup
         | RouteId::OracleByAddress
         | RouteId::Stats
         | RouteId::AssetSymbols
@@ -55,6 +64,7 @@ fn page(route: RouteId, query: &Query) -> Option<PageRequest> {
         | RouteId::RwaHistory
         | RouteId::RwaById
         | RouteId::ReviewerList
+        | RouteId::SignalById
         | RouteId::Health
         | RouteId::Ready => None,
     }
@@ -78,8 +88,12 @@ mod tests {
             (RouteId::MarketList, "page=10", "page=11"),
             (RouteId::OracleList, "page=2&limit=100", "page=3&limit=100"),
             (RouteId::Royco, "page=10", "page=11"),
+            (RouteId::EventList, "page=2&limit=100", "page=3&limit=100"),
             (RouteId::AssetList, "page=2&limit=100", "page=3&limit=100"),
             (RouteId::RwaList, "page=10", "page=11"),
+            (RouteId::SignalList, "page=6", "page=8"),
+            (RouteId::SecurityEventList, "page=4", "page=5"),
+            (RouteId::LossBoard, "page=10001", "page=10000"),
             (RouteId::ProtocolById, "vaultPage=10", "vaultPage=11"),
             (RouteId::CuratorById, "vaultPage=2&vaultLimit=100", "vaultPage=3&vaultLimit=100"),
             (RouteId::CuratorEvents, "offset=199", "offset=200"),

@@ -34,7 +34,7 @@ pub fn fold(found: &mut Found) {
         RouteId::OracleByAddress => fold_address(found.path.get_mut(1)),
         RouteId::Portfolio => fold_address(found.path.first_mut()),
         // A market's key is its contract's and given here: no market is told from another by case.
-        RouteId::MarketById => fold_text(found.path.first_mut(), str::to_lowercase),
+        RouteId::MarketById | RouteId::MarketEvents => fold_text(found.path.first_mut(), str::to_lowercase),
         RouteId::AssetSymbolHistory => fold_text(found.path.first_mut(), str::to_uppercase),
         RouteId::VaultList
         | RouteId::VaultScores
@@ -48,6 +48,10 @@ pub fn fold(found: &mut Found) {
         | RouteId::CuratorEvents
         | RouteId::Me
         | RouteId::MarketList
+        | RouteId::VaultsWithCriticalIncidents
+        | RouteId::EventList
+        | RouteId::EventById
+        | RouteId::EventGroup
         | RouteId::OracleList
         | RouteId::Stats
         | RouteId::AssetSymbols
@@ -60,6 +64,10 @@ pub fn fold(found: &mut Found) {
         | RouteId::RwaHistory
         | RouteId::RwaById
         | RouteId::ReviewerList
+        | RouteId::SecurityEventList
+        | RouteId::LossBoard
+        | RouteId::SignalList
+        | RouteId::SignalById
         | RouteId::Health
         | RouteId::Ready => {}
     }

@@ -4,7 +4,7 @@ use super::assets::Assets;
 use super::changes::ChangeFeeds;
 use super::rollup::Rollup;
 use super::vault::Vault;
-use super::{Catalog, Feeds, Markets, Symbols, stats};
+use super::{Catalog, Feeds, Markets, Security, SecurityFacts, Symbols, stats};
 use crate::store::asset_registry::AssetRegistry;
 use crate::store::catalog::{Registry, VaultFacts};
 use crate::store::markets::MarketFacts;
@@ -27,6 +27,8 @@ pub struct Changes {
     pub markets: Option<MarketFacts>,
     /// Feeds, whole; none when they are those of the catalog before.
     pub feeds: Option<Vec<FeedRecord>>,
+    /// The security registry and the loss board, whole; none when they are those of the catalog before.
+    pub security: Option<SecurityFacts>,
     /// The asset side; none when it has not changed since the catalog before.
     pub assets: Option<AssetRegistry>,
 }
@@ -34,7 +36,7 @@ pub struct Changes {
 impl Catalog {
     /// The catalog after `changes`. Rows that did not change are shared with `previous`.
     pub fn build(previous: Option<&Catalog>, changes: Changes) -> anyhow::Result<Catalog> {
-        let Changes { version, vaults: changed, registry, markets, feeds, assets } = changes;
+        let Changes { version, vaults: changed, registry, markets, feeds, security, assets } = changes;
         let assets = match assets {
             Some(facts) => Arc::new(Assets::build(facts)?),
             None => previous.map(|catalog| Arc::clone(&catalog.assets)).unwrap_or_default(),
@@ -46,6 +48,11 @@ impl Catalog {
             .map(|vault| (vault.row.id.clone(), vault.clone()))
             .collect();
         for facts in changed {
+            // A vault on a withheld chain is nowhere; it is read again when its chain changes.
+            if !facts.is_served {
+                vaults.remove(&facts.id);
+                continue;
+            }
             let vault = Vault::new(facts)?;
             vaults.insert(vault.row.id.clone(), Arc::new(vault));
         }
@@ -72,6 +79,11 @@ impl Catalog {
             (None, Some(catalog)) => Arc::clone(&catalog.feeds),
             (None, None) => Arc::default(),
         };
+        let security = match (security, previous) {
+            (Some(facts), _) => Arc::new(Security::build(&facts)?),
+            (None, Some(catalog)) => Arc::clone(&catalog.security),
+            (None, None) => Arc::default(),
+        };
         let symbols = Symbols::build(&vaults, &active)?;
         let changes = ChangeFeeds::build(&vaults);
         let stats = stats::encoded(&active, &symbols, &markets, &feeds)?;
@@ -85,6 +97,7 @@ impl Catalog {
             changes,
             markets,
             feeds,
+            security,
             symbols,
             stats,
             assets,

@@ -10,6 +10,7 @@ mod feeds;
 mod markets;
 pub mod refresh;
 mod rollup;
+mod security;
 mod stats;
 mod symbols;
 mod vault;
@@ -19,6 +20,7 @@ pub use changes::{Changed, Since};
 pub use feeds::Feeds;
 pub use markets::{MarketEntry, Markets};
 pub use rollup::{Chain, Curator, Protocol};
+pub use security::{Security, SecurityFacts};
 pub use symbols::Symbols;
 pub use vault::{Vault, row_of};
 
@@ -131,6 +133,8 @@ pub struct Catalog {
     pub markets: Markets,
     /// Price feeds.
     pub feeds: Arc<Feeds>,
+    /// The security registry and the loss board.
+    pub security: Arc<Security>,
     /// Symbols of deposit assets.
     pub symbols: Symbols,
     /// What the platform covers, encoded.

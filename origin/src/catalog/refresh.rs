@@ -2,10 +2,12 @@
 //!
 //! A notice of changed facts only shortens the wait; polling is the truth. While the database is down the last catalog is served.
 
-use super::{Catalog, Changes};
+use super::{Catalog, Changes, SecurityFacts};
 use crate::app::App;
 use crate::clock::Stopwatch;
-use crate::store::{StoreError, asset_registry, catalog as table, markets, oracles, publication, tags};
+use crate::store::{
+    StoreError, asset_registry, catalog as table, losses, markets, oracles, publication, security, tags,
+};
 use rds_shared::route::TagVersions;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -18,6 +20,8 @@ pub const POLL: Duration = Duration::from_secs(1);
 const MARKET_KINDS: [&str; 5] = ["market", "market_state", "market_reserve", "chain", "protocol"];
 /// Kinds of observation that feeds are made of.
 const FEED_KINDS: [&str; 2] = ["oracle_feed", "chain"];
+/// Kinds of observation that the security registry and the loss board are made of.
+const SECURITY_KINDS: [&str; 4] = ["security_event", "loss_case", "chain", "protocol"];
 
 /// Brings the catalog up to date once. `true` when it was rebuilt.
 pub async fn refresh(app: &App) -> anyhow::Result<bool> {
@@ -46,8 +50,14 @@ async fn rebuild(app: &App) -> anyhow::Result<(bool, TagVersions)> {
             true => Some(oracles::load(&app.db).await?),
             false => None,
         };
+        let security = match moved(app, known, &SECURITY_KINDS).await? {
+            true => {
+                Some(SecurityFacts { events: security::load(&app.db).await?, losses: losses::load(&app.db).await? })
+            }
+            false => None,
+        };
         let assets = asset_registry::load(&app.db, previous.as_ref().map(|catalog| catalog.assets.version)).await?;
-        let changes = Changes { version, vaults, registry, markets, feeds, assets };
+        let changes = Changes { version, vaults, registry, markets, feeds, security, assets };
         let next = tokio::task::spawn_blocking(move || Catalog::build(previous.as_deref(), changes)).await??;
         tracing::debug!(version, vaults = next.active_vaults(), micros = watch.micros(), "the catalog was rebuilt");
         app.metrics.catalog_refresh_micros.store(watch.micros(), Relaxed);

@@ -57,16 +57,21 @@ pub(super) async fn ingest(db: &Db, clock: &Clock, file: &Path, out: Output) -> 
             Ok(ExitCode::SUCCESS)
         }
         Err(IngestError::Faults(faults)) => {
-            let line = |fault: &ingest::Fault| {
-                format!("line {}: {} {}", fault.line, fault.field.as_deref().unwrap_or("it"), fault.reason)
-            };
-            let lines: Vec<String> = faults.iter().map(line).collect();
-            let text = format!("{}\nnothing was kept", lines.join("\n"));
-            out.show(text, &json!({ "error": "observations are at fault; nothing was kept", "faults": faults }))?;
+            show_faults(&faults, out)?;
             Ok(ExitCode::FAILURE)
         }
         Err(error) => Err(error.into()),
     }
+}
+
+/// What is wrong with a batch, line by line.
+pub(super) fn show_faults(faults: &[ingest::Fault], out: Output) -> anyhow::Result<()> {
+    let line = |fault: &ingest::Fault| {
+        format!("line {}: {} {}", fault.line, fault.field.as_deref().unwrap_or("it"), fault.reason)
+    };
+    let lines: Vec<String> = faults.iter().map(line).collect();
+    let text = format!("{}\nnothing was kept", lines.join("\n"));
+    out.show(text, &json!({ "error": "observations are at fault; nothing was kept", "faults": faults }))
 }
 
 pub(super) async fn simulate(db: &Db, clock: &Clock, options: Options, out: Output) -> anyhow::Result<()> {

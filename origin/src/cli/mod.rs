@@ -5,7 +5,9 @@
 mod credentials;
 mod doctor;
 mod edge;
+mod events;
 mod facts;
+mod security;
 mod serve;
 
 use crate::clock::Clock;
@@ -50,9 +52,15 @@ enum Command {
     },
     /// Fill the devnet chain with an invented market and its history.
     Simulate(Simulate),
+    /// Publish, retract, promote and draft events.
+    #[command(subcommand)]
+    Events(Events),
     /// Score runs.
     #[command(subcommand)]
     Score(Score),
+    /// The security registry.
+    #[command(subcommand)]
+    Security(security::Security),
     /// API keys.
     #[command(subcommand)]
     Keys(Keys),
@@ -87,6 +95,33 @@ struct Simulate {
 enum Score {
     /// Score every vault now.
     Run,
+}
+
+#[derive(Debug, Subcommand)]
+enum Events {
+    /// Make an event public, for the first time or again.
+    Publish {
+        /// Its id, or the key that its source gave it.
+        id: String,
+    },
+    /// Withdraw a public event.
+    Retract {
+        /// Its id, or the key that its source gave it.
+        id: String,
+        /// Why, in words that subscribers are sent.
+        #[arg(long)]
+        reason: Option<String>,
+    },
+    /// Mark a public event as promoted into the feed.
+    Promote {
+        /// Its id, or the key that its source gave it.
+        id: String,
+    },
+    /// Take in observations of kind event as drafts.
+    Draft {
+        /// A file, or - for standard input.
+        file: PathBuf,
+    },
 }
 
 #[derive(Debug, Subcommand)]
@@ -175,7 +210,9 @@ async fn dispatch(command: Command, out: Output) -> anyhow::Result<ExitCode> {
         Command::Simulate(Simulate { seed, vaults, hours }) => {
             facts::simulate(&database().await?, &clock, Options { seed, vaults, hours }, out).await?;
         }
+        Command::Events(command) => return events::events(&database().await?, &clock, command, out).await,
         Command::Score(Score::Run) => facts::score(&database().await?, &clock, out).await?,
+        Command::Security(command) => return security::run(&database().await?, &clock, command, out).await,
         Command::Keys(command) => return credentials::keys(&database().await?, &clock, command, out).await,
         Command::IndexTokens(command) => {
             return credentials::index_tokens(&database().await?, &clock, command, out).await;

@@ -13,6 +13,8 @@
 //! | [`changes`], [`holders`], [`allocation`], [`strategies`] | what vaults changed, who holds them, where deposits are |
 //! | [`vaults`], [`vault_detail`], [`chains`], [`protocols`], [`curators`], [`me`], [`health`] | the families of routes |
 //! | [`markets`], [`oracles`], [`symbols`], [`stats`], [`portfolio`], [`royco`] | more of them |
+//! | [`events`], [`critical`] | the events feed, and vaults with critical incidents |
+//! | [`security`], [`signals`] | the security registry, the loss board, risk signals |
 //! | [`assets`], [`rwa`], [`reviewers`] | assets, real-world assets, and who signs their reviews |
 
 pub mod admin_door;
@@ -24,9 +26,11 @@ pub mod body;
 pub mod call;
 pub mod chains;
 pub mod changes;
+pub mod critical;
 pub mod curators;
 pub mod edge_door;
 pub mod encoded;
+pub mod events;
 pub mod health;
 pub mod holders;
 pub mod ingest;
@@ -44,6 +48,8 @@ pub mod reviewers;
 pub mod router;
 pub mod royco;
 pub mod rwa;
+pub mod security;
+pub mod signals;
 pub mod stats;
 pub mod strategies;
 pub mod symbols;

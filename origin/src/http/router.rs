@@ -4,8 +4,8 @@ use super::answer::{Answer, Failure};
 use super::call::Call;
 use super::pipeline::Trace;
 use super::{
-    allocation, assets, chains, changes, curators, health, holders, markets, me, oracles, portfolio, protocols,
-    reviewers, royco, rwa, stats, strategies, symbols, vault_detail, vaults,
+    allocation, assets, chains, changes, critical, curators, events, health, holders, markets, me, oracles, portfolio,
+    protocols, reviewers, royco, rwa, security, signals, stats, strategies, symbols, vault_detail, vaults,
 };
 use crate::app::App;
 use crate::metrics::Label;
@@ -89,6 +89,11 @@ async fn dispatch(app: &Arc<App>, call: &Call) -> Result<Answer, Failure> {
         RouteId::CuratorEvents => Box::pin(curators::events(app, call)).await,
         RouteId::Me => Box::pin(me::me(app, call)).await,
         RouteId::MarketList => markets::list(app, call),
+        RouteId::MarketEvents => Box::pin(events::of_market(app, call)).await,
+        RouteId::VaultsWithCriticalIncidents => Box::pin(critical::list(app, call)).await,
+        RouteId::EventList => Box::pin(events::list(app, call)).await,
+        RouteId::EventById => Box::pin(events::by_id(app, call)).await,
+        RouteId::EventGroup => Box::pin(events::by_group(app, call)).await,
         RouteId::MarketById => Box::pin(markets::by_id(app, call)).await,
         RouteId::OracleList => oracles::list(app, call),
         RouteId::OracleByAddress => oracles::by_address(app, call),
@@ -106,6 +111,10 @@ async fn dispatch(app: &Arc<App>, call: &Call) -> Result<Answer, Failure> {
         RouteId::RwaHistory => Box::pin(rwa::history(app, call)).await,
         RouteId::RwaById => Box::pin(rwa::by_id(app, call)).await,
         RouteId::ReviewerList => reviewers::list(app, call),
+        RouteId::SecurityEventList => security::events(app, call),
+        RouteId::LossBoard => security::losses(app, call),
+        RouteId::SignalList => Box::pin(signals::list(app, call)).await,
+        RouteId::SignalById => Box::pin(signals::by_id(app, call)).await,
         RouteId::Health => Box::pin(health::health(app, call)).await,
         RouteId::Ready => Box::pin(health::ready(app)).await,
     }

@@ -1,9 +1,9 @@
 //! The observations of one batch, by kind, each with the line it came from.
 
 use super::kinds::{
-    Asset, AssetReview, Attestation, Chain, Curator, Exposure, HolderSnapshot, IncidentLink, Market, MarketEmode,
-    MarketReserve, MarketState, OracleFeed, Position, Protocol, Reviewer, Reward, RwaCandidate, RwaObservation,
-    RwaSource, Vault, VaultState, VaultStrategy,
+    Asset, AssetReview, Attestation, Chain, Curator, EventRecord, Exposure, HolderSnapshot, IncidentLink, LossCase,
+    Market, MarketEmode, MarketReserve, MarketState, OracleFeed, Position, Protocol, Publication, Reviewer, Reward,
+    RwaCandidate, RwaObservation, RwaSource, SecurityReport, SignalReport, Vault, VaultState, VaultStrategy,
 };
 use super::line::{self, Observation};
 use super::{Fault, IngestError, MAX_BATCH_BYTES, check};
@@ -28,6 +28,7 @@ pub struct Batch {
     pub(super) holders: Vec<Numbered<HolderSnapshot>>,
     pub(super) strategies: Vec<Numbered<VaultStrategy>>,
     pub(super) incidents: Vec<Numbered<IncidentLink>>,
+    pub(super) events: Vec<Numbered<EventRecord>>,
     pub(super) markets: Vec<Numbered<Market>>,
     pub(super) market_states: Vec<Numbered<MarketState>>,
     pub(super) reserves: Vec<Numbered<MarketReserve>>,
@@ -39,6 +40,9 @@ pub struct Batch {
     pub(super) rwa_sources: Vec<Numbered<RwaSource>>,
     pub(super) rwa_observations: Vec<Numbered<RwaObservation>>,
     pub(super) rwa_candidates: Vec<Numbered<RwaCandidate>>,
+    pub(super) security: Vec<Numbered<SecurityReport>>,
+    pub(super) losses: Vec<Numbered<LossCase>>,
+    pub(super) signals: Vec<Numbered<SignalReport>>,
     pub(super) faults: Vec<Fault>,
     lines: u64,
 }
@@ -92,6 +96,7 @@ impl Batch {
             Observation::HolderSnapshot(snapshot) => self.holders.push((number, snapshot)),
             Observation::Strategy(strategy) => self.strategies.push((number, *strategy)),
             Observation::IncidentLink(incident) => self.incidents.push((number, *incident)),
+            Observation::Event(event) => self.events.push((number, *event)),
             Observation::Market(market) => self.markets.push((number, *market)),
             Observation::MarketState(state) => self.market_states.push((number, state)),
             Observation::MarketReserve(reserve) => self.reserves.push((number, *reserve)),
@@ -103,7 +108,25 @@ impl Batch {
             Observation::RwaSource(source) => self.rwa_sources.push((number, source)),
             Observation::RwaObservation(observation) => self.rwa_observations.push((number, observation)),
             Observation::RwaCandidate(candidate) => self.rwa_candidates.push((number, candidate)),
+            Observation::SecurityEvent(report) => self.security.push((number, *report)),
+            Observation::LossCase(case) => self.losses.push((number, *case)),
+            Observation::Signal(signal) => self.signals.push((number, *signal)),
         }
+    }
+
+    /// The same with every event a draft; what else is in it, by kind, when it holds anything but events.
+    pub fn into_drafts(mut self) -> Result<Batch, Vec<&'static str>> {
+        let others: Vec<&'static str> = self.counts().into_keys().filter(|kind| *kind != "event").collect();
+        if !others.is_empty() {
+            return Err(others);
+        }
+        self.events.iter_mut().for_each(|(_, event)| event.publication = Publication::Draft);
+        Ok(self)
+    }
+
+    /// The keys of its events, in the order of their lines.
+    pub fn event_keys(&self) -> Vec<String> {
+        self.events.iter().map(|(_, event)| event.event_key.clone()).collect()
     }
 
     /// Lines that hold an observation.
@@ -126,6 +149,7 @@ impl Batch {
             self.holders.len(),
             self.strategies.len(),
             self.incidents.len(),
+            self.events.len(),
             self.markets.len(),
             self.market_states.len(),
             self.reserves.len(),
@@ -137,6 +161,9 @@ impl Batch {
             self.rwa_sources.len(),
             self.rwa_observations.len(),
             self.rwa_candidates.len(),
+            self.security.len(),
+            self.losses.len(),
+            self.signals.len(),
         ];
         let named = line::KINDS.into_iter().zip(counts);
         named.filter(|(_, count)| *count > 0).map(|(kind, count)| (kind, count as u64)).collect()

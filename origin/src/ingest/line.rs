@@ -1,9 +1,9 @@
 //! One line of NDJSON to one observation.
 
 use super::kinds::{
-    Asset, AssetReview, Attestation, Chain, Curator, Exposure, HolderSnapshot, IncidentLink, Market, MarketEmode,
-    MarketReserve, MarketState, OracleFeed, Position, Protocol, Reviewer, Reward, RwaCandidate, RwaObservation,
-    RwaSource, Vault, VaultState, VaultStrategy,
+    Asset, AssetReview, Attestation, Chain, Curator, EventRecord, Exposure, HolderSnapshot, IncidentLink, LossCase,
+    Market, MarketEmode, MarketReserve, MarketState, OracleFeed, Position, Protocol, Reviewer, Reward, RwaCandidate,
+    RwaObservation, RwaSource, SecurityReport, SignalReport, Vault, VaultState, VaultStrategy,
 };
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -25,6 +25,7 @@ pub enum Observation {
     HolderSnapshot(HolderSnapshot),
     Strategy(Box<VaultStrategy>),
     IncidentLink(Box<IncidentLink>),
+    Event(Box<EventRecord>),
     Market(Box<Market>),
     MarketState(MarketState),
     MarketReserve(Box<MarketReserve>),
@@ -36,10 +37,13 @@ pub enum Observation {
     RwaSource(RwaSource),
     RwaObservation(RwaObservation),
     RwaCandidate(RwaCandidate),
+    SecurityEvent(Box<SecurityReport>),
+    LossCase(Box<LossCase>),
+    Signal(Box<SignalReport>),
 }
 
 /// Every kind's word, in the order in which a batch is written.
-pub const KINDS: [&str; 23] = [
+pub const KINDS: [&str; 27] = [
     "chain",
     "protocol",
     "curator",
@@ -52,6 +56,7 @@ pub const KINDS: [&str; 23] = [
     "holder_snapshot",
     "strategy",
     "incident_link",
+    "event",
     "market",
     "market_state",
     "market_reserve",
@@ -63,6 +68,9 @@ pub const KINDS: [&str; 23] = [
     "rwa_source",
     "rwa_observation",
     "rwa_candidate",
+    "security_event",
+    "loss_case",
+    "signal",
 ];
 
 /// A field and what is wrong with it.
@@ -93,6 +101,7 @@ pub fn read(line: &str) -> Result<Observation, Complaint> {
         "holder_snapshot" => Observation::HolderSnapshot(fields(line)?),
         "strategy" => Observation::Strategy(fields(line)?),
         "incident_link" => Observation::IncidentLink(fields(line)?),
+        "event" => Observation::Event(fields(line)?),
         "market" => Observation::Market(fields(line)?),
         "market_state" => Observation::MarketState(fields(line)?),
         "market_reserve" => Observation::MarketReserve(fields(line)?),
@@ -104,6 +113,9 @@ pub fn read(line: &str) -> Result<Observation, Complaint> {
         "rwa_source" => Observation::RwaSource(fields(line)?),
         "rwa_observation" => Observation::RwaObservation(fields(line)?),
         "rwa_candidate" => Observation::RwaCandidate(fields(line)?),
+        "security_event" => Observation::SecurityEvent(Box::new(fields(line)?)),
+        "loss_case" => Observation::LossCase(Box::new(fields(line)?)),
+        "signal" => Observation::Signal(Box::new(fields(line)?)),
         unknown => {
             let reason = format!("{unknown:?} is not a kind; known are {}", KINDS.join(", "));
             return Err((Some("kind".to_owned()), reason));

@@ -8,6 +8,7 @@
 //! | `batch` | the observations of one batch, sorted by kind |
 //! | `references` | what an observation refers to must be known, to the store or to the batch |
 //! | `signed` | signatures must verify, and what was published stays as it was |
+//! | `security` | the security registry, the casebook and signals, and what follows from them |
 //! | `commit` | the transaction |
 //! | `tagging` | which copies at the edge a batch makes too old |
 
@@ -18,6 +19,7 @@ pub mod fact;
 pub mod kinds;
 mod line;
 pub(crate) mod references;
+mod security;
 mod signed;
 mod tagging;
 
@@ -48,6 +50,10 @@ pub struct IngestReport {
     pub vaults_scored: u64,
     /// Published scores that changed.
     pub score_changes: u64,
+    /// Events that became public, those that the service made of the batch included.
+    pub events_published: u64,
+    /// Registry rows that the auto-publish pass published.
+    pub security_published: u64,
     /// The run that scored them; null when nothing changed.
     pub score_run_id: Option<String>,
     /// The data version after the batch.

@@ -7,7 +7,10 @@ use rds_shared::route::Tag;
 pub fn touched_tags(report: &IngestReport) -> Vec<Tag> {
     // A vault that was evaluated again may show another score, or the old one with other evidence.
     let scored: &[Tag] = if report.vaults_scored > 0 { &[Tag::Vaults] } else { &[] };
-    let mut tags: Vec<Tag> = report.changed.keys().flat_map(|kind| tags_of(kind)).chain(scored).copied().collect();
+    // The service makes events of its own out of what it reads and scores.
+    let told: &[Tag] = if report.events_published > 0 { &[Tag::Events] } else { &[] };
+    let kinds = report.changed.keys().flat_map(|kind| tags_of(kind));
+    let mut tags: Vec<Tag> = kinds.chain(scored).chain(told).copied().collect();
     tags.sort_unstable();
     tags.dedup();
     tags
@@ -25,7 +28,7 @@ fn tags_of(kind: &str) -> &'static [Tag] {
             &[Tag::Assets]
         }
         "incident_link" | "event" => &[Tag::Events],
-        "security_event" => &[Tag::Security],
+        "security_event" | "loss_case" => &[Tag::Security],
         "signal" => &[Tag::Signals],
         // Chains and protocols show everywhere, and so may a kind that nobody has thought about here.
         _ => &Tag::ALL,

@@ -7,19 +7,21 @@
 //! | `reviewers` | who signs the reviews |
 //! | `cast` | vaults written by hand, with their stories: every case that a client has to handle |
 //! | `crowd` | generated vaults, as many as are asked for |
-//! | `incidents` | what went wrong |
+//! | `incidents`, `events` | what went wrong, and what else is told |
+//! | `security`, `signals` | what registries, casebooks and desks report |
 //! | `markets`, `feeds`, `positions` | lending markets over the vaults, price feeds, and who holds what |
 //! | `vault`, `design`, `actor` | a vault at one instant; how it is put together; how it changes |
 //! | `holders`, `strategies` | who holds vaults' shares; what aggregators do with deposits |
 //! | `moment`, `random` | where in its run the simulation is; numbers that are the same everywhere |
 //!
-//! The simulation only observes. Every hour is a batch of the ordinary ingest, with that hour as its clock, so that scores,
+//! The simulation only observes, and decides at the end what editors make of the security registry. Every hour is a batch of the ordinary ingest, with that hour as its clock, so that scores,
 //! dwells and history are what the rules make of the observations.
 
 mod actor;
 mod cast;
 mod crowd;
 mod design;
+mod events;
 mod feeds;
 mod funds;
 mod holders;
@@ -31,6 +33,8 @@ mod positions;
 mod publications;
 mod random;
 mod reviewers;
+mod security;
+mod signals;
 mod strategies;
 mod tokens;
 mod vault;
@@ -38,7 +42,8 @@ mod vault;
 use crate::clock::Clock;
 use crate::ingest::kinds::AssetReview;
 use crate::ingest::{self, Batch, IngestError, Observation};
-use crate::store::Db;
+use crate::publication::verbs;
+use crate::store::{Db, publication};
 use crate::symbol_days;
 use actor::Actor;
 use moment::Moment;
@@ -116,7 +121,12 @@ pub async fn run(
                 progress(&format!("hour {} of {hours}: {} observations so far", hour + 1, report.observations));
             }
         }
+        for (event, verb) in events::edits(moment) {
+            verbs::run(db, &at_that_hour, event, verb).await?;
+        }
     }
+    security::edit(db, &Clock::held(last.now)).await?;
+    report.data_version = publication::version(db).await?;
     Ok(report)
 }
 
@@ -158,6 +168,9 @@ impl Simulation {
         news.extend(reviews.into_iter().map(|review| Observation::AssetReview(Box::new(review))));
         news.extend(publications::news(moment));
         news.extend(incidents::news(moment, &self.actors));
+        news.extend(events::news(moment, &self.actors));
+        news.extend(security::news(moment, &self.actors));
+        news.extend(signals::news(moment, &self.actors));
         news.extend(markets::news(moment, &self.actors, self.seed));
         news.extend(feeds::news(moment));
         news.extend(positions::news(moment, &self.actors));

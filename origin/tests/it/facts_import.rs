@@ -3,6 +3,7 @@
 use crate::db::TestDb;
 use crate::facts_market::{FACTS, PUBLISHED, dump};
 use rds_origin::clock::Clock;
+use rds_origin::security::auto_publish;
 use rds_origin::sources::{self, ImportError, ImportReport};
 use rds_shared::wire::Timestamp;
 use serde_json::{Value, json};
@@ -65,6 +66,53 @@ async fn the_real_vaults_come_out_with_nothing_invented() {
     for sql in invented {
         assert_eq!(count(&test, sql).await, 0, "{sql}");
     }
+}
+
+#[tokio::test]
+async fn the_real_incidents_are_registry_rows_and_cases_and_what_is_doubtful_stays_so() {
+    let Some(dir) = real_data() else { return };
+    let test = TestDb::new().await;
+    let report = import(&test, &dir, None).await.unwrap();
+    let file = report.files.iter().find(|file| file.file == "incidents.jsonl").unwrap();
+    assert_eq!((file.rows, file.skipped.values().sum::<u64>()), (856, 1), "one row tells another's event again");
+    assert_eq!(count(&test, "SELECT count(*) FROM security_event").await, 855);
+    let published = "SELECT count(*) FROM security_event WHERE state = 'published' AND published_by = 'auto'";
+    assert_eq!(count(&test, published).await, 50, "a pass");
+
+    let listed = "FROM loss_case WHERE is_active AND loss_usd > 0 AND contamination IS NULL";
+    assert_eq!(count(&test, &format!("SELECT count(*) {listed}")).await, 652);
+    assert_eq!(count(&test, &format!("SELECT sum(loss_usd * 100)::bigint {listed}")).await, 509_074_746_726);
+    for (severity, cases) in [("low", 505), ("medium", 102), ("high", 31), ("critical", 14)] {
+        assert_eq!(
+            count(&test, &format!("SELECT count(*) {listed} AND severity = '{severity}'")).await,
+            cases,
+            "{severity}"
+        );
+    }
+    for (basis, cases) in [("doubtful", 3), ("not_stated", 200), ("partial", 8), ("unit_assumed", 79)] {
+        let sql = format!("SELECT count(*) FROM loss_case WHERE loss_basis = '{basis}'");
+        assert_eq!(count(&test, &sql).await, cases, "{basis}");
+    }
+    let certain = "SELECT count(*) FROM loss_case l JOIN security_event s ON s.source = l.security_source AND s.source_id = l.security_source_id \
+                   WHERE l.loss_basis IN ('doubtful', 'not_stated') AND s.loss_usd IS NOT NULL";
+    assert_eq!(count(&test, certain).await, 0);
+    let told_once = "SELECT count(*) FROM event WHERE event_type = 'SecurityEvent' AND title IN (SELECT title FROM event WHERE event_type = 'Incident')";
+    assert_eq!(count(&test, told_once).await, 0);
+
+    while auto_publish::run(&test.db, &clock()).await.unwrap().waiting > 0 {}
+    let touching = "SELECT count(*) FROM security_event WHERE affects_tracked_universe AND state = 'published' AND promoted_event_id IS NOT NULL";
+    assert_eq!(
+        count(&test, touching).await,
+        count(&test, "SELECT count(*) FROM security_event WHERE affects_tracked_universe").await
+    );
+    // Of six that touch something tracked, three are incidents of a vault and three become events of the registry's own.
+    let figures = [
+        count(&test, "SELECT count(*) FROM security_event WHERE affects_tracked_universe").await,
+        count(&test, "SELECT count(*) FROM security_event WHERE state = 'published'").await,
+        count(&test, "SELECT count(*) FROM event WHERE event_type = 'SecurityEvent'").await,
+        count(&test, "SELECT count(*) FROM event WHERE event_type = 'Incident' AND promoted_at IS NOT NULL").await,
+    ];
+    assert_eq!(figures, [6, 652, 3, 3]);
 }
 
 #[tokio::test]

@@ -98,8 +98,23 @@ async fn the_demo_shows_every_tier_status_and_kind_of_change() {
         ),
         ("SELECT DISTINCT breakdown FROM protocol WHERE breakdown IS NOT NULL", &["markets", "strategies", "strategy"]),
         (
-            "SELECT coalesce(incident_severity, '') || ' ' || coalesce(remediation_status, '') FROM event",
+            "SELECT coalesce(incident_severity, '') || ' ' || coalesce(remediation_status, '') FROM event \
+             WHERE event_type = 'Incident'",
             &["major resolved", "major unresolved", "minor resolved"],
+        ),
+        (
+            "SELECT concat_ws(' ', state, published_by) FROM security_event",
+            &["draft", "published auto", "published admin", "dismissed", "retracted admin", "removed", "purged"],
+        ),
+        (
+            "SELECT coalesce(severity, 'none') FROM loss_case WHERE loss_usd > 0",
+            &["low", "medium", "high", "critical", "none"],
+        ),
+        ("SELECT loss_basis FROM loss_case", &["stated", "unit_assumed", "partial", "doubtful"]),
+        ("SELECT severity FROM signal", &["Info", "Watch", "RiskChange", "PolicyBreach"]),
+        (
+            "SELECT DISTINCT split_part(named.entity, ':', 1) FROM signal_vault, unnest(via) AS named (entity)",
+            &["curator", "asset", "chain", "protocol", "market", "oracle"],
         ),
         (
             "SELECT scope || ' ' || affects_protocol_score FROM event_link",

@@ -4,19 +4,21 @@
 //! hosts match on [`RouteId`] without a catch-all arm, so a route that nobody answers does not compile.
 
 mod asset_params;
+mod event_params;
 pub mod family;
 pub mod matching;
 pub mod param;
 pub mod query;
 pub mod row;
 mod rows_macro;
+mod security_params;
 pub mod table;
 pub mod tag;
 mod vault_params;
 
 pub use family::Family;
 pub use matching::{Found, Matching, match_route};
-pub use param::{Above, Kind, Param};
+pub use param::{Above, Kind, Misfit, Param};
 pub use query::Query;
 pub use row::{Access, Body, Cache, Door, Method, Route};
 pub use table::{ROUTES, RouteId};

@@ -11,6 +11,17 @@ pub enum Above {
     Reject,
 }
 
+/// What becomes of a value that a parameter does not take.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Misfit {
+    /// 400 `INVALID_PARAMETER`: the rule.
+    Reject,
+    /// It counts as not given, where the interface says "ignored".
+    Ignore,
+    /// Nothing can match it, where the interface answers an empty page: [`Value::Nothing`].
+    SelectsNothing,
+}
+
 /// A parameter's type.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Kind {
@@ -34,6 +45,8 @@ pub enum Kind {
     Flag,
     /// One of a few words, exactly as listed.
     Choice(&'static [&'static str]),
+    /// One of a few words, in any case.
+    Word(&'static [&'static str]),
     /// A comma-separated list out of a few words, in any case.
     Choices(&'static [&'static str]),
     /// A comma-separated list of names or ids, folded to lower case, sorted, without repeats; at most 50.
@@ -71,18 +84,25 @@ pub struct Param {
     pub kind: Kind,
     /// The value when it is absent.
     pub default: Default,
+    /// What becomes of other values.
+    pub misfit: Misfit,
     /// One sentence for the document.
     pub about: &'static str,
 }
 
 impl Param {
     const fn new(name: &'static str, kind: Kind, about: &'static str) -> Self {
-        Param { name, aliases: &[], kind, default: Default::Absent, about }
+        Param { name, aliases: &[], kind, default: Default::Absent, misfit: Misfit::Reject, about }
     }
 
     /// A whole number from `min` to `max` with a default.
     pub const fn int(name: &'static str, min: i64, max: i64, default: i64, above: Above, about: &'static str) -> Self {
         Param { default: Default::Int(default), ..Self::new(name, Kind::Int { min, max, above }, about) }
+    }
+
+    /// A whole number from `min` to `max` whose absence is a meaning of its own; it reads as 0, which lies below `min`.
+    pub const fn optional_int(name: &'static str, min: i64, max: i64, above: Above, about: &'static str) -> Self {
+        Self::new(name, Kind::Int { min, max, above }, about)
     }
 
     /// `page`, counted from 1.
@@ -108,6 +128,11 @@ impl Param {
     /// One of a few words, without a default.
     pub const fn choice(name: &'static str, words: &'static [&'static str], about: &'static str) -> Self {
         Self::new(name, Kind::Choice(words), about)
+    }
+
+    /// One of a few words in any case, without a default.
+    pub const fn word(name: &'static str, words: &'static [&'static str], about: &'static str) -> Self {
+        Self::new(name, Kind::Word(words), about)
     }
 
     /// A comma-separated list out of a few words.
@@ -145,6 +170,16 @@ impl Param {
         Param { default: Default::Choice(word), ..self }
     }
 
+    /// The same, and what it does not take counts as not given.
+    pub const fn or_ignored(self) -> Self {
+        Param { misfit: Misfit::Ignore, ..self }
+    }
+
+    /// The same, and what it does not take matches nothing.
+    pub const fn or_nothing(self) -> Self {
+        Param { misfit: Misfit::SelectsNothing, ..self }
+    }
+
     /// Whether `name` means this parameter.
     pub fn is_called(&self, name: &str) -> bool {
         self.name == name || self.aliases.contains(&name)
@@ -170,4 +205,6 @@ pub enum Value {
     Text(alloc::string::String),
     /// An instant.
     Instant(Timestamp),
+    /// A value that nothing can match, whatever it was.
+    Nothing,
 }

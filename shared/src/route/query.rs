@@ -2,7 +2,7 @@
 //!
 //! Unknown parameters are dropped here: they reach neither a cache key nor the origin. Every fault is told at once.
 
-use super::param::{Above, Default, Kind, Param, Value};
+use super::param::{Above, Default, Kind, Misfit, Param, Value};
 use crate::wire::error::{ApiError, Detail, ErrorCode, In};
 use crate::wire::page::PageRequest;
 use crate::wire::{Timestamp, percent};
@@ -14,6 +14,8 @@ use core::fmt::Write;
 
 /// Names in one list parameter, at most.
 const NAMES_PER_LIST: usize = 50;
+/// How [`Value::Nothing`] is spelled: no word is it, and no text may hold it, so it reads back as nothing.
+const NOTHING: &str = "\0";
 
 /// A route's query: each parameter's value, given or by default.
 #[derive(Debug, Clone, PartialEq)]
@@ -43,7 +45,11 @@ impl Query {
                 None => faults.push(fault(param, "is not percent-encoded UTF-8")),
                 Some(value) => match read(param, &value) {
                     Ok(value) => *slot = value,
-                    Err(detail) => faults.push(detail),
+                    Err(detail) => match param.misfit {
+                        Misfit::Reject => faults.push(detail),
+                        Misfit::Ignore => {}
+                        Misfit::SelectsNothing => *slot = Some(Value::Nothing),
+                    },
                 },
             }
         }
@@ -129,6 +135,11 @@ impl Query {
         }
     }
 
+    /// Whether the parameter was given a value that nothing can match.
+    pub fn selects_nothing(&self, name: &str) -> bool {
+        matches!(self.get(name), Some(Value::Nothing))
+    }
+
     /// An instant, if given.
     pub fn instant(&self, name: &str) -> Option<Timestamp> {
         match self.get(name) {
@@ -191,6 +202,7 @@ fn print(value: &Value) -> String {
             let _ = write!(out, "{}", crate::wire::time::Micros(*instant));
             out
         }
+        Value::Nothing => NOTHING.to_owned(),
     }
 }
 
@@ -199,7 +211,7 @@ fn fault(param: &Param, reason: &str) -> Detail {
     match param.kind {
         Kind::Int { min, max, .. } => Detail { minimum: Some(min as f64), maximum: Some(max as f64), ..detail },
         Kind::Decimal { min, max } => Detail { minimum: Some(min), maximum: Some(max), ..detail },
-        Kind::Choice(words) | Kind::Choices(words) => Detail { allowed: Some(words), ..detail },
+        Kind::Choice(words) | Kind::Word(words) | Kind::Choices(words) => Detail { allowed: Some(words), ..detail },
         Kind::Text { max } => Detail { maximum: Some(max as f64), ..detail },
         Kind::Flag => Detail { allowed: Some(&["true", "false"]), ..detail },
         Kind::Names | Kind::Instant => detail,
@@ -230,8 +242,14 @@ fn read(param: &Param, text: &str) -> Result<Option<Value>, Detail> {
             () if text.eq_ignore_ascii_case("false") => Ok(Some(Value::Flag(false))),
             () => refuse("must be true or false".to_owned()),
         },
-        Kind::Choice(_) | Kind::Choices(_) | Kind::Names | Kind::Text { .. } if text.is_empty() => Ok(None),
+        Kind::Choice(_) | Kind::Word(_) | Kind::Choices(_) | Kind::Names | Kind::Text { .. } if text.is_empty() => {
+            Ok(None)
+        }
         Kind::Choice(words) => match words.iter().find(|word| **word == text) {
+            Some(word) => Ok(Some(Value::Choice(word))),
+            None => refuse(format!("must be one of {}", words.join(", "))),
+        },
+        Kind::Word(words) => match words.iter().find(|word| word.eq_ignore_ascii_case(text)) {
             Some(word) => Ok(Some(Value::Choice(word))),
             None => refuse(format!("must be one of {}", words.join(", "))),
         },

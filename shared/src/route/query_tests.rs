@@ -125,3 +125,45 @@ proptest! {
         }
     }
 }
+
+const FORGIVING: &[Param] = &[
+    Param::text("search", 5, "").or_nothing(),
+    Param::word("severity", &["low", "info"], "").or_nothing(),
+    Param::choice("sort", &["loss"], "").or_ignored(),
+    Param::decimal("least", 0.0, f64::MAX, "").or_ignored(),
+];
+
+#[test]
+fn what_is_ignored_counts_as_not_given() {
+    for text in ["sort=LOSS", "sort=x", "sort=", "least=-1", "least=many", "least=", "least=NaN", "least=1e999"] {
+        assert_eq!(Query::parse(FORGIVING, text).unwrap().canonical(), "", "{text}");
+    }
+    let query = Query::parse(FORGIVING, "sort=loss&least=2.50").unwrap();
+    assert_eq!((query.choice("sort"), query.decimal("least")), (Some("loss"), Some(2.5)));
+}
+
+#[test]
+fn what_can_match_nothing_has_one_spelling_that_reads_back_as_nothing() {
+    for text in ["search=toolong", "search=a%00", "severity=enormous", "severity=low,info"] {
+        let query = Query::parse(FORGIVING, text).unwrap();
+        let name = text.split('=').next().unwrap();
+        assert!(query.selects_nothing(name), "{text}");
+        assert_eq!((query.text("search"), query.choice("severity")), (None, None));
+        let canonical = query.canonical();
+        assert_eq!(canonical, alloc::format!("{name}=%00"));
+        assert_eq!(Query::parse(FORGIVING, &canonical).unwrap(), query);
+    }
+    assert!(!Query::parse(FORGIVING, "search=five5&severity=").unwrap().selects_nothing("search"));
+}
+
+#[test]
+fn a_word_is_known_in_any_case_and_spelled_as_listed() {
+    assert_eq!(Query::parse(FORGIVING, "severity=LoW").unwrap().canonical(), "severity=low");
+}
+
+#[test]
+fn a_forgiving_parameter_is_still_given_only_once_and_encoded_well() {
+    for text in ["sort=loss&sort=loss", "severity=low&severity=x", "search=%ff"] {
+        assert!(Query::parse(FORGIVING, text).is_err(), "{text}");
+    }
+}

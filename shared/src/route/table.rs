@@ -1,10 +1,13 @@
 //! The table: one row a route.
 
 use super::asset_params::*;
+use super::event_params::*;
+pub use super::event_params::{EVENT_SORT_FIELDS, FEED_DAYS};
 use super::family::Family;
 use super::param::{Above::Clamp, Param};
 use super::row::{Access, Body, Cache, Door, Method, Route};
 use super::rows_macro::routes;
+use super::security_params::*;
 use super::tag::Tag;
 use super::vault_params::*;
 pub use super::vault_params::{FEED_KINDS, MARKET_SORT_FIELDS, VAULT_SORT_FIELDS};
@@ -24,6 +27,12 @@ routes! {
         access: Public, family: Public, cache: Cache::public(15), tags: [Vaults, Assets, Events],
         query: [POINTS], answers: "Data<VaultPage>", errors: [],
         about: "One vault by its id: the row, the evidence behind its score, history, events and rewards.",
+    }
+    VaultsWithCriticalIncidents: Get "/v1/vaults/with-critical-incidents" {
+        access: Public, family: Public, cache: Cache::by_class(15), tags: [Vaults, Events],
+        query: [Param::size("limit", 100, 500), AFFECTS_PROTOCOL_SCORE],
+        answers: "Data<Vec<CriticalVault>>", errors: [],
+        about: "Active vaults with a critical incident in the last 365 days, largest first; at most 50 without a key. An empty list proves no absence.",
     }
     VaultScores: Get "/v1/vaults/scores" {
         access: Data, family: Public, cache: Cache::by_class(15), tags: [Vaults],
@@ -139,6 +148,28 @@ routes! {
         query: [], answers: "Data<MarketPage>", errors: [],
         about: "One lending market with its reserves and efficiency modes.",
     }
+    MarketEvents: Get "/v1/markets/{id}/events" {
+        access: Public, family: Public, cache: Cache::public(15), tags: [Markets, Events],
+        query: [Param::size("limit", 50, 100)], answers: "Data<Vec<MarketEvent>>", errors: [],
+        about: "Published risk events of one market and bad debt of its vaults, newest first; no telemetry.",
+    }
+    EventList: Get "/v1/events" {
+        access: Public, family: Public, cache: Cache::public(15), tags: [Events],
+        query: [Param::page("page"), Param::size("limit", 20, 100), EVENT_TYPE, SEVERITY, PROTOCOL_ID, CURATOR_ID, CHAIN_ID, INCIDENT_SEVERITY,
+                REMEDIATION_STATUS, EVENT_SEARCH, EXCLUDE_SOURCE, EVENT_SORT, SORT_ORDER, DAYS_BACK],
+        answers: "Feed<EventRow>", errors: [Forbidden],
+        about: "The events feed: repeats of one underlying event are one row, told by the newest of them. Filters, order and pages act on these rows.",
+    }
+    EventById: Get "/v1/events/{id}" {
+        access: Public, family: Public, cache: Cache::public(15), tags: [Events, Vaults],
+        query: [], answers: "Data<EventDetail>", errors: [],
+        about: "One published event, of a group any, with the vaults that it touches.",
+    }
+    EventGroup: Get "/v1/events/group/{groupKey}" {
+        access: Public, family: Public, cache: Cache::public(15), tags: [Events],
+        query: [], answers: "Data<EventRow>", errors: [],
+        about: "What stands for a group of repeated events now: its newest published one. 404 when none is left.",
+    }
     OracleList: Get "/v1/oracle" {
         access: Public, family: Public, cache: Cache::public(15), tags: [Feeds],
         query: [Param::page("page"), Param::size("limit", 20, 100), CHAIN, VENDOR, FEED_KIND, FEED_STATUS],
@@ -224,6 +255,32 @@ routes! {
         access: Public, family: Public, cache: Cache::public(30), tags: [Assets],
         query: [], answers: "Data<Vec<ReviewerRow>>", errors: [],
         about: "Who reviews assets, with the public keys that their attestations are checked with.",
+    }
+    SecurityEventList: Get "/v1/security-events" {
+        access: Public, family: Public, cache: Cache::public(15), tags: [Security],
+        query: [Param::page("page"), Param::size("limit", 50, 100), LOSS_SOURCE, IN_UNIVERSE, PUBLISHED_BY, ONE_CHAIN, LOSS_SEVERITY,
+                TITLE_SEARCH, BY_LOSS, HAS_LOSS, MIN_LOSS],
+        answers: "SecurityEvents", errors: [Forbidden],
+        about: "The published rows of the security registry, newest attack first; with hasLoss=true the loss board. No rows means that none is \
+                published, not that nothing happened.",
+    }
+    LossBoard: Get "/v1/security-events/losses" {
+        access: Public, family: Public, cache: Cache::public(15), tags: [Security],
+        query: [Param::page("page"), Param::size("limit", 50, 100), LOSS_SOURCE, IN_UNIVERSE, ONE_CHAIN, LOSS_SEVERITY, TITLE_SEARCH, BY_LOSS,
+                MIN_LOSS],
+        answers: "LossBoard", errors: [Forbidden],
+        about: "One row per case that lost US dollars, with what the whole corpus covers. A filter that can match nothing answers an empty page.",
+    }
+    SignalList: Get "/v1/signals" {
+        access: Public, family: Public, cache: Cache::public(15), tags: [Signals],
+        query: [Param::page("page"), Param::size("limit", 30, 100), SIGNAL_SEVERITY, ENTITY, VAULT_KEY, SIGNAL_CATEGORY, SINCE_INSTANT],
+        answers: "Signals", errors: [Forbidden],
+        about: "Risk signals with the vaults that they touch, newest first; those of the latest 30 days where since is absent.",
+    }
+    SignalById: Get "/v1/signals/{id}" {
+        access: Public, family: Public, cache: Cache::public(15), tags: [Signals],
+        query: [], answers: "Data<SignalDetail>", errors: [],
+        about: "One signal in full: what it says, of whom, which vaults it touches, and where it comes from.",
     }
     Health: Get "/v1/health" {
         access: Public, family: Health, cache: Cache::NEVER,

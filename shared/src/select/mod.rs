@@ -13,6 +13,7 @@
 //! | `page` | taking one page out of an order |
 //! | [`changes`] | the order of the change feed, and places in it |
 //! | [`markets`], [`feeds`] | the columns, filters and order of the market and feed lists |
+//! | [`security`], [`losses`] | the same of the security registry and the loss board |
 //! | [`vaults`] | the columns of the vault lists |
 //! | [`assets`] | the columns, filters and facets of the asset lists |
 //! | [`vault_query`] | the filters and sort fields of the vault lists |
@@ -26,9 +27,11 @@ mod bitmap;
 pub mod changes;
 pub mod feeds;
 mod groups;
+pub mod losses;
 pub mod markets;
 mod order;
 mod page;
+pub mod security;
 mod text;
 pub mod vault_query;
 pub mod vaults;
@@ -76,7 +79,7 @@ pub struct Sort {
 }
 
 /// What a query found.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Selection {
     /// The row numbers of the asked page, in order; empty beyond the end.
     pub rows: Vec<u32>,
@@ -166,7 +169,26 @@ impl Index {
 
     /// The page of the rows that meet all `conditions`, sorted by `sort`. A column of another index has no rows.
     pub fn select(&self, conditions: &[Condition<'_>], sort: Sort, page: PageRequest) -> Selection {
+        self.page_of(self.matches(conditions), sort, page)
+    }
+
+    /// The same page, and every matching row of all pages shown to `each`, in row order: what totals are made of.
+    pub fn select_each(
+        &self,
+        conditions: &[Condition<'_>],
+        sort: Sort,
+        page: PageRequest,
+        each: impl FnMut(u32),
+    ) -> Selection {
         let matches = self.matches(conditions);
+        match &matches {
+            Some(matches) => matches.iter().for_each(each),
+            None => (0..u32::try_from(self.rows).unwrap_or(u32::MAX)).for_each(each),
+        }
+        self.page_of(matches, sort, page)
+    }
+
+    fn page_of(&self, matches: Option<Bitmap>, sort: Sort, page: PageRequest) -> Selection {
         let total = matches.as_ref().map_or(self.rows, Bitmap::len);
         let offset = usize::try_from(page.offset()).unwrap_or(usize::MAX);
         let size = usize::try_from(page.size).unwrap_or(usize::MAX);

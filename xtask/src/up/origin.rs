@@ -144,7 +144,9 @@ impl Origin {
     pub fn import(&self, folder: &Path) -> Result<()> {
         let name = format!("the data sets of {}", folder.display());
         let folder = folder.display().to_string();
-        self.step(&name, &["import", &folder], "imported")
+        self.step(&name, &["import", &folder], "imported")?;
+        // A registry of many years is many polls at once.
+        self.step("its security registry", &["security", "autopublish", "--all"], "published")
     }
 
     /// Starts the service and waits until it says that it is ready.

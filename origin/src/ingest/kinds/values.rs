@@ -1,5 +1,6 @@
 //! Numbers and choices that arrive as people write them and are stored as the methodology counts them.
 
+use rds_shared::model::money::{Cents, DecimalUsd};
 use rds_shared::scoring::decimal::{from_float, parse_decimal};
 use rds_shared::scoring::vault::Signers;
 use rds_shared::scoring::{MilliPoints, Ppm};
@@ -84,5 +85,28 @@ impl From<Signing> for Signers {
             Signing::Word(SigningWord::Eoa) => Signers::Eoa,
             Signing::Keys(SignerSet { threshold, owners }) => Signers::Multisig { threshold, owners },
         }
+    }
+}
+
+/// An amount of US dollars, read as a JSON number and rounded half to even to the cent, written as exact decimal text.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Usd(pub Cents);
+
+/// More than anybody has.
+const MOST_CENTS: i64 = 100_000_000_000_000;
+
+impl<'de> Deserialize<'de> for Usd {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let cents = from_float(f64::deserialize(deserializer)?, 2).map_err(D::Error::custom)?;
+        match cents {
+            0..=MOST_CENTS => Ok(Usd(Cents(cents))),
+            _ => Err(D::Error::custom("must be between 0 and 1000000000000")),
+        }
+    }
+}
+
+impl Serialize for Usd {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        DecimalUsd(self.0).serialize(serializer)
     }
 }

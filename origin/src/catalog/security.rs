@@ -1,0 +1,67 @@
+//! The security registry's published rows and the loss board, encoded.
+
+use rds_shared::model::EncodedRow;
+use rds_shared::model::loss::{Coverage, LossRow};
+use rds_shared::model::money::Cents;
+use rds_shared::model::security::SecurityEvent;
+use rds_shared::route::Query;
+use rds_shared::select::losses::LossIndex;
+use rds_shared::select::security::SecurityIndex;
+
+/// Both lists. They are read together: the board borrows from the registry.
+#[derive(Debug)]
+pub struct Security {
+    events: Vec<EncodedRow>,
+    event_index: SecurityIndex,
+    losses: Vec<EncodedRow>,
+    loss_index: LossIndex,
+    /// What the whole board covers.
+    pub coverage: Coverage,
+}
+
+impl Default for Security {
+    fn default() -> Self {
+        Security {
+            events: Vec::new(),
+            event_index: SecurityIndex::build(&[]),
+            losses: Vec::new(),
+            loss_index: LossIndex::build(&[]),
+            coverage: Coverage::default(),
+        }
+    }
+}
+
+/// What both lists are made from.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SecurityFacts {
+    /// Published rows, in ascending order of ids.
+    pub events: Vec<SecurityEvent>,
+    /// The board's cases, in ascending order of ids.
+    pub losses: Vec<LossRow>,
+}
+
+impl Security {
+    /// Encodes and indexes both lists.
+    pub(super) fn build(facts: &SecurityFacts) -> Result<Self, serde_json::Error> {
+        let SecurityFacts { events, losses } = facts;
+        Ok(Security {
+            event_index: SecurityIndex::build(events),
+            events: events.iter().map(|row| EncodedRow::encode(row, None)).collect::<Result<_, _>>()?,
+            loss_index: LossIndex::build(losses),
+            losses: losses.iter().map(|row| EncodedRow::encode(row, None)).collect::<Result<_, _>>()?,
+            coverage: Coverage::of(losses),
+        })
+    }
+
+    /// The page of published rows that a request asks for, and how many match on all pages.
+    pub fn events(&self, query: &Query) -> (Vec<&EncodedRow>, usize) {
+        let found = self.event_index.select(query);
+        (found.rows.iter().filter_map(|row| self.events.get(*row as usize)).collect(), found.total)
+    }
+
+    /// The page of the board that a request asks for, how many cases match on all pages, and what they lost.
+    pub fn losses(&self, query: &Query) -> (Vec<&EncodedRow>, usize, Cents) {
+        let (found, lost) = self.loss_index.select(query);
+        (found.rows.iter().filter_map(|row| self.losses.get(*row as usize)).collect(), found.total, lost)
+    }
+}

@@ -1,0 +1,78 @@
+//! `GET /v1/security-events` and `/losses`: the published registry and the loss board. Source: interface, "Security events".
+
+use super::answer::{Answer, Failure};
+use super::call::Call;
+use crate::app::App;
+use rds_shared::access::paging;
+use rds_shared::model::EncodedRow;
+use rds_shared::model::security::MoreMeta;
+use rds_shared::model::status::Severity;
+use rds_shared::select::security::reached;
+use rds_shared::wire::error::{Detail, In};
+use rds_shared::wire::{ApiError, ErrorCode};
+use serde::Serialize;
+
+/// Bytes of an envelope with the board's meta around its rows, at most.
+const ENVELOPE_BYTES: usize = 640;
+
+/// The registry, or with `hasLoss=true` the loss board.
+pub fn events(app: &App, call: &Call) -> Result<Answer, Failure> {
+    if call.query.choice("hasLoss").is_some() {
+        return losses(app, call);
+    }
+    check(call)?;
+    admit(call)?;
+    let catalog = app.catalog.get()?;
+    let (rows, total) = catalog.security.events(&call.query);
+    page(call, catalog.version, &rows, &MoreMeta::new(call.query.page(), total))
+}
+
+/// The loss board.
+pub fn losses(app: &App, call: &Call) -> Result<Answer, Failure> {
+    admit(call)?;
+    let catalog = app.catalog.get()?;
+    let (rows, total, lost) = catalog.security.losses(&call.query);
+    page(call, catalog.version, &rows, &catalog.security.coverage.meta(call.query.page(), total, lost))
+}
+
+/// A page beyond the last one reaches for nothing, so that nobody needs a key for it.
+fn admit(call: &Call) -> Result<(), ApiError> {
+    reached(&call.query).map_or(Ok(()), |page| paging::admit(&call.principal, page))
+}
+
+/// The parameters are those of both lists; words that only the board knows are wrong here.
+fn check(call: &Call) -> Result<(), ApiError> {
+    let refused = |name, allowed: &'static [&'static str]| {
+        let reason = format!("must be one of {}", allowed.join(", "));
+        Detail { allowed: Some(allowed), ..Detail::new(In::Query, name, reason.as_str()) }
+    };
+    let mut faults = Vec::new();
+    let query = &call.query;
+    let known = |word: &str| Severity::ALL.iter().any(|severity| severity.as_str().eq_ignore_ascii_case(word));
+    if query.selects_nothing("severity") || query.choice("severity").is_some_and(|word| !known(word)) {
+        faults.push(refused("severity", &["Info", "Warning", "Critical"]));
+    }
+    if query.selects_nothing("published_by") {
+        faults.push(refused("published_by", &["admin", "auto"]));
+    }
+    if faults.is_empty() { Ok(()) } else { Err(ApiError::invalid(ErrorCode::InvalidParameter, faults)) }
+}
+
+fn page(call: &Call, version: i64, rows: &[&EncodedRow], meta: &impl Serialize) -> Result<Answer, Failure> {
+    let meta = serde_json::to_vec(meta)?;
+    let mut etag = call.etag();
+    etag.add(&meta);
+    rows.iter().for_each(|row| {
+        etag.add_u64(row.version());
+    });
+    Ok(call.answer(etag, version, || {
+        let size = ENVELOPE_BYTES + rows.iter().map(|row| row.max_len() + 1).sum::<usize>();
+        let mut body = Vec::with_capacity(size);
+        body.extend_from_slice(b"{\"data\":");
+        EncodedRow::write_array(rows.iter().copied(), call.now, &mut body);
+        body.extend_from_slice(b",\"meta\":");
+        body.extend_from_slice(&meta);
+        body.push(b'}');
+        body
+    }))
+}

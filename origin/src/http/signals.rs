@@ -1,0 +1,52 @@
+//! `GET /v1/signals` and `/{id}`. Source: interface, "Signals".
+
+use super::answer::{Answer, Failure};
+use super::call::Call;
+use super::encoded;
+use crate::app::App;
+use crate::store::signals::{self, SignalFilter};
+use rds_shared::access::paging;
+use rds_shared::model::ids::VaultKey;
+use rds_shared::model::signal::SignalMeta;
+use rds_shared::wire::error::{Detail, In};
+use rds_shared::wire::{ApiError, Data, ErrorCode};
+use serde::Serialize;
+
+/// Seconds that the list looks back by itself: 30 days.
+const LOOKBACK: i64 = 30 * 86_400;
+
+/// A page of signals.
+#[derive(Serialize)]
+struct Page<'a, T> {
+    data: &'a [T],
+    meta: SignalMeta,
+}
+
+/// Signals, newest first.
+pub async fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let (query, page) = (&call.query, call.query.page());
+    paging::admit(&call.principal, page)?;
+    let filter = SignalFilter {
+        since: query.instant("since").unwrap_or_else(|| call.now.plus_seconds(-LOOKBACK)).into(),
+        severities: query.choices("severity").iter().map(|word| (*word).to_owned()).collect(),
+        entity: query.text("entity").map(str::to_lowercase),
+        categories: query.names("category").to_vec(),
+        vault: query.text("vault").map(vault_key).transpose()?,
+    };
+    let (rows, total) = signals::list(&app.db, &filter, page).await?;
+    let page = Page { data: &rows, meta: SignalMeta::new(page, total) };
+    encoded::value(call, app.catalog.get()?.version, &page, || &page)
+}
+
+/// One signal in full.
+pub async fn by_id(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let unknown = || ApiError::not_found("signal");
+    let id = call.found.param(0).parse().map_err(|_| unknown())?;
+    let signal = signals::detail(&app.db, id).await?.ok_or_else(unknown)?;
+    encoded::value(call, app.catalog.get()?.version, &signal, || Data { data: &signal })
+}
+
+fn vault_key(text: &str) -> Result<VaultKey, ApiError> {
+    let fault = || vec![Detail::new(In::Query, "vault", "must be a chain's number, a colon, and an address")];
+    VaultKey::parse(text).ok_or_else(|| ApiError::invalid(ErrorCode::InvalidParameter, fault()))
+}

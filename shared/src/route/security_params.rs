@@ -1,0 +1,47 @@
+//! The parameters of the security registry, the loss board and the signals. Source: interface, "Security events" and "Signals".
+
+use super::param::Param;
+
+/// A source's id has at most so many characters.
+const SOURCE_CHARS: usize = 64;
+
+pub(super) const LOSS_SOURCE: Param =
+    Param::text("source", SOURCE_CHARS, "One source's id, in any case; what is none matches nothing.").or_nothing();
+pub(super) const IN_UNIVERSE: Param = Param::choice(
+    "affectsTrackedUniverse",
+    &["true"],
+    "true keeps what touches a tracked vault, asset, market or protocol; anything else is ignored.",
+)
+.or_ignored();
+/// Rejected on the registry and ignored on the loss board, which has no such column: the handler tells them apart.
+pub(super) const PUBLISHED_BY: Param =
+    Param::word("published_by", &["admin", "auto"], "Who published the row.").or_nothing();
+pub(super) const ONE_CHAIN: Param =
+    Param::names("chainId", "Chains, as numbers or slugs, separated by commas; 0 or unmapped on the loss board.");
+/// The words of both lists; `Critical` and `critical` are one. The registry takes the last three, and says so itself.
+pub(super) const LOSS_SEVERITY: Param = Param::word(
+    "severity",
+    &["low", "medium", "high", "critical", "info", "warning"],
+    "Info, Warning or Critical; on the loss board also low, medium and high, and what is none of these matches nothing.",
+)
+.or_nothing();
+pub(super) const TITLE_SEARCH: Param =
+    Param::text("search", 200, "Part of the title or description, in any case; a longer text matches nothing.")
+        .or_nothing();
+pub(super) const BY_LOSS: Param =
+    Param::choice("sort", &["loss"], "loss puts the greatest loss first; anything else the newest attack.")
+        .or_ignored();
+pub(super) const HAS_LOSS: Param =
+    Param::choice("hasLoss", &["true"], "true answers the loss board; anything else is ignored.").or_ignored();
+pub(super) const MIN_LOSS: Param =
+    Param::decimal("minLossUsd", 0.0, f64::MAX, "Least loss of the loss board, in USD; what is no amount is ignored.")
+        .or_ignored();
+pub(super) const SIGNAL_SEVERITY: Param =
+    Param::choices("severity", &["Info", "Watch", "RiskChange", "PolicyBreach"], "Severities, separated by commas.");
+pub(super) const ENTITY: Param =
+    Param::text("entity", 200, "An entity of the signal: its id, or its kind and id as kind:id, in any case.");
+pub(super) const VAULT_KEY: Param =
+    Param::text("vault", 120, "The key of a vault that the signal touches: chain number, colon, address.");
+pub(super) const SIGNAL_CATEGORY: Param = Param::names("category", "Categories, separated by commas.");
+pub(super) const SINCE_INSTANT: Param =
+    Param::instant("since", "Signals published at this instant or later; 30 days back when it is absent.");

@@ -1,0 +1,73 @@
+//! The security registry's columns, filters and order.
+//!
+//! A page beyond the ten-thousandth, or a filter that nothing can match, is an empty page.
+
+use alloc::{string::ToString, vec::Vec};
+
+use super::{Condition, FlagColumn, Index, Selection, Sort, SortColumn, WordColumn};
+use crate::model::security::SecurityEvent;
+use crate::route::Query;
+use crate::wire::page::PageRequest;
+
+/// Pages beyond this one are empty. Source: interface, "Parameter bounds".
+pub const LAST_PAGE: u64 = 10_000;
+
+/// The page as far as it reaches for rows at all; `None` beyond [`LAST_PAGE`].
+pub fn reached(query: &Query) -> Option<PageRequest> {
+    Some(query.page()).filter(|page| page.number <= LAST_PAGE)
+}
+
+/// Published rows, ready to be filtered, sorted and paged. Row numbers are positions in what it was built from.
+#[derive(Debug, Clone)]
+pub struct SecurityIndex {
+    index: Index,
+    source: WordColumn,
+    chain: WordColumn,
+    severity: WordColumn,
+    published_by: WordColumn,
+    in_universe: FlagColumn,
+    by_loss: SortColumn,
+    by_time: SortColumn,
+}
+
+impl SecurityIndex {
+    /// Indexes rows, which come in ascending order of ids.
+    pub fn build(rows: &[SecurityEvent]) -> Self {
+        let mut index = Index::new(rows.len());
+        let source = index.add_words(rows.iter().map(|row| Some(row.source.as_str())), false);
+        let chain = index.add_words(rows.iter().map(|row| row.chain_slug.as_deref()), false);
+        for row in rows {
+            if let (Some(id), Some(slug)) = (row.chain_id, &row.chain_slug) {
+                index.alias(chain, &id.to_string(), slug);
+            }
+        }
+        let severity = index.add_words(rows.iter().map(|row| Some(row.severity.as_str())), false);
+        let published_by = index.add_words(rows.iter().map(|row| Some(row.published_by.as_str())), false);
+        let in_universe = index.add_flags(rows.iter().map(|row| row.affects_tracked_universe));
+        let by_loss = index.add_integers(rows.iter().map(|row| row.loss_amount_usd.map(|loss| loss.0)));
+        let by_time = index.add_integers(rows.iter().map(|row| Some(row.attacked_at.as_micros())));
+        index.set_texts(rows.iter().map(|row| [row.title.as_str(), row.description.as_deref().unwrap_or_default()]));
+        SecurityIndex { index, source, chain, severity, published_by, in_universe, by_loss, by_time }
+    }
+
+    /// The page a request asks for (`source`, `chainId`, `severity`, `published_by`, `affectsTrackedUniverse`, `search`,
+    /// `sort`).
+    pub fn select(&self, query: &Query) -> Selection {
+        let nothing = ["source", "search", "severity", "published_by"].iter().any(|name| query.selects_nothing(name));
+        let Some(page) = reached(query).filter(|_| !nothing) else { return Selection::default() };
+        let mut conditions: Vec<Condition<'_>> = Vec::new();
+        conditions.extend(query.text("source").map(|source| Condition::AnyOf(self.source, [source].into())));
+        if let chains @ [_, ..] = query.names("chainId") {
+            conditions.push(Condition::AnyOf(self.chain, chains.iter().map(|chain| chain.as_str()).collect()));
+        }
+        for (name, column) in [("severity", self.severity), ("published_by", self.published_by)] {
+            conditions.extend(query.choice(name).map(|word| Condition::AnyOf(column, [word].into())));
+        }
+        if query.choice("affectsTrackedUniverse").is_some() {
+            conditions.push(Condition::Is(self.in_universe, true));
+        }
+        conditions.extend(query.text("search").map(Condition::Contains));
+        let by = if query.choice("sort").is_some() { self.by_loss } else { self.by_time };
+        self.index.select(&conditions, Sort { by, descending: true }, page)
+    }
+}

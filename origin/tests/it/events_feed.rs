@@ -103,7 +103,7 @@ async fn every_filter_keeps_what_it_names() {
         ("search=harbor%20-drained", &[]),
         ("search=paused%20or%20rebalanced", &["Lantern paused", "Tidewater rebalanced"]),
         ("search=%22was%20drained%22", &["Harbor was drained"]),
-        ("search=%22drained%20was%22", &[]),
+        ("search=%22drained%20harbor%22", &[]),
         ("search=%22", &[]),
         ("search=%25", &[]),
         ("search=100%25", &["Harbor was drained"]),

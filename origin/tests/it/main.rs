@@ -36,4 +36,6 @@ mod keys_operators;
 mod keys_told;
 mod market;
 mod rwa;
+mod tags;
+mod tags_told;
 mod testapp;

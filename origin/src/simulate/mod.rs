@@ -123,6 +123,7 @@ pub async fn run(
         }
         for (event, verb) in events::edits(moment) {
             verbs::run(db, &at_that_hour, event, verb).await?;
+            report.data_version = publication::version(db).await?;
         }
     }
     security::edit(db, &Clock::held(last.now)).await?;

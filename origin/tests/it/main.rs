@@ -9,6 +9,7 @@ mod edge_peer;
 mod events_feed;
 mod events_observed;
 mod events_publication;
+mod events_seen;
 mod facts_faults;
 mod facts_import;
 mod facts_ingest;

@@ -181,7 +181,7 @@ fn vault_of(facts: &DetailFacts) -> VaultDetail<&RawValue, &RawValue> {
 }
 
 fn of_side(facts: &DetailFacts, side: RewardSide) -> Vec<Reward> {
-    facts.rewards.iter().filter(|reward| reward.side == side).cloned().collect()
+    facts.vault.rewards.iter().filter(|reward| reward.side == side).cloned().collect()
 }
 
 fn days_before(now: Timestamp, days: i64) -> Timestamp {

@@ -27,6 +27,7 @@ pub mod scoring;
 pub mod strategies;
 pub mod symbols;
 pub mod usage;
+mod word;
 
 pub use at::At;
 

@@ -124,22 +124,22 @@ impl Filling {
         self.line(hours_ago, "vault_state", fields)
     }
 
-    /// A vault with `points` hourly readings up to now and two campaigns. Gives the lines and the vault's address.
-    pub fn history(&self, points: u32) -> (Vec<Value>, String) {
-        let address = address(5, 0);
-        let id = format!("bench-{CHAIN}-{address}");
-        let campaign = |side: &str| json!({"vault_id": id, "campaign_id": "c", "side": side, "reward_type": "token_incentive", "apr": 0.01});
-        let mut lines = vec![
-            self.line(1, "protocol", json!({"id": "bench", "name": "Bench"})),
-            self.vault("bench", "Bench History", &address),
-            self.line(points / 2, "reward", campaign("supply")),
-            self.line(points / 3, "reward", campaign("borrow")),
-        ];
-        for hour in 0..points {
-            let wave = f64::from((hour * 37) % 1_009);
-            lines.push(self.reading(hour, &id, 1e6 + wave * 1e3, 1.0 + f64::from(points - hour) * 1e-5));
+    /// `vaults` vaults with `points` hourly readings each up to now, and two campaigns. Gives the lines and the first address.
+    pub fn histories(&self, vaults: u32, points: u32) -> (Vec<Value>, String) {
+        let mut lines = vec![self.line(1, "protocol", json!({"id": "bench", "name": "Bench"}))];
+        for vault in 0..vaults {
+            let address = address(5, vault);
+            let id = format!("bench-{CHAIN}-{address}");
+            let campaign = |side: &str| json!({"vault_id": id, "campaign_id": "c", "side": side, "reward_type": "token_incentive", "apr": 0.01});
+            lines.push(self.vault("bench", &format!("Bench {vault}"), &address));
+            lines.push(self.line(points / 2, "reward", campaign("supply")));
+            lines.push(self.line(points / 3, "reward", campaign("borrow")));
+            for hour in 0..points {
+                let wave = f64::from((hour * 37 + vault) % 1_009);
+                lines.push(self.reading(hour, &id, 1e6 + wave * 1e3, 1.0 + f64::from(points - hour) * 1e-5));
+            }
         }
-        (lines, address)
+        (lines, address(5, 0))
     }
 }
 

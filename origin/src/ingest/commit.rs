@@ -120,6 +120,8 @@ async fn write(tx: &mut Tx<'_>, batch: &Batch) -> Result<(Touched, Changed), Sto
     touched.vaults = vaults;
     count("oracle_feed", upsert(tx, &batch.feeds).await?.len());
     count("position", upsert(tx, &batch.positions).await?.len());
+    // No score depends on what things have in common.
+    count("mapping", upsert(tx, &batch.mappings).await?.len());
 
     let (events, links): (Vec<Event>, Vec<EventLink>) =
         batch.incidents.iter().map(|(_, incident)| incident.clone().rows()).unzip();
@@ -144,6 +146,7 @@ async fn write_markets(
     let reserves = upsert(tx, &batch.reserves).await?;
     count("market_reserve", reserves.len());
     count("market_emode", upsert(tx, &batch.emodes).await?.len());
+    count("hub_asset", upsert(tx, &batch.hub_assets).await?.len());
     markets::vaults_of(tx, &reserves).await
 }
 

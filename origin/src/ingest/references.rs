@@ -1,5 +1,6 @@
 //! What an observation refers to must be known, to the store or to the batch itself.
 
+mod mappings;
 mod markets;
 
 use super::batch::{Batch, Numbered};
@@ -21,6 +22,7 @@ pub async fn faults(tx: &mut Tx<'_>, batch: &Batch) -> Result<Vec<Fault>, StoreE
     faults.vault_subjects(tx, batch).await?;
     faults.reviews(tx, batch).await?;
     faults.markets(tx, batch).await?;
+    faults.mappings(tx, batch).await?;
     faults.real_world(tx, batch).await?;
     faults.0.sort_by_key(|fault| fault.line);
     Ok(faults.0)

@@ -9,6 +9,7 @@ mod edge_peer;
 mod facts_faults;
 mod facts_import;
 mod facts_ingest;
+mod facts_mappings;
 mod facts_market;
 mod facts_publication;
 mod facts_simulate;

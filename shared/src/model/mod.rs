@@ -16,6 +16,7 @@ pub mod health;
 pub mod holders;
 pub mod ids;
 pub mod key;
+pub mod mapping;
 pub mod market;
 pub mod oracle;
 pub mod portfolio;

@@ -136,7 +136,7 @@ routes! {
     MarketById: Get "/v1/markets/{id}" {
         access: Public, family: Public, cache: Cache::public(15),
         query: [], answers: "Data<MarketPage>", errors: [],
-        about: "One lending market with its reserves and efficiency modes.",
+        about: "One lending market with its reserves, efficiency modes, hubs, and who administers it.",
     }
     OracleList: Get "/v1/oracle" {
         access: Public, family: Public, cache: Cache::public(15),

@@ -4,6 +4,7 @@ mod asset;
 mod attestation;
 mod holders;
 mod incident;
+mod mapping;
 mod market;
 mod oracle;
 mod registry;
@@ -16,7 +17,8 @@ pub use asset::{Asset, AssetReview, BackingProfile, FlagEvent, FlagOverride, Ins
 pub use attestation::{Attestation, Reviewer, ReviewerKey};
 pub use holders::{Holder, HolderRow, HolderSnapshot, StoredHolder};
 pub use incident::{Event, EventLink, EventScope, IncidentLink, Reference, event_id};
-pub use market::{Gates, HubGate, Market, MarketEmode, MarketReserve, MarketState, SpokeGate, contract};
+pub use mapping::{Bridge, BridgeEnd, Mapping, Permission, Signers, Subject};
+pub use market::{Gates, HubAsset, HubGate, Market, MarketEmode, MarketReserve, MarketState, SpokeGate, contract};
 pub use oracle::{OracleFeed, Position};
 pub use registry::{Chain, Curator, Protocol};
 pub use rwa::{RwaCandidate, RwaObservation, RwaSource};

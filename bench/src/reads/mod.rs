@@ -20,7 +20,8 @@ use crate::{Plan, cores, market};
 
 const PARTS: [&str; 5] = ["origin", "lists", "series", "edge", "start"];
 const METHOD: &str = "Every request to the origin carries a fresh signature, which the origin verifies; the origin's peer is axum of the same \
-    version on the same runtime, with one handler that returns a static body. The edge and its peer run on plain workerd.";
+    version on the same runtime, with one handler that returns a static body. Beside the lists stand 10 000 \
+    rows of each kind; chains, symbols and reviewers are as many as the simulation has. The edge and its peer run on plain workerd.";
 
 /// What `reads` can be told.
 #[derive(Args, Clone, Debug)]

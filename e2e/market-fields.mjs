@@ -58,7 +58,7 @@ export const MarketReserve = record({
   hub_address: nullable(text),
 });
 
-/** Market detail; emodes[] is additive. */
+/** Market detail; emodes[], hubs[] and signer_sets[] are additive. */
 export const MarketPage = record({
   market: Market,
   reserves: listOf(MarketReserve),
@@ -72,6 +72,32 @@ export const MarketPage = record({
       collateral_assets: listOf(text),
       borrowable_assets: listOf(text),
       ltv_zero_assets: listOf(text),
+    }),
+  ),
+  hubs: listOf(
+    record({
+      address: text,
+      name: text,
+      assets: listOf(
+        record({ asset_symbol: text, asset_address: text, interest_rate_strategy: nullable(text), wrapper_address: nullable(text) }),
+      ),
+    }),
+  ),
+  signer_sets: listOf(
+    record({
+      id: text,
+      name: nullable(text),
+      form: oneOf('multisig', 'timelock', 'payloads_controller', 'executor'),
+      chain_id: count,
+      address: text,
+      threshold: nullable(count),
+      owner_count: nullable(count),
+      delay_seconds: nullable(count),
+      roles: listOf(text),
+      verified: flag,
+      confidence: number,
+      reason: nullable(text),
+      source: text,
     }),
   ),
 });

@@ -7,6 +7,7 @@ import { after, before, describe, test } from 'node:test';
 import { expectError } from './expect.mjs';
 import { StrategyInfo } from './holdings-fields.mjs';
 import * as fields from './interface-fields.mjs';
+import { MarketPage } from './market-fields.mjs';
 import { repository, up } from './private-stack.mjs';
 import { faults } from './shape.mjs';
 
@@ -106,9 +107,19 @@ describe('the public data sets', { skip }, () => {
       const { total_supplied_usd: supplied, total_borrowed_usd: borrowed, utilization, supplied_observed_count: read } = market;
       assert.deepEqual([supplied, borrowed, utilization, read], [0, null, null, 0], market.id);
     }
-    const { reserves, emodes } = (await stack.ok('/v1/markets/aave-v3-ethereum-main')).json.data;
+    const { reserves, emodes, signer_sets: administrators } = (await stack.ok('/v1/markets/aave-v3-ethereum-main')).json.data;
     assert.ok(reserves.length > 50 && emodes.length > 0);
+    const forms = administrators.map((set) => set.form).sort();
+    assert.deepEqual([forms.filter((form) => form === 'multisig').length, forms.length], [13, 15]);
+    for (const set of administrators) {
+      assert.equal(set.delay_seconds, null, 'no source says how long');
+      assert.equal(set.threshold === null, set.form !== 'multisig');
+    }
     for (const reserve of reserves) assert.deepEqual([reserve.supplied_usd, reserve.borrow_status, reserve.is_depositable], [null, 'unknown', null]);
+    const spoke = (await stack.ok('/v1/markets/aave-v4-avalanche-main')).json.data;
+    assert.deepEqual(faults(MarketPage, spoke), []);
+    assert.deepEqual(spoke.hubs.map((hub) => [hub.address, hub.name, hub.assets.length]), [[spoke.market.hub_address, 'core', 7]]);
+    assert.equal(spoke.signer_sets.length, 1);
     assert.equal((await stack.ok('/v1/oracle?status=unknown')).json.meta.total, 1808);
     assert.equal((await stack.ok('/v1/oracle?vendor=chainlink')).json.meta.total, 1558);
   });

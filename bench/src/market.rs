@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, bail, ensure};
 use rds_shared::access::{Assertion, AssertionKey, Plan, Principal, SignedRequest};
 use rds_shared::wire::headers;
 use serde_json::Value;
@@ -60,7 +60,8 @@ impl Market {
             cores::release()?;
             market.verb(&["simulate", "--seed", SEED, "--vaults", &vaults.to_string(), "--hours", "1"])?;
             cores::hold(cores::CLIENT)?;
-            market.wait_for(vaults)?;
+            // A few are out of service.
+            market.wait_for("/v1/vaults?limit=1", u64::from(vaults - vaults / 20))?;
         }
         Ok(market)
     }
@@ -88,22 +89,37 @@ impl Market {
         minted.get("key").and_then(Value::as_str).map(str::to_owned).context("`keys mint` printed no key")
     }
 
-    /// Waits until the running service lists a market of so many vaults, of which a few are out of service.
-    fn wait_for(&self, vaults: u32) -> Result<()> {
-        let door = self.address("origin_edge")?;
-        let mut write = self.signed("/v1/vaults?limit=1", &Principal::Anonymous)?;
+    /// Takes in observations, and waits until the paged list `shown_by` has at least `rows` rows.
+    pub fn ingest(&self, lines: &[Value], shown_by: &str, rows: u64) -> Result<()> {
+        let file = self.folder.join("observations.ndjson");
+        std::fs::write(&file, lines.iter().map(|line| format!("{line}\n")).collect::<String>())?;
+        cores::release()?;
+        self.verb(&["ingest", &file.display().to_string()])?;
+        cores::hold(cores::CLIENT)?;
+        self.wait_for(shown_by, rows)
+    }
+
+    /// Asks once as the holder of a key; the answer must be a 200.
+    pub fn ask(&self, target: &str) -> Result<Vec<u8>> {
+        let mut request = Vec::new();
+        self.signed_keyed(target)?(&mut request);
+        let answer = http::ask(self.address("origin_edge")?, &request)?;
+        ensure!(answer.status == 200, "{target}: {}", String::from_utf8_lossy(&answer.body));
+        Ok(answer.body)
+    }
+
+    /// Waits until the running service's list has so many rows.
+    fn wait_for(&self, list: &str, rows: u64) -> Result<()> {
         let begun = Instant::now();
         while begun.elapsed() < PATIENCE {
             xtask::signals::check()?;
-            let mut request = Vec::new();
-            write(&mut request);
-            let page: Value = serde_json::from_slice(&http::ask(door, &request)?.body)?;
-            if page.pointer("/meta/total").and_then(Value::as_u64) >= Some(u64::from(vaults - vaults / 20)) {
+            let page: Value = serde_json::from_slice(&self.ask(list)?)?;
+            if page.pointer("/meta/total").and_then(Value::as_u64) >= Some(rows) {
                 return Ok(());
             }
             std::thread::sleep(Duration::from_millis(50));
         }
-        bail!("the service never listed {vaults} vaults")
+        bail!("{list} never had {rows} rows")
     }
 
     /// A door's socket address, by its name in `stack.json`.
@@ -127,11 +143,6 @@ impl Market {
         self.signed(LIST, &Principal::Anonymous)
     }
 
-    /// Writes the change feed's request as the edge would for the holder of a key.
-    pub fn signed_changes(&self) -> Result<impl FnMut(&mut Vec<u8>) + use<>> {
-        self.signed(CHANGES, &Principal::Key { id: 1, org_id: 1, plan: Plan::Data })
-    }
-
     /// Writes the loss board's request as the edge would.
     pub fn signed_losses(&self) -> Result<impl FnMut(&mut Vec<u8>) + use<>> {
         self.signed(LOSSES, &Principal::Anonymous)
@@ -144,16 +155,21 @@ impl Market {
         Ok(keys.context("no assertion key")?.to_owned())
     }
 
+    /// Writes a request as the edge would for the holder of a Data key.
+    pub fn signed_keyed(&self, target: &str) -> Result<impl FnMut(&mut Vec<u8>) + use<>> {
+        self.signed(target, &Principal::Key { id: 1, org_id: 1, plan: Plan::Data })
+    }
+
     /// Writes a request as the edge would: signed, with a nonce that was never used.
-    pub fn signed(&self, target: &'static str, principal: &Principal) -> Result<impl FnMut(&mut Vec<u8>) + use<>> {
+    pub fn signed(&self, target: &str, principal: &Principal) -> Result<impl FnMut(&mut Vec<u8>) + use<>> {
         let keys = AssertionKey::parse_list(&self.assertion_keys()?).context("no assertion key")?;
         let key = keys.into_iter().next().context("no assertion key")?;
-        let principal = principal.to_json();
+        let (target, principal) = (target.to_owned(), principal.to_json());
         Ok(move |out: &mut Vec<u8>| {
             // Spread like the edge's random ones: the origin shards them by their first bits.
             let spread = NONCES.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             let count = u128::from(spread) << 64 | u128::from(std::process::id());
-            let request = SignedRequest { method: "GET", target, body: b"", principal: &principal };
+            let request = SignedRequest { method: "GET", target: &target, body: b"", principal: &principal };
             let seconds = i64::try_from(now()).unwrap_or(i64::MAX);
             let assertion = Assertion::sign(&key, &request, seconds, count.to_be_bytes()).to_header();
             let id = format!("{count:032x}");
@@ -163,7 +179,7 @@ impl Market {
                 headers::PRINCIPAL,
                 headers::REQUEST_ID
             );
-            out.extend_from_slice(&http::get(target, &lines));
+            out.extend_from_slice(&http::get(&target, &lines));
         })
     }
 }

@@ -1,18 +1,15 @@
 //! The origin's edge door: a filtered, sorted list beside constant bytes, and out of few vaults or many.
 
-use std::process::{Child, Command};
-use std::time::{Duration, Instant};
-
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use xtask::provision::cache::Cache;
 use xtask::up::Edge;
-use xtask::up::ports::{Ports, local};
 
-use crate::market::{LIST, Market};
+use super::constant_peer::Constant;
+use crate::market::{CHANGES, LIST, Market};
 use crate::report::Report;
 use crate::versus::{self, Peer, cpu_micros, rate};
-use crate::{Plan, cores, http, load};
+use crate::{Plan, http, load};
 
 const FEW: u32 = 1_000;
 const SOME: u32 = 10_000;
@@ -26,7 +23,7 @@ const TARGET_CHANGES: f64 = 5.0;
 pub fn measure(_: &Cache, plan: &Plan, report: &mut Report) -> Result<()> {
     let some = Market::start(SOME, Edge::None)?;
     let body = checked_list(&some)?;
-    let constant = Constant::start(&body)?;
+    let constant = Constant::start(LIST, &body)?;
     let list = versus::measure(plan, door(&some)?, constant.peer())?;
     let (ours, theirs) = list.sides(rate);
     let (ours_cpu, theirs_cpu) = list.sides(cpu_micros);
@@ -56,7 +53,7 @@ pub fn measure(_: &Cache, plan: &Plan, report: &mut Report) -> Result<()> {
         &format!("{large:.1} µs; {small:.1} µs"),
     );
 
-    let changes = load::run(many.address("origin_edge")?, 1, plan.duration(), many.signed_changes()?)?;
+    let changes = load::run(many.address("origin_edge")?, 1, plan.duration(), many.signed_keyed(CHANGES)?)?;
     let [p50, p99] = [changes.p50, changes.p99].map(|time| time.as_secs_f64() * 1e3);
     report.at_most(
         &format!("origin: a page of 500 changes out of {MANY}, milliseconds (p99)"),
@@ -95,51 +92,4 @@ fn checked_list(market: &Market) -> Result<Vec<u8>> {
         last = score;
     }
     Ok(answer.body)
-}
-
-/// The peer: constant bytes from the same server library, in a process of its own on the servers' core.
-struct Constant {
-    child: Child,
-    port: u16,
-    folder: std::path::PathBuf,
-}
-
-impl Constant {
-    fn start(body: &[u8]) -> Result<Self> {
-        let folder = std::env::temp_dir().join(format!("rds-bench-constant-{}", std::process::id()));
-        std::fs::create_dir_all(&folder)?;
-        let file = folder.join("body");
-        std::fs::write(&file, body)?;
-        let port = Ports::free()?.edge;
-        let mut command = Command::new(std::env::current_exe()?);
-        command.arg("constant").arg(port.to_string()).arg(&file);
-        xtask::command::end_with_parent(&mut command, rustix::process::Signal::TERM);
-        let child = cores::on_server(|| Ok(command.spawn()?))?;
-        let constant = Self { child, port, folder };
-        let begun = Instant::now();
-        while begun.elapsed() < Duration::from_secs(10) {
-            if let Ok(answer) = http::ask(local(port).into(), &http::get(LIST, "")) {
-                ensure!(answer.status == 200 && answer.body == body, "the peer answers something else");
-                return Ok(constant);
-            }
-            std::thread::sleep(Duration::from_millis(20));
-        }
-        bail!("the peer never answered")
-    }
-
-    fn peer(&self) -> Peer {
-        Peer {
-            address: local(self.port).into(),
-            pid: self.child.id(),
-            write: Box::new(|out| out.extend_from_slice(&http::get(LIST, "accept: application/json\r\n"))),
-        }
-    }
-}
-
-impl Drop for Constant {
-    fn drop(&mut self) {
-        let _ = self.child.kill();
-        let _ = self.child.wait();
-        let _ = std::fs::remove_dir_all(&self.folder);
-    }
 }

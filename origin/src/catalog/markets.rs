@@ -12,6 +12,7 @@ use rds_shared::select::Selection;
 use rds_shared::select::markets::MarketIndex;
 use rds_shared::wire::Timestamp;
 use rds_shared::wire::page::PageRequest;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// All markets that are served.
@@ -164,6 +165,12 @@ impl MarketEntry {
         // Stable: equal supplies stay in the order of their names.
         reserves.sort_by(|a, b| by_supply(a.supplied_usd, b.supplied_usd));
         Ok(MarketEntry { encoded: EncodedRow::encode(&row, None)?, row, reserves, contract: market.contract.clone() })
+    }
+
+    /// The hubs that the market or one of its reserves is known to draw from.
+    pub fn hubs(&self) -> Vec<Address> {
+        let named = self.row.hub_address.iter().chain(self.reserves.iter().filter_map(|it| it.hub_address.as_ref()));
+        named.cloned().collect::<BTreeSet<_>>().into_iter().collect()
     }
 }
 

@@ -22,7 +22,7 @@ pub use markets::{MarketEntry, Markets};
 pub use rollup::{Chain, Curator, Protocol};
 pub use security::{Security, SecurityFacts};
 pub use symbols::Symbols;
-pub use vault::{Vault, row_of};
+pub use vault::{REWARDED_PROTOCOL, Vault, row_of};
 
 use crate::http::answer::Failure;
 use arc_swap::ArcSwapOption;

@@ -2,13 +2,16 @@
 
 use crate::store::catalog::VaultFacts;
 use rds_shared::model::EncodedRow;
-use rds_shared::model::vault::VaultRow;
+use rds_shared::model::vault::{RewardedVault, VaultRow};
 use rds_shared::model::vault_score::{ScoreFacts, VaultScoreRow};
 use rds_shared::rules::borrow::gross_interest_apy;
 use rds_shared::rules::liquidity::liquidity;
 use rds_shared::rules::yields::real_yield_share;
 use rds_shared::select::vaults::{VaultRecord, VaultTraits};
 use rds_shared::wire::{ChangeClock, Timestamp};
+
+/// The protocol whose vaults are also listed with their rewards.
+pub const REWARDED_PROTOCOL: &str = "royco";
 
 /// A vault, ready to be listed and served.
 #[derive(Debug)]
@@ -19,6 +22,8 @@ pub struct Vault {
     pub encoded: EncodedRow,
     /// Its bulk score row, encoded.
     pub scores: EncodedRow,
+    /// Of a vault of [`REWARDED_PROTOCOL`]: the row with its rewards, encoded.
+    pub rewarded: Option<EncodedRow>,
     /// False once the vault is shut down or gone: it is still found by its id and address, and in no list.
     pub is_active: bool,
     /// True when its contracts say that it is shut down.
@@ -44,10 +49,18 @@ impl Vault {
             needs_risk_review: facts.needs_risk_review,
         };
         let scores = EncodedRow::encode(&VaultScoreRow::of(&row, run), row.last_synced_at)?;
+        let rewarded = match facts.protocol_id == REWARDED_PROTOCOL {
+            true => {
+                let vault = RewardedVault { row: row.clone(), rewards: facts.rewards };
+                Some(EncodedRow::encode(&vault, row.last_synced_at)?)
+            }
+            false => None,
+        };
         Ok(Vault {
             row,
             encoded,
             scores,
+            rewarded,
             is_active: facts.is_active,
             is_shutdown: facts.is_shutdown,
             asset_category: facts.asset_category,

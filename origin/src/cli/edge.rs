@@ -22,8 +22,8 @@ impl Edge {
     }
 
     /// Waits until no copy at the edge is older than what was just committed of `tags`, and says how far that came.
-    pub(super) async fn shown(&self, db: &Db, clock: &Clock, tags: &[Tag]) -> anyhow::Result<Told> {
-        Ok(Told(until_shown(db, self.0.as_ref(), clock, tags, PATIENCE).await?))
+    pub(super) async fn shown(&self, db: &Db, tags: &[Tag]) -> anyhow::Result<Told> {
+        Ok(Told(until_shown(db, self.0.as_ref(), tags, PATIENCE).await?))
     }
 }
 

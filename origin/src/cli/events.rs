@@ -48,7 +48,7 @@ async fn run(
     let mut remark = String::new();
     if code == ExitCode::SUCCESS {
         // Also when it was done before: that command may have been stopped before the edge knew.
-        let told = edge.shown(db, clock, &SHOWN_IN).await?;
+        let told = edge.shown(db, &SHOWN_IN).await?;
         told.add_to(&mut value);
         remark = told.remark();
     }

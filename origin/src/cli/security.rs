@@ -94,7 +94,7 @@ pub(super) async fn run(db: &Db, clock: &Clock, command: Security, out: Output) 
     }
     let told = match edited {
         // Also when it was done before: that command may have been stopped before the edge knew.
-        Edited::Moved { .. } | Edited::Already => Some(edge.shown(db, clock, &SHOWN_IN).await?),
+        Edited::Moved { .. } | Edited::Already => Some(edge.shown(db, &SHOWN_IN).await?),
         _ => None,
     };
     let remark = told.as_ref().map(|told| told.remark()).unwrap_or_default();
@@ -122,7 +122,7 @@ async fn autopublish(db: &Db, clock: &Clock, all: bool, out: Output) -> anyhow::
     // A whole registry is loaded where no edge serves it yet, as data sets are.
     let told = match done.published.is_empty() && done.promoted == 0 || all {
         true => None,
-        false => Some(edge.shown(db, clock, &SHOWN_IN).await?),
+        false => Some(edge.shown(db, &SHOWN_IN).await?),
     };
     let remark = told.as_ref().map(|told| told.remark()).unwrap_or_default();
     told.iter().for_each(|told| told.add_to(&mut value));

@@ -7,7 +7,7 @@
 use super::EdgeLink;
 use super::outbox::{AT_WORK_SECONDS, LOOK, POLL, later, pause};
 use crate::app::App;
-use crate::clock::{Clock, Stopwatch};
+use crate::clock::Stopwatch;
 use crate::store::tags::{self as table, Claimed, Standing};
 use crate::store::{Db, StoreError, edge_outbox};
 use rds_shared::access::link::TagNews;
@@ -115,14 +115,13 @@ pub enum Shown {
 pub async fn until_shown(
     db: &Db,
     link: Option<&EdgeLink>,
-    clock: &Clock,
     tags: &[Tag],
     patience: Duration,
 ) -> Result<Shown, StoreError> {
     let watch = Stopwatch::start();
     let (mut wanted, mut why) = (None, None);
     loop {
-        match step(db, link, clock, tags, &mut wanted).await {
+        match step(db, link, tags, &mut wanted).await {
             Ok(Step::Shown(shown)) => return Ok(shown),
             Ok(Step::Waiting(reason)) => why = reason.or(why),
             // What was changed is committed; only the telling is open.
@@ -145,7 +144,6 @@ enum Step {
 async fn step(
     db: &Db,
     link: Option<&EdgeLink>,
-    clock: &Clock,
     tags: &[Tag],
     wanted: &mut Option<TagVersions>,
 ) -> Result<Step, StoreError> {

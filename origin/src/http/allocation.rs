@@ -14,7 +14,7 @@ use rds_shared::model::vault::VaultRow;
 use rds_shared::rules::collateral::{Backing, summary};
 use rds_shared::scoring::Ppm;
 use rds_shared::scoring::vault::ExposuresStatus;
-use rds_shared::wire::{ApiError, Data};
+use rds_shared::wire::ApiError;
 
 /// The lending markets of one vault.
 pub async fn markets(app: &App, call: &Call) -> Result<Answer, Failure> {
@@ -22,7 +22,7 @@ pub async fn markets(app: &App, call: &Call) -> Result<Answer, Failure> {
     let row = &of_breakdown(&catalog, addressed(&catalog, call)?, Breakdown::Markets)?.row;
     let found = allocation::of_vault(&app.db, row.id.as_str()).await?.ok_or_else(|| ApiError::not_found("vault"))?;
     let answer = shown(row, found);
-    encoded::value(call, catalog.version, &answer, || Data { data: &answer })
+    encoded::settled(call, catalog.version, &answer)
 }
 
 fn shown(row: &VaultRow, found: Allocation) -> MarketAllocation {

@@ -45,7 +45,7 @@ pub fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
 /// `GET /v1/assets/enriched/facets`.
 pub fn facets(app: &App, call: &Call) -> Result<Answer, Failure> {
     let catalog = app.catalog.get()?;
-    encoded::value(call, catalog.version, &catalog.assets.facets, || Data { data: &catalog.assets.facets })
+    encoded::settled(call, catalog.version, &catalog.assets.facets)
 }
 
 /// `GET /v1/assets/{chain_id}/{address}`.
@@ -66,17 +66,14 @@ pub async fn by_address(app: &App, call: &Call) -> Result<Answer, Failure> {
 
 /// A page of encoded rows as the caller may see them.
 pub fn rows(call: &Call, version: i64, found: &FoundAssets<'_>, page: PageRequest) -> Answer {
-    let view = View {
-        now: call.now,
-        is_keyed: !call.principal.is_keyless(),
-        with_quality: call.query.flag("include_quality") == Some(true),
-    };
+    let with_quality = call.query.flag("include_quality") == Some(true);
+    let view = View::new(call.now, !call.principal.is_keyless(), with_quality);
     let total = found.total as u64;
     let mut etag = call.etag();
-    etag.add(call.principal.content_class().as_bytes()).add_u64(u64::from(view.with_quality));
+    etag.add(call.principal.content_class().as_bytes()).add_u64(u64::from(with_quality));
     etag.add_u64(page.number).add_u64(page.size).add_u64(total);
     found.rows.iter().for_each(|row| {
-        etag.add_u64(row.version());
+        etag.add_u64(row.version(call.now));
     });
     call.answer(etag, version, || {
         let size = found.rows.iter().map(|row| row.max_len() + 1).sum::<usize>();
@@ -86,7 +83,7 @@ pub fn rows(call: &Call, version: i64, found: &FoundAssets<'_>, page: PageReques
             if place > 0 {
                 body.push(b',');
             }
-            EncodedAsset::write(row, view, &mut body);
+            EncodedAsset::write(row, &view, &mut body);
         }
         body.extend_from_slice(b"],");
         PageMeta::new(page, total).write_json(&mut body);
@@ -125,10 +122,11 @@ pub async fn detail<R: DetailRow + Clone>(
     let row = if call.principal.is_keyless() { row.withheld() } else { row };
     let at =
         |renewal: &Renewal, seen| AssetDetail { row: row.clone().aged(renewal.freshness(seen)), history: &history };
-    // The tag covers the row at its renewal: the age moves by itself.
+    // The tag covers the row at its renewal and the status now: the age moves by itself.
     let settled = at(&asset.renewal, asset.renewal.at.unwrap_or(call.now));
     let mut etag = call.etag();
     etag.add(call.principal.content_class().as_bytes()).add(&serde_json::to_vec(&settled)?);
+    etag.add(asset.renewal.status(call.now).map_or("", |status| status.as_str()).as_bytes());
     call.try_answer(etag, version, || Ok(serde_json::to_vec(&Data { data: at(&asset.renewal, call.now) })?))
 }
 

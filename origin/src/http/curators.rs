@@ -57,5 +57,5 @@ pub async fn events(app: &App, call: &Call) -> Result<Answer, Failure> {
     let curator = catalog.rollup.curator(call.found.param(0)).ok_or_else(|| ApiError::not_found("curator"))?;
     let (events, total) = event_feed::of_curator(&app.db, &curator.row.id, offset, limit).await?;
     let slice = CuratorEvents { events, total };
-    encoded::value(call, catalog.version, &slice, || Data { data: &slice })
+    encoded::settled(call, catalog.version, &slice)
 }

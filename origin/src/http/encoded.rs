@@ -5,7 +5,7 @@ use super::call::Call;
 use rds_shared::model::EncodedRow;
 use rds_shared::model::vault_changes::ChangesMeta;
 use rds_shared::wire::page::PageRequest;
-use rds_shared::wire::{PageMeta, Timestamp};
+use rds_shared::wire::{Data, PageMeta, Timestamp};
 use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
@@ -73,6 +73,14 @@ pub fn changes(rows: &[&EncodedRow], cursor: &str, meta: ChangesMeta, now: Times
     meta.write_json(&mut body);
     body.push(b'}');
     body
+}
+
+/// `{"data":…}` of a value of which nothing moves with the clock: serialised once, for the ETag and for the body.
+pub fn settled<T: Serialize>(call: &Call, version: i64, data: &T) -> Result<Answer, Failure> {
+    let body = serde_json::to_vec(&Data { data })?;
+    let mut etag = call.etag();
+    etag.add(&body);
+    Ok(call.answer(etag, version, || body))
 }
 
 /// A serialised value. Its ETag is made of `content`: the same without what moves with the clock.

@@ -7,7 +7,6 @@ use super::vault_detail::{addressed, range};
 use crate::app::App;
 use crate::store::holders;
 use rds_shared::model::holders::{HolderFacts, HolderSnapshot};
-use rds_shared::wire::Data;
 
 /// `GET /v1/vault/{network}/{address}/holders`.
 pub async fn latest(app: &App, call: &Call) -> Result<Answer, Failure> {
@@ -15,7 +14,7 @@ pub async fn latest(app: &App, call: &Call) -> Result<Answer, Failure> {
     let row = &addressed(&catalog, call)?.row;
     let facts = holders::latest(&app.db, row.id.as_str()).await?.map(|facts| asked_for(facts, call));
     let snapshot = HolderSnapshot::new(row.id.clone(), row.chain_id, row.address.clone(), facts);
-    encoded::value(call, catalog.version, &snapshot, || Data { data: &snapshot })
+    encoded::settled(call, catalog.version, &snapshot)
 }
 
 /// `GET /v1/vault/{network}/{address}/holders/history`: the newest that fit, told oldest first.
@@ -26,7 +25,7 @@ pub async fn history(app: &App, call: &Call) -> Result<Answer, Failure> {
     let limit = u32::try_from(call.query.int("limit")).unwrap_or(u32::MAX);
     let found = holders::between(&app.db, vault.row.id.as_str(), from, to, limit).await?;
     let rows: Vec<_> = found.into_iter().rev().map(|facts| asked_for(facts, call).history_row()).collect();
-    encoded::value(call, catalog.version, &rows, || Data { data: &rows })
+    encoded::settled(call, catalog.version, &rows)
 }
 
 fn asked_for(facts: HolderFacts, call: &Call) -> HolderFacts {

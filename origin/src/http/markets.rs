@@ -4,7 +4,7 @@ use super::answer::{Answer, Failure};
 use super::call::Call;
 use super::encoded::{self, Spliced};
 use crate::app::App;
-use crate::store::markets;
+use crate::store::{hubs, mappings, markets};
 use rds_shared::access::paging;
 use rds_shared::model::market::MarketPage;
 use rds_shared::wire::{ApiError, Data};
@@ -18,12 +18,20 @@ pub fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
     Ok(encoded::page(call, catalog.version, &rows, page, total as u64))
 }
 
-/// One market with its reserves and efficiency modes.
+/// One market with its reserves, efficiency modes and hubs, and with who administers it.
 pub async fn by_id(app: &App, call: &Call) -> Result<Answer, Failure> {
     let catalog = app.catalog.get()?;
     let market = catalog.markets.get(call.found.param(0)).ok_or_else(|| ApiError::not_found("market"))?;
     let emodes = markets::emodes(&app.db, &market.contract).await?;
-    let page = |row| MarketPage { market: row, reserves: market.reserves.clone(), emodes: emodes.clone() };
+    let hubs = hubs::at(&app.db, market.row.chain_id, &market.hubs()).await?;
+    let signer_sets = mappings::signer_sets_of_market(&app.db, &market.contract).await?;
+    let page = |row| MarketPage {
+        market: row,
+        reserves: market.reserves.clone(),
+        emodes: emodes.clone(),
+        hubs: hubs.clone(),
+        signer_sets: signer_sets.clone(),
+    };
     let versions = page(Spliced::Version(&market.encoded));
     encoded::value(call, catalog.version, &versions, || Data { data: page(Spliced::At(&market.encoded, call.now)) })
 }

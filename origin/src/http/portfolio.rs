@@ -12,7 +12,7 @@ use rds_shared::model::status::TvlStatus;
 use rds_shared::rules::markets::by_supply;
 use rds_shared::rules::portfolio::weighted_score;
 use rds_shared::wire::error::{Detail, In};
-use rds_shared::wire::{ApiError, Data, ErrorCode};
+use rds_shared::wire::{ApiError, ErrorCode};
 
 /// Positions of one address that are served.
 const POSITIONS: u32 = 1_000;
@@ -25,7 +25,7 @@ pub async fn by_address(app: &App, call: &Call) -> Result<Answer, Failure> {
     let catalog = app.catalog.get()?;
     let held = positions::of(&app.db, &address, POSITIONS).await?;
     let portfolio = portfolio(&catalog, address, held);
-    encoded::value(call, catalog.version, &portfolio, || Data { data: &portfolio })
+    encoded::settled(call, catalog.version, &portfolio)
 }
 
 fn portfolio(catalog: &Catalog, address: Address, held: Vec<PositionRecord>) -> Portfolio {

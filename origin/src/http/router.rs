@@ -101,7 +101,7 @@ async fn dispatch(app: &Arc<App>, call: &Call) -> Result<Answer, Failure> {
         RouteId::AssetSymbols => symbols::list(app, call),
         RouteId::AssetSymbolHistory => Box::pin(symbols::history(app, call)).await,
         RouteId::Portfolio => Box::pin(portfolio::by_address(app, call)).await,
-        RouteId::Royco => Box::pin(royco::list(app, call)).await,
+        RouteId::Royco => royco::list(app, call),
         RouteId::AssetList => assets::list(app, call),
         RouteId::AssetFacets => assets::facets(app, call),
         RouteId::AssetDetail => Box::pin(assets::by_address(app, call)).await,

@@ -4,44 +4,18 @@ use super::answer::{Answer, Failure};
 use super::call::Call;
 use super::encoded;
 use crate::app::App;
-use crate::store::rewards;
+use crate::catalog::REWARDED_PROTOCOL;
 use rds_shared::access::paging;
-use rds_shared::model::vault::{RewardedVault, VaultRow};
 use rds_shared::select::vault_query::{VaultFilter, VaultSort};
-use rds_shared::wire::{PageMeta, Paged};
-
-/// The protocol's id.
-const PROTOCOL: &str = "royco";
 
 /// A page of the protocol's vaults, largest value first.
-pub async fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
+pub fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
     let page = call.query.page();
     paging::admit(&call.principal, page)?;
     let catalog = app.catalog.get()?;
-    let wanted = [PROTOCOL.to_owned()];
+    let wanted = [REWARDED_PROTOCOL.to_owned()];
     let filter = VaultFilter { protocols: &wanted, ..VaultFilter::default() };
     let (vaults, total) = catalog.select_vaults(&filter, VaultSort::default(), page);
-    let ids: Vec<String> = vaults.iter().map(|vault| vault.row.id.as_str().to_owned()).collect();
-    let mut running = match ids.is_empty() {
-        true => Default::default(),
-        false => rewards::running(&app.db.pool, Some(&ids)).await?,
-    };
-    let rows: Vec<RewardedVault> = vaults
-        .iter()
-        .map(|vault| RewardedVault {
-            row: vault.row.clone(),
-            rewards: running.remove(vault.row.id.as_str()).unwrap_or_default(),
-        })
-        .collect();
-    let meta = PageMeta::new(page, total as u64);
-    let aged = |row: VaultRow| row.served_at(call.now);
-    // Rows as stored have no freshness yet: that is what the ETag is made of.
-    let stored = Paged { data: &rows, meta };
-    encoded::value(call, catalog.version, &stored, || Paged {
-        data: rows
-            .iter()
-            .map(|vault| RewardedVault { row: aged(vault.row.clone()), rewards: vault.rewards.clone() })
-            .collect::<Vec<_>>(),
-        meta,
-    })
+    let rows: Vec<_> = vaults.iter().filter_map(|vault| vault.rewarded.as_ref()).collect();
+    Ok(encoded::page(call, catalog.version, &rows, page, total as u64))
 }

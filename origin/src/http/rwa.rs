@@ -19,8 +19,8 @@ use rds_shared::model::rwa_history::{AumHistory, AumHistoryMeta, AumPart, AumPoi
 use rds_shared::rules::canonical_aum::{DAY, Part};
 use rds_shared::scoring::number::Decimal;
 use rds_shared::select::assets::AssetFilter;
+use rds_shared::wire::ApiError;
 use rds_shared::wire::time::Micros;
-use rds_shared::wire::{ApiError, Data};
 
 /// `GET /v1/rwa`.
 pub fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
@@ -34,7 +34,7 @@ pub fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
 /// `GET /v1/rwa/facets`.
 pub fn facets(app: &App, call: &Call) -> Result<Answer, Failure> {
     let catalog = app.catalog.get()?;
-    encoded::value(call, catalog.version, &catalog.assets.rwa_facets, || Data { data: &catalog.assets.rwa_facets })
+    encoded::settled(call, catalog.version, &catalog.assets.rwa_facets)
 }
 
 /// `GET /v1/rwa/{asset_id}`.
@@ -63,7 +63,7 @@ impl DetailRow for RwaRow {
 pub fn coverage(app: &App, call: &Call) -> Result<Answer, Failure> {
     let catalog = app.catalog.get()?;
     let coverage = catalog.assets.coverage(call.now)?;
-    encoded::value(call, catalog.version, &coverage, || Data { data: &coverage })
+    encoded::settled(call, catalog.version, &coverage)
 }
 
 /// `GET /v1/rwa/stats/history`: the days of the range, oldest first; a day without a total is missing.

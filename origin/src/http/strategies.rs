@@ -13,14 +13,13 @@ use rds_shared::model::status::{Breakdown, EvidenceStatus};
 use rds_shared::model::strategy::{StrategyBreakdown, StrategyInfo, StrategyRow};
 use rds_shared::model::vault::VaultRow;
 use rds_shared::scoring::Ppm;
-use rds_shared::wire::Data;
 
 /// `GET /v1/vault/{network}/{address}/strategies`.
 pub async fn breakdown(app: &App, call: &Call) -> Result<Answer, Failure> {
     let catalog = app.catalog.get()?;
     let row = &of_breakdown(&catalog, addressed(&catalog, call)?, Breakdown::Strategies)?.row;
     let answer = shown(row, strategies::of_vault(&app.db, row.id.as_str()).await?);
-    encoded::value(call, catalog.version, &answer, || Data { data: &answer })
+    encoded::settled(call, catalog.version, &answer)
 }
 
 /// `GET /v1/vault/{network}/{address}/strategy`.
@@ -30,7 +29,7 @@ pub async fn single(app: &App, call: &Call) -> Result<Answer, Failure> {
     let found = strategies::of_vault(&app.db, row.id.as_str()).await?;
     let newest = found.into_iter().max_by_key(|strategy| (strategy.is_active, strategy.observed_at));
     let answer = StrategyInfo::new(row.id.clone(), observed_tvl(row), row.apr_net, newest);
-    encoded::value(call, catalog.version, &answer, || Data { data: &answer })
+    encoded::settled(call, catalog.version, &answer)
 }
 
 fn shown(row: &VaultRow, found: Vec<StrategyRow>) -> StrategyBreakdown {

@@ -16,7 +16,7 @@ use rds_shared::model::vault_history::{SnapshotPoint, VaultEvent};
 use rds_shared::rules::downsampling::downsample;
 use rds_shared::rules::yields::is_high_confidence;
 use rds_shared::wire::error::{Detail, In};
-use rds_shared::wire::{ApiError, Data, ErrorCode, Timestamp};
+use rds_shared::wire::{ApiError, ErrorCode, Timestamp};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -49,7 +49,7 @@ pub async fn snapshots(app: &App, call: &Call) -> Result<Answer, Failure> {
     let from = days_before(call.now, call.query.int("days"));
     let stored = detail::snapshots(&app.db, vault.row.id.as_str(), from, call.now).await?;
     let points = thinned(&stored, call);
-    encoded::value(call, catalog.version, &points, || Data { data: &points })
+    encoded::settled(call, catalog.version, &points)
 }
 
 /// `GET /v1/vault/{network}/{address}/score-history`.
@@ -61,7 +61,7 @@ pub async fn score_history(app: &App, call: &Call) -> Result<Answer, Failure> {
     let mut points = detail::score_history(&app.db, vault.row.id.as_str(), from, to, limit).await?;
     // The newest that fit, told oldest first.
     points.reverse();
-    encoded::value(call, catalog.version, &points, || Data { data: &points })
+    encoded::settled(call, catalog.version, &points)
 }
 
 /// `GET /v1/vault/{network}/{address}/events`.
@@ -69,7 +69,7 @@ pub async fn events(app: &App, call: &Call) -> Result<Answer, Failure> {
     let catalog = app.catalog.get()?;
     let vault = addressed(&catalog, call)?;
     let events = detail::events(&app.db, vault.row.id.as_str(), EVENTS).await?;
-    encoded::value(call, catalog.version, &events, || Data { data: &events })
+    encoded::settled(call, catalog.version, &events)
 }
 
 /// The stretch of time between `from` and `to`, both included and both optional.
@@ -181,7 +181,7 @@ fn vault_of(facts: &DetailFacts) -> VaultDetail<&RawValue, &RawValue> {
 }
 
 fn of_side(facts: &DetailFacts, side: RewardSide) -> Vec<Reward> {
-    facts.rewards.iter().filter(|reward| reward.side == side).cloned().collect()
+    facts.vault.rewards.iter().filter(|reward| reward.side == side).cloned().collect()
 }
 
 fn days_before(now: Timestamp, days: i64) -> Timestamp {

@@ -1,9 +1,10 @@
 //! The observations of one batch, by kind, each with the line it came from.
 
 use super::kinds::{
-    Asset, AssetReview, Attestation, Chain, Curator, EventRecord, Exposure, HolderSnapshot, IncidentLink, LossCase,
-    Market, MarketEmode, MarketReserve, MarketState, OracleFeed, Position, Protocol, Publication, Reviewer, Reward,
-    RwaCandidate, RwaObservation, RwaSource, SecurityReport, SignalReport, Vault, VaultState, VaultStrategy,
+    Asset, AssetReview, Attestation, Chain, Curator, EventRecord, Exposure, HolderSnapshot, HubAsset, IncidentLink,
+    LossCase, Mapping, Market, MarketEmode, MarketReserve, MarketState, OracleFeed, Position, Protocol, Publication,
+    Reviewer, Reward, RwaCandidate, RwaObservation, RwaSource, SecurityReport, SignalReport, Vault, VaultState,
+    VaultStrategy,
 };
 use super::line::{self, Observation};
 use super::{Fault, IngestError, MAX_BATCH_BYTES, check};
@@ -33,8 +34,10 @@ pub struct Batch {
     pub(super) market_states: Vec<Numbered<MarketState>>,
     pub(super) reserves: Vec<Numbered<MarketReserve>>,
     pub(super) emodes: Vec<Numbered<MarketEmode>>,
+    pub(super) hub_assets: Vec<Numbered<HubAsset>>,
     pub(super) feeds: Vec<Numbered<OracleFeed>>,
     pub(super) positions: Vec<Numbered<Position>>,
+    pub(super) mappings: Vec<Numbered<Mapping>>,
     pub(super) reviewers: Vec<Numbered<Reviewer>>,
     pub(super) attestations: Vec<Numbered<Attestation>>,
     pub(super) rwa_sources: Vec<Numbered<RwaSource>>,
@@ -101,8 +104,10 @@ impl Batch {
             Observation::MarketState(state) => self.market_states.push((number, state)),
             Observation::MarketReserve(reserve) => self.reserves.push((number, *reserve)),
             Observation::MarketEmode(emode) => self.emodes.push((number, *emode)),
+            Observation::HubAsset(asset) => self.hub_assets.push((number, *asset)),
             Observation::OracleFeed(feed) => self.feeds.push((number, *feed)),
             Observation::Position(position) => self.positions.push((number, position)),
+            Observation::Mapping(mapping) => self.mappings.push((number, *mapping)),
             Observation::Reviewer(reviewer) => self.reviewers.push((number, reviewer)),
             Observation::Attestation(attestation) => self.attestations.push((number, attestation)),
             Observation::RwaSource(source) => self.rwa_sources.push((number, source)),
@@ -154,8 +159,10 @@ impl Batch {
             self.market_states.len(),
             self.reserves.len(),
             self.emodes.len(),
+            self.hub_assets.len(),
             self.feeds.len(),
             self.positions.len(),
+            self.mappings.len(),
             self.reviewers.len(),
             self.attestations.len(),
             self.rwa_sources.len(),

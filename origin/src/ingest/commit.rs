@@ -142,6 +142,8 @@ async fn write<'b>(tx: &mut Tx<'_>, batch: &'b Batch) -> Result<Written<'b>, Sto
     touched.vaults = vaults;
     count("oracle_feed", upsert(tx, &batch.feeds).await?.len());
     count("position", upsert(tx, &batch.positions).await?.len());
+    // No score depends on what things have in common.
+    count("mapping", upsert(tx, &batch.mappings).await?.len());
 
     write_events(tx, batch, &identities, &mut touched, &mut count).await?;
     Ok(Written { touched, changed, readings })
@@ -197,6 +199,7 @@ async fn write_markets(
     let reserves = upsert(tx, &batch.reserves).await?;
     count("market_reserve", reserves.len());
     count("market_emode", upsert(tx, &batch.emodes).await?.len());
+    count("hub_asset", upsert(tx, &batch.hub_assets).await?.len());
     Ok((markets::vaults_of(tx, &reserves).await?, states))
 }
 

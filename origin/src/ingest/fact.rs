@@ -119,3 +119,9 @@ impl KeyPart for rds_shared::model::status::RewardSide {
         self.as_str().to_owned()
     }
 }
+
+impl KeyPart for rds_shared::model::mapping::MappingType {
+    fn part(&self) -> String {
+        self.as_str().to_owned()
+    }
+}

@@ -1,9 +1,9 @@
 //! One line of NDJSON to one observation.
 
 use super::kinds::{
-    Asset, AssetReview, Attestation, Chain, Curator, EventRecord, Exposure, HolderSnapshot, IncidentLink, LossCase,
-    Market, MarketEmode, MarketReserve, MarketState, OracleFeed, Position, Protocol, Reviewer, Reward, RwaCandidate,
-    RwaObservation, RwaSource, SecurityReport, SignalReport, Vault, VaultState, VaultStrategy,
+    Asset, AssetReview, Attestation, Chain, Curator, EventRecord, Exposure, HolderSnapshot, HubAsset, IncidentLink,
+    LossCase, Mapping, Market, MarketEmode, MarketReserve, MarketState, OracleFeed, Position, Protocol, Reviewer,
+    Reward, RwaCandidate, RwaObservation, RwaSource, SecurityReport, SignalReport, Vault, VaultState, VaultStrategy,
 };
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -30,8 +30,10 @@ pub enum Observation {
     MarketState(MarketState),
     MarketReserve(Box<MarketReserve>),
     MarketEmode(Box<MarketEmode>),
+    HubAsset(Box<HubAsset>),
     OracleFeed(Box<OracleFeed>),
     Position(Position),
+    Mapping(Box<Mapping>),
     Reviewer(Reviewer),
     Attestation(Attestation),
     RwaSource(RwaSource),
@@ -43,7 +45,7 @@ pub enum Observation {
 }
 
 /// Every kind's word, in the order in which a batch is written.
-pub const KINDS: [&str; 27] = [
+pub const KINDS: [&str; 29] = [
     "chain",
     "protocol",
     "curator",
@@ -61,8 +63,10 @@ pub const KINDS: [&str; 27] = [
     "market_state",
     "market_reserve",
     "market_emode",
+    "hub_asset",
     "oracle_feed",
     "position",
+    "mapping",
     "reviewer",
     "attestation",
     "rwa_source",
@@ -106,8 +110,10 @@ pub fn read(line: &str) -> Result<Observation, Complaint> {
         "market_state" => Observation::MarketState(fields(line)?),
         "market_reserve" => Observation::MarketReserve(fields(line)?),
         "market_emode" => Observation::MarketEmode(fields(line)?),
+        "hub_asset" => Observation::HubAsset(Box::new(fields(line)?)),
         "oracle_feed" => Observation::OracleFeed(fields(line)?),
         "position" => Observation::Position(fields(line)?),
+        "mapping" => Observation::Mapping(Box::new(fields(line)?)),
         "reviewer" => Observation::Reviewer(fields(line)?),
         "attestation" => Observation::Attestation(fields(line)?),
         "rwa_source" => Observation::RwaSource(fields(line)?),

@@ -1,6 +1,7 @@
 //! What an observation refers to must be known, to the store or to the batch itself.
 
 mod events;
+mod mappings;
 mod markets;
 mod security;
 
@@ -24,6 +25,7 @@ pub async fn faults(tx: &mut Tx<'_>, batch: &Batch) -> Result<Vec<Fault>, StoreE
     faults.reviews(tx, batch).await?;
     faults.markets(tx, batch).await?;
     faults.events(tx, batch).await?;
+    faults.mappings(tx, batch).await?;
     faults.real_world(tx, batch).await?;
     faults.security(tx, batch).await?;
     faults.0.sort_by_key(|fault| fault.line);

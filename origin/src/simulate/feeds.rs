@@ -7,8 +7,9 @@ use super::random::Random;
 use super::tokens::Token;
 use crate::ingest::Observation;
 use crate::ingest::fact::Kind;
-use crate::ingest::kinds::OracleFeed;
+use crate::ingest::kinds::{OracleFeed, contract};
 use rds_shared::model::oracle::FeedKind;
+use std::collections::BTreeMap;
 
 /// When a feed last spoke.
 #[derive(Clone, Copy)]
@@ -61,6 +62,17 @@ const FEEDS: [Feed; 12] = [
         speaks: Speaks::Hourly,
     },
 ];
+
+/// Who runs which feeds, by their contracts as mappings name them.
+pub fn vendors() -> BTreeMap<&'static str, Vec<String>> {
+    let mut vendors: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for (number, feed) in (0..).zip(&FEEDS) {
+        if let Some(vendor) = feed.vendor {
+            vendors.entry(vendor).or_default().push(contract(CHAIN_ID, &Random::of(0, "feed", number).address()));
+        }
+    }
+    vendors
+}
 
 /// The feeds as they are seen at `moment`.
 pub fn news(moment: Moment) -> Vec<Observation> {

@@ -9,7 +9,7 @@ use super::tokens::Token;
 use super::vault::SimVault;
 use crate::ingest::Observation;
 use crate::ingest::fact::Kind;
-use crate::ingest::kinds::{Gates, HubGate, Market, MarketEmode, MarketReserve, MarketState, SpokeGate};
+use crate::ingest::kinds::{Gates, HubGate, Market, MarketEmode, MarketReserve, MarketState, SpokeGate, contract};
 use rds_shared::model::market::{MarketShape, MarketSource};
 use rds_shared::model::status::BorrowStatus;
 
@@ -150,6 +150,29 @@ const fn pair(key: &'static str, name: &'static str, pair: Pair) -> Lending {
 /// The contract of the market with this number in the list.
 pub(super) fn address(number: u64) -> String {
     Random::of(0, "market", number).address()
+}
+
+/// Every market's contract, as mappings name it.
+pub fn contracts() -> impl Iterator<Item = String> {
+    (0..).zip(&MARKETS).map(|(number, _)| contract(CHAIN_ID, &address(number)))
+}
+
+/// A hub that a spoke draws from.
+pub struct Hub {
+    pub platform: &'static str,
+    pub version: &'static str,
+    pub address: String,
+}
+
+/// The hub of every spoke.
+pub fn hubs() -> Vec<Hub> {
+    let spokes = (0..).zip(&MARKETS).filter(|(_, market)| matches!(market.makeup, Makeup::Spoke(..)));
+    let hub = |(number, market): (u64, &Lending)| Hub {
+        platform: market.platform,
+        version: market.version,
+        address: Random::of(0, "hub", number).address(),
+    };
+    spokes.map(hub).collect()
 }
 
 /// What is observed of the markets at `moment`: themselves and their pools' reserves at first, the rest every hour.

@@ -26,6 +26,7 @@ mod feeds;
 mod funds;
 mod holders;
 mod incidents;
+mod mappings;
 mod markets;
 mod moment;
 mod platforms;
@@ -175,6 +176,9 @@ impl Simulation {
         news.extend(markets::news(moment, &self.actors, self.seed));
         news.extend(feeds::news(moment));
         news.extend(positions::news(moment, &self.actors));
+        if moment.before().is_none() {
+            news.extend(mappings::registry(moment, &self.actors));
+        }
         news
     }
 

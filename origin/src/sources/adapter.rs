@@ -2,7 +2,7 @@
 
 use crate::ingest::Observation;
 use serde::de::DeserializeOwned;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 /// A contract: chain and address, as the data sets join.
 pub type Contract = (i64, String);
@@ -20,6 +20,12 @@ pub struct Known {
     pub pools: HashMap<(i64, String), String>,
     /// The hubs that each spoke's reserves draw from; null where the data does not say which.
     pub hubs: HashMap<Contract, HashSet<Option<String>>>,
+    /// The lending markets behind each section of the permissions book, by chain and section.
+    pub sections: HashMap<(i64, String), BTreeSet<Contract>>,
+    /// Ids of the assets at a contract.
+    pub tokens: HashMap<Contract, Vec<String>>,
+    /// Ids of the listed vaults that take the token at a contract.
+    pub deposits: HashMap<Contract, Vec<String>>,
 }
 
 /// A vault of the list, as far as other files refer to it.

@@ -1,6 +1,7 @@
 //! assets.jsonl: stablecoins and dollar tokens, one observation a deployment.
 
 use super::adapter::{Adapter, Known, Observed};
+use super::bridges::Bridges;
 use super::vaults::Vaults;
 use super::yield_vaults::YieldVaults;
 use crate::ingest::Observation;
@@ -40,15 +41,25 @@ struct Deployment {
     address: String,
 }
 
+impl Deployment {
+    fn asset_id(&self, slug: &str) -> String {
+        format!("{slug}-{}-{}", self.chain_id, self.address.to_lowercase())
+    }
+}
+
 impl Adapter for Assets {
     const FILE: &'static str = "assets.jsonl";
-    const NEEDED_BY: &'static [&'static str] = &[Vaults::FILE, YieldVaults::FILE];
+    const NEEDED_BY: &'static [&'static str] = &[Vaults::FILE, YieldVaults::FILE, Bridges::FILE];
     type Row = Row;
 
     fn learn(&self, row: &Row, known: &mut Known) {
         if row.category == STABLECOIN {
             let deployments = row.deployments.iter();
             known.stablecoins.extend(deployments.map(|deployment| (deployment.chain_id, deployment.address.clone())));
+        }
+        for deployment in &row.deployments {
+            let contract = (deployment.chain_id, deployment.address.clone());
+            known.tokens.entry(contract).or_default().push(deployment.asset_id(&row.slug));
         }
     }
 
@@ -69,7 +80,7 @@ impl Adapter for Assets {
                 kind: Kind,
                 observed_at: At(AS_OF),
                 source: row.source.clone(),
-                id: format!("{}-{}-{}", row.slug, deployment.chain_id, deployment.address.to_lowercase()),
+                id: deployment.asset_id(&row.slug),
                 chain_id: deployment.chain_id,
                 address: Some(deployment.address),
                 symbol: row.symbol.clone(),

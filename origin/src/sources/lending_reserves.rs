@@ -5,9 +5,11 @@
 
 use super::adapter::{Adapter, Contract, Known, Observed};
 use super::lending_emodes::LendingEmodes;
+use super::signer_sets::SignerSets;
+use super::timelocks::Timelocks;
 use crate::ingest::Observation;
 use crate::ingest::fact::Kind;
-use crate::ingest::kinds::{Gates, Market, MarketReserve};
+use crate::ingest::kinds::{Gates, HubAsset, Market, MarketReserve};
 use crate::store::At;
 use rds_shared::model::market::{MarketShape, MarketSource};
 use rds_shared::wire::Timestamp;
@@ -19,6 +21,15 @@ pub(super) const AS_OF: Timestamp = Timestamp::from_seconds(1_767_225_600);
 const PROTOCOL: &str = "aave";
 /// What a market of a chain is called that has no name of its own.
 const ONLY_ONE: &str = "main";
+/// Instances beside a generation's main pool: how the address book ends their names, and the permissions book's section of them.
+const INSTANCES: [(u32, &str, Option<&str>); 6] = [
+    (2, "AMM", Some("V2_AMM")),
+    (2, "Arc", Some("V2_ARC")),
+    (3, "EtherFi", Some("ETHERFI")),
+    (3, "Horizon", None),
+    (3, "Lido", Some("LIDO")),
+    (3, "Whitelabel", Some("V3_WHITE_LABEL")),
+];
 
 /// Reads the reserves.
 pub struct LendingReserves;
@@ -38,6 +49,8 @@ pub struct Row {
     hub_address: Option<String>,
     spoke_address: Option<String>,
     a_token: Option<String>,
+    interest_rate_strategy: Option<String>,
+    erc4626_wrapper: Option<String>,
     source: String,
 }
 
@@ -61,6 +74,35 @@ impl Row {
         Some(((self.chain_id, address.clone()), shape))
     }
 
+    /// The section of the permissions book that this market's permissions stand in, if it has one.
+    fn section(&self) -> Option<String> {
+        let named = |(version, name, _): &&(u32, &str, _)| *version == self.version && self.market.ends_with(name);
+        match INSTANCES.iter().find(named) {
+            Some((_, _, section)) => section.map(str::to_owned),
+            None => Some(format!("V{}", self.version)),
+        }
+    }
+
+    /// An asset of a hub; none for a row that is of no hub.
+    fn hub_asset(self) -> Option<HubAsset> {
+        Some(HubAsset {
+            kind: Kind,
+            observed_at: At(AS_OF),
+            source: self.source,
+            hub: String::new(),
+            asset_address: self.underlying,
+            protocol_id: PROTOCOL.to_owned(),
+            protocol_version: format!("v{}", self.version),
+            chain_id: self.chain_id,
+            hub_address: self.hub_address?,
+            hub_name: self.hub_name?,
+            asset_symbol: self.symbol,
+            interest_rate_strategy: self.interest_rate_strategy,
+            wrapper_address: self.erc4626_wrapper,
+            is_active: true,
+        })
+    }
+
     /// What is left of the market's name without protocol, generation and chain.
     fn key_hint(&self, known: &Known) -> String {
         if let Some(spoke) = &self.spoke_name {
@@ -79,12 +121,15 @@ impl Row {
 
 impl Adapter for LendingReserves {
     const FILE: &'static str = "lending_reserves.jsonl";
-    const NEEDED_BY: &'static [&'static str] = &[LendingEmodes::FILE];
+    const NEEDED_BY: &'static [&'static str] = &[LendingEmodes::FILE, SignerSets::FILE, Timelocks::FILE];
     /// Whether a spoke has one hub is known when all of its reserves are.
     const READ_TWICE: bool = true;
     type Row = Row;
 
     fn learn(&self, row: &Row, known: &mut Known) {
+        if let (Some((contract, _)), Some(section)) = (row.market(), row.section()) {
+            known.sections.entry((row.chain_id, section)).or_default().insert(contract);
+        }
         match row.market() {
             Some(((chain_id, address), MarketShape::Pool)) => {
                 known.pools.insert((chain_id, row.market.clone()), address);
@@ -98,7 +143,10 @@ impl Adapter for LendingReserves {
 
     fn observe(&self, row: Row, known: &Known) -> Observed {
         let Some((contract, shape)) = row.market() else {
-            return Observed::Skipped("a hub's asset is served through the spokes that draw from it");
+            return match row.hub_asset() {
+                Some(asset) => Observed::As(vec![Observation::HubAsset(Box::new(asset))]),
+                None => Observed::Skipped("no contract is named"),
+            };
         };
         let only_hub = match known.hubs.get(&contract).map(|hubs| hubs.iter().collect::<Vec<_>>()).as_deref() {
             Some([Some(hub)]) => Some(hub.clone()),

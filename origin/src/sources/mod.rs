@@ -6,6 +6,7 @@
 
 mod adapter;
 mod assets;
+mod bridges;
 mod chains;
 mod curators;
 mod folder;
@@ -14,6 +15,8 @@ mod lending_emodes;
 mod lending_reserves;
 mod oracles;
 mod protocols;
+mod signer_sets;
+mod timelocks;
 mod vault_history;
 mod vaults;
 mod yield_vaults;
@@ -130,7 +133,7 @@ fn first(faults: &[RowFault]) -> String {
 }
 
 /// The files that are read, in the order in which they are: what a row refers to comes first.
-pub const FILES: [&str; 11] = [
+pub const FILES: [&str; 14] = [
     chains::Chains::FILE,
     protocols::Protocols::FILE,
     curators::Curators::FILE,
@@ -142,6 +145,9 @@ pub const FILES: [&str; 11] = [
     lending_reserves::LendingReserves::FILE,
     lending_emodes::LendingEmodes::FILE,
     oracles::Oracles::FILE,
+    signer_sets::SignerSets::FILE,
+    timelocks::Timelocks::FILE,
+    bridges::Bridges::FILE,
 ];
 
 /// Imports the data sets of `dir`, or only the file `only` of them, named with or without its extension.
@@ -206,7 +212,10 @@ impl Reading<'_> {
         self.read(incidents::Incidents, batch, progress)?;
         self.read(lending_reserves::LendingReserves, batch, progress)?;
         self.read(lending_emodes::LendingEmodes, batch, progress)?;
-        self.read(oracles::Oracles, batch, progress)
+        self.read(oracles::Oracles, batch, progress)?;
+        self.read(signer_sets::SignerSets, batch, progress)?;
+        self.read(timelocks::Timelocks, batch, progress)?;
+        self.read(bridges::Bridges, batch, progress)
     }
 
     /// Reads a file, when it is chosen for its observations or a chosen file needs to know what it holds.
@@ -272,6 +281,8 @@ mod tests {
             (yield_vaults::AS_OF, "2026-08-20"),
             (incidents::AS_OF, "2026-08-22"),
             (lending_reserves::AS_OF, "2026-01-01"),
+            (signer_sets::AS_OF, "2026-08-22"),
+            (bridges::AS_OF, "2026-01-01"),
         ];
         for (as_of, day) in days {
             assert_eq!(as_of.to_string(), format!("{day}T00:00:00.000Z"));
@@ -283,7 +294,7 @@ mod tests {
         assert_eq!(chosen(Some("vaults.jsonl.gz")).unwrap(), [vaults::Vaults::FILE]);
         assert_eq!(chosen(Some("vault_history")).unwrap(), [vault_history::VaultHistory::FILE]);
         assert_eq!(chosen(None).unwrap(), FILES);
-        let refused = chosen(Some("bridges.jsonl")).unwrap_err().to_string();
-        assert!(refused.contains("bridges.jsonl") && refused.contains("incidents.jsonl"), "{refused}");
+        let refused = chosen(Some("vault_history_vaults.jsonl")).unwrap_err().to_string();
+        assert!(refused.contains("vault_history_vaults.jsonl") && refused.contains("incidents.jsonl"), "{refused}");
     }
 }

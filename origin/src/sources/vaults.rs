@@ -1,6 +1,7 @@
 //! vaults.jsonl.gz: the listed vaults: what they are, their value when they were read, and that nobody looked inside.
 
 use super::adapter::{Adapter, Known, ListedVault, Observed};
+use super::bridges::Bridges;
 use super::incidents::Incidents;
 use super::vault_history::VaultHistory;
 use super::yield_vaults::YieldVaults;
@@ -82,11 +83,13 @@ fn said(text: String) -> Option<String> {
 
 impl Adapter for Vaults {
     const FILE: &'static str = "vaults.jsonl.gz";
-    const NEEDED_BY: &'static [&'static str] = &[YieldVaults::FILE, VaultHistory::FILE, Incidents::FILE];
+    const NEEDED_BY: &'static [&'static str] = &[YieldVaults::FILE, VaultHistory::FILE, Incidents::FILE, Bridges::FILE];
     type Row = Row;
 
     fn learn(&self, row: &Row, known: &mut Known) {
         if let Some(id) = vault_id(row) {
+            let deposits = known.deposits.entry((row.chain_id, row.asset_address.clone())).or_default();
+            deposits.push(id.clone());
             let vault = ListedVault { id, asset_decimals: row.asset_decimals };
             known.vaults.insert((row.chain_id, row.address.clone()), vault);
         }

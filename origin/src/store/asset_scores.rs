@@ -60,6 +60,9 @@ impl AssetScoreRow {
 }
 
 /// All assets.
+///
+/// Joined as a whole, not looked up one by one: in the transaction of a first large batch the tables have no statistics yet,
+/// and a look-up may be a scan.
 pub async fn load(tx: &mut Tx<'_>) -> Result<Vec<AssetRow>, StoreError> {
     Ok(sqlx::query_as(
         "SELECT a.id, a.category, a.underlying, a.dependency_chain, a.lockup_days, a.attestation_cadence, \
@@ -67,7 +70,7 @@ pub async fn load(tx: &mut Tx<'_>) -> Result<Vec<AssetRow>, StoreError> {
                 c.chain_age_score, r.observed_at AS reviewed_at, r.review_status, r.dimensions, r.hard_fail_events, r.hard_fail_overrides, \
                 r.last_refresh_at, s.asset_id IS NOT NULL AS has_score, s.score, s.hard_fail_flags, s.breakdown::text \
          FROM asset a JOIN chain c USING (chain_id) \
-         LEFT JOIN LATERAL (SELECT * FROM asset_version WHERE asset_id = a.id ORDER BY observed_at DESC LIMIT 1) AS r ON true \
+         LEFT JOIN (SELECT DISTINCT ON (asset_id) * FROM asset_version ORDER BY asset_id, observed_at DESC) AS r ON r.asset_id = a.id \
          LEFT JOIN asset_score s ON s.asset_id = a.id",
     )
     .fetch_all(&mut **tx)

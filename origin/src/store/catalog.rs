@@ -148,6 +148,8 @@ pub struct VaultFacts {
     pub borrow_apr: Option<f64>,
     /// What borrowing costs once the campaigns are counted.
     pub borrow: BorrowCost,
+    /// Campaigns and fee streams that run now, of both sides.
+    pub rewards: Vec<Reward>,
     /// Whether the market lends.
     pub borrow_status: BorrowStatus,
     /// Value lent out.
@@ -257,7 +259,7 @@ pub async fn load_vaults(db: &Db, since: Option<i64>) -> Result<(i64, Vec<VaultF
     tx.commit().await?;
     let facts = rows.iter().map(|row| {
         let rewards = running.remove(row.try_get::<&str, _>("id")?).unwrap_or_default();
-        vault_facts(row, &rewards)
+        vault_facts(row, rewards)
     });
     Ok((version, facts.collect::<Result<_, _>>()?))
 }
@@ -286,13 +288,13 @@ pub(super) static VAULT_FACTS: LazyLock<String> = LazyLock::new(|| {
 });
 
 /// Reads a row of [`VAULT_FACTS`].
-pub(super) fn vault_facts(row: &PgRow, running: &[Reward]) -> Result<VaultFacts, StoreError> {
+pub(super) fn vault_facts(row: &PgRow, running: Vec<Reward>) -> Result<VaultFacts, StoreError> {
     let (protocol_id, chain_id) = (row.try_get::<String, _>("protocol_id")?, chain_id(row)?);
     let address = address("vault.address", row.try_get("address")?)?;
     let asset_address: Option<String> = row.try_get("asset_address")?;
     let (base_apr, borrow_apr) = (row.try_get("base_apr")?, row.try_get("borrow_apr")?);
     let incentives: IncentivesStatus = word("vault_state.incentives", row.try_get("incentives")?)?;
-    let rates = Rates::of(base_apr, borrow_apr, incentives, running);
+    let rates = Rates::of(base_apr, borrow_apr, incentives, &running);
     let tvl_usd: Option<f64> = row.try_get("tvl_usd")?;
     let score: Option<i32> = row.try_get("score")?;
     let tier: Option<&str> = row.try_get("tier")?;
@@ -327,6 +329,7 @@ pub(super) fn vault_facts(row: &PgRow, running: &[Reward]) -> Result<VaultFacts,
         utilization: row.try_get("utilization")?,
         borrow_apr,
         borrow: rates.borrow,
+        rewards: running,
         borrow_status: word::<BorrowStatus>("vault_state.borrow_status", row.try_get("borrow_status")?)?,
         active_loans_usd: row.try_get("active_loans_usd")?,
         deposit_status: word::<DepositStatus>("vault_state.deposit_status", row.try_get("deposit_status")?)?,

@@ -2,10 +2,10 @@
 
 use super::catalog::{self, VAULT_FACTS, VaultFacts, instant};
 use super::rewards::{self, Campaigns, Rates};
+use super::word::Word;
 use super::{At, Db, StoreError, word};
 use crate::ingest::kinds::IncentivesStatus;
 use rds_shared::model::status::Severity;
-use rds_shared::model::vault::Reward;
 use rds_shared::model::vault_history::{ScoreHistoryPoint, SnapshotPoint, VaultEvent};
 use rds_shared::rules::dwell::ChangeType;
 use rds_shared::rules::tiers::Tier;
@@ -19,8 +19,6 @@ use sqlx::Row;
 pub struct DetailFacts {
     /// The list row's facts.
     pub vault: VaultFacts,
-    /// Campaigns that run now, of both sides.
-    pub rewards: Vec<Reward>,
     /// The four vectors as JSON.
     pub risk_vectors: Box<RawValue>,
     /// `score_provenance` as JSON.
@@ -51,7 +49,7 @@ pub async fn vault(db: &Db, id: &str) -> Result<Option<DetailFacts>, StoreError>
     let Some(row) = found else { return Ok(None) };
     let ids = [id.to_owned()];
     let rewards = rewards::running(&db.pool, Some(&ids)).await?.remove(id).unwrap_or_default();
-    let vault = catalog::vault_facts(&row, &rewards)?;
+    let vault = catalog::vault_facts(&row, rewards)?;
     let row = sqlx::query(
         "SELECT p.vectors::text AS vectors, p.provenance::text AS provenance, p.run_id, \
                 pr.website_url, pr.launched_at, pr.newest_audit_at, pr.audit_report_url, \
@@ -64,7 +62,6 @@ pub async fn vault(db: &Db, id: &str) -> Result<Option<DetailFacts>, StoreError>
     let timelock: Option<i64> = row.try_get("timelock_seconds")?;
     Ok(Some(DetailFacts {
         vault,
-        rewards,
         risk_vectors: document("vault_score.vectors", row.try_get("vectors")?)?,
         score_provenance: provenance(row.try_get("provenance")?, row.try_get("run_id")?)?,
         protocol_website: row.try_get("website_url")?,
@@ -93,32 +90,49 @@ fn document(column: &'static str, text: String) -> Result<Box<RawValue>, StoreEr
 pub async fn snapshots(db: &Db, id: &str, from: Timestamp, to: Timestamp) -> Result<Vec<SnapshotPoint>, StoreError> {
     let steps = rewards::history(&db.pool, id).await?;
     let mut campaigns = Campaigns::new(&steps);
-    let rows = sqlx::query(
-        "SELECT observed_at, tvl_usd, base_apr, borrow_apr, incentives, price_per_share FROM vault_snapshot \
-         WHERE vault_id = $1 AND observed_at BETWEEN $2 AND $3 ORDER BY observed_at",
+    // A year of hours is one row of columns: read as rows of their own, the points cost more than everything else.
+    let columns: Readings = sqlx::query_as(
+        "SELECT coalesce(array_agg(observed_at ORDER BY observed_at), '{}') AS observed_at, \
+                coalesce(array_agg(tvl_usd ORDER BY observed_at), '{}') AS tvl_usd, \
+                coalesce(array_agg(base_apr ORDER BY observed_at), '{}') AS base_apr, \
+                coalesce(array_agg(borrow_apr ORDER BY observed_at), '{}') AS borrow_apr, \
+                coalesce(array_agg(incentives ORDER BY observed_at), '{}') AS incentives, \
+                coalesce(array_agg(price_per_share ORDER BY observed_at), '{}') AS price_per_share \
+         FROM vault_snapshot WHERE vault_id = $1 AND observed_at BETWEEN $2 AND $3",
     )
     .bind(id)
     .bind(At(from))
     .bind(At(to))
-    .fetch_all(&db.pool)
+    .fetch_one(&db.pool)
     .await?;
-    let point = |row: &sqlx::postgres::PgRow| {
-        let recorded_at = row.try_get::<At, _>("observed_at")?.0;
-        let borrow_apr = row.try_get("borrow_apr")?;
-        let incentives: IncentivesStatus = word("vault_snapshot.incentives", row.try_get("incentives")?)?;
-        let rates = Rates::of(row.try_get("base_apr")?, borrow_apr, incentives, &campaigns.at(recorded_at));
-        Ok(SnapshotPoint {
+    let rates = columns.base_apr.into_iter().zip(columns.borrow_apr).zip(columns.incentives);
+    let read = columns.observed_at.into_iter().zip(columns.tvl_usd).zip(columns.price_per_share).zip(rates);
+    let point = |(((At(recorded_at), tvl_usd), price_per_share), ((base_apr, borrow_apr), incentives))| {
+        let Word(incentives): Word<IncentivesStatus> = incentives;
+        let rates = Rates::of(base_apr, borrow_apr, incentives, campaigns.at(recorded_at));
+        SnapshotPoint {
             recorded_at,
-            tvl_usd: row.try_get("tvl_usd")?,
+            tvl_usd,
             apr_net: rates.apr_net,
             borrow_apr,
             borrow_reward_apr: rates.borrow.reward_apr,
             borrow_apr_net: rates.borrow.apr_net,
             borrow_incentive_status: rates.borrow.status,
-            price_per_share: row.try_get("price_per_share")?,
-        })
+            price_per_share,
+        }
     };
-    rows.iter().map(point).collect()
+    Ok(read.map(point).collect())
+}
+
+/// Readings of one vault, column by column, in order of time.
+#[derive(sqlx::FromRow)]
+struct Readings {
+    observed_at: Vec<At>,
+    tvl_usd: Vec<Option<f64>>,
+    base_apr: Vec<Option<f64>>,
+    borrow_apr: Vec<Option<f64>>,
+    incentives: Vec<Word<IncentivesStatus>>,
+    price_per_share: Vec<Option<f64>>,
 }
 
 /// The newest `limit` published changes from `from` to `to`, both included, newest first.

@@ -16,9 +16,11 @@ pub mod events;
 pub mod facts;
 pub mod health;
 pub mod holders;
+pub mod hubs;
 pub mod index_tokens;
 pub mod keys;
 pub mod losses;
+pub mod mappings;
 pub mod markets;
 pub mod oracles;
 pub mod positions;
@@ -36,6 +38,7 @@ pub mod symbols;
 pub mod tags;
 pub mod told;
 pub mod usage;
+mod word;
 
 pub use at::At;
 

@@ -76,6 +76,15 @@ pub async fn markets(tx: &mut Tx<'_>) -> Result<HashMap<String, MarketShape>, St
     rows.into_iter().map(|(contract, shape)| Ok((contract, word("market.shape", &shape)?))).collect()
 }
 
+/// Those of `contracts` that are feeds.
+pub async fn feeds(tx: &mut Tx<'_>, contracts: &[&str]) -> Result<HashSet<String>, StoreError> {
+    let known: Vec<String> = sqlx::query_scalar("SELECT contract FROM oracle_feed WHERE contract = ANY($1)")
+        .bind(contracts)
+        .fetch_all(&mut **tx)
+        .await?;
+    Ok(known.into_iter().collect())
+}
+
 /// One stored review, as far as the next one is checked against it.
 #[derive(Debug, Clone, PartialEq)]
 pub struct StoredReview {

@@ -89,16 +89,19 @@ pub struct Campaigns<'a> {
     steps: &'a [CampaignStep],
     /// The newest step of each campaign so far, ended ones included.
     newest: Vec<&'a CampaignStep>,
+    /// What runs since the last step.
+    running: Vec<Reward>,
 }
 
 impl<'a> Campaigns<'a> {
     /// Before the first step.
     pub fn new(steps: &'a [CampaignStep]) -> Self {
-        Campaigns { steps, newest: Vec::new() }
+        Campaigns { steps, newest: Vec::new(), running: Vec::new() }
     }
 
     /// Moves to `at`, which must not lie before the last one, and answers what runs then.
-    pub fn at(&mut self, at: Timestamp) -> Vec<Reward> {
+    pub fn at(&mut self, at: Timestamp) -> &[Reward] {
+        let before = self.steps.len();
         while let Some((step, rest)) = self.steps.split_first().filter(|(step, _)| step.since <= at) {
             self.steps = rest;
             match self.newest.iter_mut().find(|known| same_campaign(&known.reward, &step.reward)) {
@@ -106,7 +109,10 @@ impl<'a> Campaigns<'a> {
                 None => self.newest.push(step),
             }
         }
-        self.newest.iter().filter(|step| step.active).map(|step| step.reward.clone()).collect()
+        if self.steps.len() < before {
+            self.running = self.newest.iter().filter(|step| step.active).map(|step| step.reward.clone()).collect();
+        }
+        &self.running
     }
 }
 
@@ -171,7 +177,7 @@ mod tests {
             step(40, "b", 0.5, false),
         ];
         let mut campaigns = Campaigns::new(&steps);
-        let mut net = |seconds| Rates::apr_net(Some(1.0), &campaigns.at(Timestamp::from_seconds(seconds)));
+        let mut net = |seconds| Rates::apr_net(Some(1.0), campaigns.at(Timestamp::from_seconds(seconds)));
         assert_eq!([net(9), net(10), net(25), net(30), net(40)], [1.0, 1.25, 1.75, 1.625, 1.125].map(Some));
     }
 

@@ -45,7 +45,7 @@ pub async fn readings(
         readings.entry(symbol).or_default().push(DayReading {
             day: Day::of(read_at),
             tvl_usd: row.try_get("tvl_usd")?,
-            apr_net: Rates::apr_net(row.try_get("base_apr")?, &campaigns.at(read_at)),
+            apr_net: Rates::apr_net(row.try_get("base_apr")?, campaigns.at(read_at)),
         });
     }
     Ok(readings)

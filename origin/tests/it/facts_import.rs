@@ -40,12 +40,16 @@ async fn the_real_vaults_come_out_with_nothing_invented() {
     assert_eq!((report.ingest.vaults_scored, report.ingest.score_changes), (8_823, 803));
     assert_eq!(count(&test, "SELECT count(DISTINCT chain_id) FROM vault WHERE is_active").await, 19);
     assert_eq!(count(&test, "SELECT count(*) FROM vault WHERE is_active").await, 5_657);
-    assert!(report.not_used.contains(&"bridges.jsonl".to_owned()), "{:?}", report.not_used);
+    assert_eq!(report.not_used, ["vault_history_vaults.jsonl"]);
     // 29 pools and 18 spokes, six of which draw from one hub only.
     assert_eq!(count(&test, "SELECT count(*) FROM market_key").await, 47);
     assert_eq!(count(&test, "SELECT count(*) FROM market WHERE shape = 'spoke' AND hub_address IS NOT NULL").await, 6);
     assert_eq!(count(&test, "SELECT count(*) FROM market_reserve").await, 486);
     assert_eq!(count(&test, "SELECT count(*) FROM oracle_feed").await, 1_808);
+    assert_eq!(count(&test, "SELECT count(*) FROM hub_asset").await, 48);
+    // 161 multisigs and 25 contracts that delay; 252 routes.
+    assert_eq!(count(&test, "SELECT count(*) FROM mapping WHERE mapping_type = 'signer_set'").await, 186);
+    assert_eq!(count(&test, "SELECT count(*) FROM mapping WHERE mapping_type = 'bridge'").await, 252);
 
     let invented = [
         "SELECT count(*) FROM vault WHERE curator_id IS NOT NULL OR signers IS NOT NULL OR timelock_seconds IS NOT NULL \
@@ -61,6 +65,9 @@ async fn the_real_vaults_come_out_with_nothing_invented() {
         "SELECT count(*) FROM market_reserve WHERE fee_rate IS NOT NULL OR deposit_capacity_usd IS NOT NULL \
          OR borrow_status <> 'unknown' OR deposit_status <> 'unknown'",
         "SELECT count(*) FROM market_state",
+        "SELECT count(*) FROM mapping WHERE signers->>'delay_seconds' IS NOT NULL",
+        "SELECT count(*) FROM mapping WHERE signers->>'form' <> 'multisig' AND (signers->>'threshold' IS NOT NULL OR signers->>'owners' IS NOT NULL)",
+        "SELECT count(*) FROM mapping WHERE mapping_type IN ('oracle_vendor', 'operator_cluster')",
         "SELECT count(*) FROM oracle_feed WHERE heartbeat_seconds IS NOT NULL OR last_update_at IS NOT NULL OR last_answer IS NOT NULL",
     ];
     for sql in invented {
@@ -185,7 +192,8 @@ impl Sets {
             "attacked_at": "2025-06-25T00:00:00Z", "loss_usd": 5e9, "loss_text": "~5B", "loss_doubtful": true, "duplicate_of": null,
             "chain_id": 1, "victims": [VAULT, DOLLAR], "tx_hashes": ["0xfeed"], "links": ["https://posts.example/a?b"]})]);
         sets.write_lending();
-        sets.write("bridges.jsonl", &[json!({})]);
+        sets.write_administration();
+        sets.write("vault_history_vaults.jsonl", &[json!({})]);
         sets
     }
 
@@ -209,6 +217,27 @@ impl Sets {
         self.write("lending_emodes.jsonl", &[emode("AaveV3EthereumHarbor"), emode("AaveV3Nowhere")]);
         self.write("oracles.jsonl", &[json!({"chain_id": 1, "feed_address": pool, "asset": "USDX", "quote": "USD", "kind": "price",
             "description": "USDX / USD", "other_descriptions": [], "vendor": null, "reserve_symbols": [], "used_by": [], "source": "s"})]);
+    }
+
+    /// A multisig and a timelock of the pool, and one route that locks the dollar and mints another vault's token.
+    fn write_administration(&self) {
+        let at = |last: &str| format!("0x00000000000000000000000000000000000000{last}");
+        self.write("signer_sets.jsonl", &[json!({"chain_id": 1, "address": at("5a"), "name": null, "threshold": 2, "owner_count": 2,
+            "owners": [at("01"), at("02")], "roles": ["V3/PoolConfigurator/onlyPoolAdmin", "GOV_V2/Governance/onlyGuardian"], "source": "s"})]);
+        self.write("timelocks.jsonl", &[json!({"chain_id": 1, "address": at("5b"), "name": "PayloadsController", "kind": "payloads_controller",
+            "delay_seconds": null, "pools": ["V3"], "proxy_admin": null,
+            "permissions": [{"modifier": "onlyGuardian", "functions": ["cancelPayload"], "holders": [at("5a")]}], "source": "s"})]);
+        let end = |chain: &str, chain_id: Option<u32>, standard: &str, collateral: Option<&str>| {
+            json!({"chain": chain, "chain_id": chain_id, "protocol": "evm", "address": at("5c"), "symbol": "USDX", "decimals": 6,
+                   "standard": standard, "collateral": collateral})
+        };
+        let route = |id: &str, standard: &str| {
+            let tokens =
+                [end("ethereum", Some(1), standard, Some(DOLLAR)), end("elsewhere", None, "CwHypNative", None)];
+            json!({"route_id": id, "bridge": "hyperlane", "symbol": "USDX", "token_symbols": ["USDX"], "chain_count": 2, "tokens": tokens,
+                   "source": "s"})
+        };
+        self.write("bridges.jsonl", &[route("USDX/locks", "EvmHypCollateral"), route("USDX/mints", "EvmHypXERC20")]);
     }
 
     fn write(&self, file: &str, rows: &[Value]) {
@@ -235,7 +264,7 @@ fn compressed(text: &str) -> Vec<u8> {
 async fn a_derived_input_says_what_it_was_derived_from_and_a_missing_one_is_named() {
     let (test, sets) = (TestDb::new().await, Sets::new("derived"));
     let report = import(&test, &sets.dir, None).await.unwrap();
-    assert_eq!(report.not_used, ["bridges.jsonl"]);
+    assert_eq!(report.not_used, ["vault_history_vaults.jsonl"]);
     assert_eq!((report.ingest.vaults_scored, report.ingest.score_changes), (4, 1));
 
     let provenance = async |protocol: &str| -> Value {
@@ -271,7 +300,7 @@ async fn history_and_incidents_reach_the_vault_at_their_address() {
     // The newest reading is the vault's state, although older ones were read after it.
     assert_eq!(count(&test, "SELECT count(*) FROM vault_state WHERE tvl_usd = 10").await, 2);
     assert_eq!(count(&test, "SELECT count(*) FROM vault WHERE is_stablecoin AND flags = '{illiquid}'").await, 2);
-    assert_eq!(report.files.len(), 11);
+    assert_eq!(report.files.len(), 14);
 }
 
 #[tokio::test]
@@ -329,6 +358,44 @@ async fn a_pool_of_the_address_book_is_a_market_over_the_vaults_at_its_tokens() 
 }
 
 #[tokio::test]
+async fn who_administers_a_pool_is_mapped_to_it_and_a_token_to_the_bridge_that_may_mint_it() {
+    let (test, sets) = (TestDb::new().await, Sets::new("administration"));
+    import(&test, &sets.dir, None).await.unwrap();
+    let subjects: Vec<(String, String, String)> = sqlx::query_as(
+        "SELECT mapping_id, it->>'type', it->>'id' FROM mapping, jsonb_array_elements(applies_to) AS it ORDER BY 1, 2, 3",
+    )
+    .fetch_all(&test.db.pool)
+    .await
+    .unwrap();
+    let subjects: Vec<(&str, &str, &str)> =
+        subjects.iter().map(|(mapping, kind, id)| (mapping.as_str(), kind.as_str(), id.as_str())).collect();
+    let (set, delay) = ("1:0x000000000000000000000000000000000000005a", "1:0x000000000000000000000000000000000000005b");
+    let pool = "1:0x00000000000000000000000000000000000000b0";
+    let (dollar, other) =
+        (format!("dollar-1-{DOLLAR}"), "silent-1-0x00000000000000000000000000000000000000a2".to_owned());
+    assert_eq!(
+        subjects,
+        [
+            (set, "market", pool),
+            (delay, "market", pool),
+            ("hyperlane/USDX/mints", "asset", dollar.as_str()),
+            ("hyperlane/USDX/mints", "vault", format!("harbor-1-{VAULT}").as_str()),
+            ("hyperlane/USDX/mints", "vault", other.as_str()),
+        ],
+        "what a route locks is not mapped to it, and a section without a market maps nothing"
+    );
+    let provisional = "SELECT count(*) FROM mapping, jsonb_array_elements(applies_to) AS it \
+                       WHERE mapping_type = 'bridge' AND (it->>'verified')::boolean = false AND (it->>'confidence')::float8 = 0.5";
+    assert_eq!(count(&test, provisional).await, 3, "others may mint the token too");
+
+    // By itself, with what the other files say of it, and again without a change.
+    for file in ["signer_sets", "timelocks", "bridges"] {
+        let again = import(&test, &sets.dir, Some(file)).await.unwrap();
+        assert_eq!((again.ingest.observations["mapping"] > 0, again.ingest.changed.len()), (true, 0), "{file}");
+    }
+}
+
+#[tokio::test]
 async fn one_file_is_imported_with_what_the_others_say_of_it() {
     let (test, sets) = (TestDb::new().await, Sets::new("only"));
     for file in ["chains.jsonl", "protocols.jsonl", "vaults"] {
@@ -364,7 +431,7 @@ async fn what_is_missing_or_wrong_is_named_and_nothing_is_kept() {
     assert!(message(None).await.starts_with("vaults.jsonl.gz cannot be read after row 0"));
     std::fs::remove_file(sets.dir.join("vaults.jsonl.gz")).unwrap();
     assert!(message(Some("incidents")).await.starts_with("vaults.jsonl.gz is missing in "));
-    assert!(message(Some("bridges")).await.starts_with("no adapter reads \"bridges\""));
+    assert!(message(Some("vault_history_vaults")).await.starts_with("no adapter reads \"vault_history_vaults\""));
     let nowhere = import(&test, &sets.dir.join("nowhere"), None).await.unwrap_err().to_string();
     assert!(nowhere.contains("nowhere is no folder"), "{nowhere}");
 

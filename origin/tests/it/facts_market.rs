@@ -122,7 +122,7 @@ pub async fn faults(test: &TestDb, clock: &Clock, text: &str) -> Vec<Fault> {
 }
 
 /// Tables of observed facts, and of what follows from them.
-pub const FACTS: [&str; 20] = [
+pub const FACTS: [&str; 29] = [
     "chain",
     "protocol",
     "curator",
@@ -143,6 +143,15 @@ pub const FACTS: [&str; 20] = [
     "rwa_source",
     "rwa_observation",
     "rwa_candidate",
+    "market",
+    "market_key",
+    "market_state",
+    "market_reserve",
+    "market_emode",
+    "hub_asset",
+    "oracle_feed",
+    "vault_position",
+    "mapping",
 ];
 pub const PUBLISHED: [&str; 8] = [
     "vault_score",

@@ -57,6 +57,26 @@ async fn the_demo_shows_every_kind_of_market_and_every_state_of_a_reserve() {
 }
 
 #[tokio::test]
+async fn the_demo_maps_every_type_and_shows_who_administers_a_market_and_where_a_spoke_draws() {
+    let test = demo().await;
+    let mapped: Vec<(String, bool, i64)> = sqlx::query_as(
+        "SELECT DISTINCT mapping_type, verified, count(*) OVER (PARTITION BY mapping_type) FROM mapping WHERE applies_to <> '[]'",
+    )
+    .fetch_all(&test.app.db.pool)
+    .await
+    .unwrap();
+    let types: BTreeSet<String> = mapped.iter().map(|(mapping_type, ..)| mapping_type.clone()).collect();
+    assert_eq!(types, set(&["bridge", "signer_set", "oracle_vendor", "operator_cluster"]));
+    assert!(mapped.iter().any(|(mapping_type, verified, _)| mapping_type == "bridge" && !verified));
+    let spokes = test.json("/v1/markets?version=v4").await["data"].clone();
+    let spoke = spokes.as_array().unwrap().iter().find(|market| market["shape"] == "spoke").unwrap();
+    let page = test.json(&format!("/v1/markets/{}", spoke["id"].as_str().unwrap())).await["data"].clone();
+    assert_eq!(page["hubs"][0]["address"], spoke["hub_address"]);
+    assert!(page["hubs"][0]["assets"].as_array().unwrap().len() > 3);
+    assert_eq!(words(page["signer_sets"].as_array().unwrap(), "form"), set(&["multisig", "timelock"]));
+}
+
+#[tokio::test]
 async fn the_demo_has_feeds_of_every_kind_and_status() {
     let test = demo().await;
     let list = test.json("/v1/oracle?limit=100").await["data"].clone();

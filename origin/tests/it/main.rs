@@ -13,6 +13,7 @@ mod events_seen;
 mod facts_faults;
 mod facts_import;
 mod facts_ingest;
+mod facts_mappings;
 mod facts_market;
 mod facts_publication;
 mod facts_simulate;

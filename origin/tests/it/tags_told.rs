@@ -94,7 +94,7 @@ async fn two_processes_tell_every_change_between_them_and_neither_holds_the_othe
                 touch(&db, EVENTS).await;
                 tell_due(&db, &way).await.unwrap();
             }
-            until_shown(&db, Some(&way), &Clock::system(), EVENTS, PATIENCE).await.unwrap()
+            until_shown(&db, Some(&way), EVENTS, PATIENCE).await.unwrap()
         })
     };
     let (one, other) = (process(), process());
@@ -114,9 +114,7 @@ async fn a_command_answers_when_an_edge_that_was_away_and_failed_has_acknowledge
     let address = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap();
     let way = Arc::new(link(&format!("http://{address}"), EDGE_KEY).within(Duration::from_millis(400)));
     touch(&test.app.db, EVENTS).await;
-    let shown = async |patience: Duration| {
-        until_shown(&test.app.db, Some(&way), &test.app.clock, EVENTS, patience).await.unwrap()
-    };
+    let shown = async |patience: Duration| until_shown(&test.app.db, Some(&way), EVENTS, patience).await.unwrap();
     let Shown::CopiesFor { seconds, why } = shown(Duration::from_millis(1)).await else { panic!("there is no edge") };
     assert!((1..=60).contains(&seconds));
     assert!(why.unwrap().contains("cannot be reached"));
@@ -140,7 +138,7 @@ async fn a_command_that_loses_the_database_after_its_commit_goes_on_when_it_is_b
     let wire = ChaosProxy::before(&test.facts.url).await;
     wire.cut();
     let (db, way) = (Db::connect_lazy(&wire.url(), 2).unwrap(), edge.link(EDGE_KEY));
-    let shown = async |patience| until_shown(&db, Some(&way), &test.app.clock, EVENTS, patience).await.unwrap();
+    let shown = async |patience| until_shown(&db, Some(&way), EVENTS, patience).await.unwrap();
     let Shown::CopiesFor { why, .. } = shown(Duration::from_millis(1)).await else { panic!("nobody could be told") };
     assert!(why.unwrap().starts_with("the database is unavailable"));
     wire.mend();
@@ -150,7 +148,7 @@ async fn a_command_that_loses_the_database_after_its_commit_goes_on_when_it_is_b
 #[tokio::test]
 async fn without_a_way_to_the_edge_a_command_waits_for_the_service_that_has_one() {
     let test = TestApp::new().await;
-    let shown = async || until_shown(&test.app.db, None, &test.app.clock, EVENTS, PATIENCE).await.unwrap();
+    let shown = async || until_shown(&test.app.db, None, EVENTS, PATIENCE).await.unwrap();
     assert_eq!(shown().await, Shown::NoEdge, "nobody says that there is an edge");
 
     let edge = EdgePeer::knowing(EDGE_KEY).await;

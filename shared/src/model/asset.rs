@@ -164,13 +164,21 @@ pub struct Renewal {
 impl Renewal {
     /// The freshness as it reads at `now`.
     pub fn freshness(&self, now: Timestamp) -> Freshness {
-        let status = |age| FreshnessStatus::of(age, self.cadence_seconds);
         Freshness {
             last_refresh_at: self.at.map(Micros),
             age_hours: self.at.map(|at| age_hours(at, now)),
-            status: self.at.map(|at| status(now.seconds_since(at).max(0))),
-            last_status: self.at.zip(self.before).map(|(at, before)| status(at.seconds_since(before).max(0))),
+            status: self.status(now),
+            last_status: self.at.zip(self.before).map(|(at, before)| self.status_between(before, at)),
         }
+    }
+
+    /// The age at `now` against the cadence; null before the first renewal.
+    pub fn status(&self, now: Timestamp) -> Option<FreshnessStatus> {
+        self.at.map(|at| self.status_between(at, now))
+    }
+
+    fn status_between(&self, renewed: Timestamp, then: Timestamp) -> FreshnessStatus {
+        FreshnessStatus::of(then.seconds_since(renewed).max(0), self.cadence_seconds)
     }
 }
 

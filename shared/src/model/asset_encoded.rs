@@ -1,9 +1,10 @@
 //! An asset row's JSON, encoded once, with holes for what depends on the hour and on who asks.
 //!
-//! The catalog encodes a row when it changes. Serving it copies the bytes between the holes and fills those: the two ages
+//! The catalog encodes a row when it changes. Serving it copies the bytes between the holes and fills those: ages and status
 //! from the clock, the dimensions by the caller's class, the quality by the request.
 
 use alloc::{boxed::Box, string::ToString, vec::Vec};
+use core::ops::Range;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
 
@@ -12,7 +13,7 @@ use crate::scoring::asset::Dimensions;
 use crate::wire::time::Timestamp;
 
 /// How a list is served.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct View {
     /// The instant of the answer.
     pub now: Timestamp,
@@ -20,13 +21,28 @@ pub struct View {
     pub is_keyed: bool,
     /// Whether rows tell their quality.
     pub with_quality: bool,
+    /// The dimensions of a caller without a key: all of them null.
+    withheld: Vec<u8>,
+    /// What such a caller is told to be missing.
+    restricted: Vec<u8>,
+}
+
+impl View {
+    /// A list as of `now`.
+    pub fn new(now: Timestamp, is_keyed: bool, with_quality: bool) -> Self {
+        // Names and nulls: serialising them cannot fail.
+        let withheld = serde_json::to_vec(&Dimensions::default()).unwrap_or_default();
+        let restricted = serde_json::to_vec(&RESTRICTED_IN_ROWS).unwrap_or_default();
+        View { now, is_keyed, with_quality, withheld, restricted }
+    }
 }
 
 /// What a hole is filled with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Hole {
     Dimensions,
-    Freshness,
+    Age,
+    Status,
     Quality,
     RestrictedFields,
     AumAge,
@@ -34,17 +50,29 @@ enum Hole {
 
 impl Hole {
     /// In the order in which they stand in a row.
-    const ALL: [Hole; 5] = [Hole::Dimensions, Hole::Freshness, Hole::Quality, Hole::RestrictedFields, Hole::AumAge];
+    const ALL: [Hole; 6] =
+        [Hole::Dimensions, Hole::Age, Hole::Status, Hole::Quality, Hole::RestrictedFields, Hole::AumAge];
 
-    /// The key whose value is left open. A quote inside a JSON string is always escaped, so no text can spell it.
-    const fn key(self) -> &'static [u8] {
+    /// The keys that lead to the value which is left open. A quote inside a JSON string is always escaped, so no text can
+    /// spell one.
+    const fn path(self) -> &'static [&'static [u8]] {
         match self {
-            Hole::Dimensions => b"\"dimensions\":",
-            Hole::Freshness => b"\"freshness\":",
-            Hole::Quality => b"\"quality\":",
-            Hole::RestrictedFields => b"\"restricted_fields\":",
-            Hole::AumAge => b"\"age_hours\":",
+            Hole::Dimensions => &[b"\"dimensions\":"],
+            Hole::Age => &[b"\"freshness\":", b"\"age_hours\":"],
+            Hole::Status => &[b"\"status\":"],
+            Hole::Quality => &[b"\"quality\":"],
+            Hole::RestrictedFields => &[b"\"restricted_fields\":"],
+            Hole::AumAge => &[b"\"age_hours\":"],
         }
+    }
+
+    /// Where the value stands in `bytes`, looked for behind `from`; none when the row has no such field.
+    fn find(self, bytes: &[u8], from: usize) -> Option<Range<usize>> {
+        let mut start = from;
+        for key in self.path() {
+            start += memchr::memmem::find(bytes.get(start..)?, key)? + key.len();
+        }
+        Some(start..start + Self::value_len(bytes.get(start..)?))
     }
 
     /// Bytes of the value that stands there: flat objects and arrays whose texts hold no bracket, else up to a comma.
@@ -56,95 +84,96 @@ impl Hole {
             _ => value.iter().position(|byte| matches!(byte, b',' | b'}')).unwrap_or(0),
         }
     }
+
+    /// Whether its value moves without a change of the row.
+    const fn is_volatile(self) -> bool {
+        matches!(self, Hole::Age | Hole::Status | Hole::RestrictedFields | Hole::AumAge)
+    }
 }
 
 /// One row of an asset list, ready to be filled in.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EncodedAsset {
-    /// The bytes up to each hole with the hole behind them, and the bytes behind the last.
-    pieces: Vec<(Box<[u8]>, Hole)>,
-    tail: Box<[u8]>,
-    dimensions: Box<[u8]>,
-    quality: Box<[u8]>,
+    /// The whole row as a caller with a key sees it, quality included: one piece of memory, read from front to back.
+    bytes: Box<[u8]>,
+    /// Where the value of each of [`Hole::ALL`] stands in them.
+    holes: [Option<Range<usize>>; Hole::ALL.len()],
     renewal: Renewal,
     aum_of: Option<Timestamp>,
     version: u64,
 }
 
 impl EncodedAsset {
-    /// Encodes `row`: an asset or RWA row as a caller with a key sees it, quality included. Ages count from `renewal` and,
-    /// in RWA rows, from `aum_of`.
+    /// Encodes `row`: an asset or RWA row as a caller with a key sees it, quality included. Ages count from `renewal`, which
+    /// the row's freshness is of, and, in RWA rows, from `aum_of`.
     pub fn encode<T: Serialize>(
         row: &T,
         renewal: Renewal,
         aum_of: Option<Timestamp>,
     ) -> Result<Self, serde_json::Error> {
-        let bytes = serde_json::to_vec(row)?;
-        let mut rest: &[u8] = &bytes;
-        let mut pieces: Vec<(Box<[u8]>, Hole)> = Vec::new();
-        let (mut dimensions, mut quality): (Box<[u8]>, Box<[u8]>) = (Box::default(), Box::default());
-        for hole in Hole::ALL {
-            let Some(place) = memchr::memmem::find(rest, hole.key()) else { continue };
-            let Some((head, value)) = rest.split_at_checked(place + hole.key().len()) else { continue };
-            let Some((value, tail)) = value.split_at_checked(Hole::value_len(value)) else { continue };
-            match hole {
-                Hole::Dimensions => dimensions = value.into(),
-                Hole::Quality => quality = value.into(),
-                Hole::Freshness | Hole::RestrictedFields | Hole::AumAge => {}
+        let bytes = serde_json::to_vec(row)?.into_boxed_slice();
+        let (mut digest, mut copied) = (Sha256::new(), 0);
+        let holes = Hole::ALL.map(|hole| {
+            let found = hole.find(&bytes, copied)?;
+            digest.update(bytes.get(copied..found.start)?);
+            if !hole.is_volatile() {
+                digest.update(bytes.get(found.clone())?);
             }
-            pieces.push((head.into(), hole));
-            rest = tail;
-        }
-        let mut digest = Sha256::new();
-        pieces.iter().for_each(|(bytes, _)| digest.update(bytes));
-        for part in [rest, &dimensions, &quality] {
-            digest.update(part);
-        }
+            copied = found.end;
+            Some(found)
+        });
+        digest.update(bytes.get(copied..).unwrap_or_default());
         let version = digest.finalize().iter().take(8).fold(0, |version, &byte| version << 8 | u64::from(byte));
-        Ok(EncodedAsset { pieces, tail: rest.into(), dimensions, quality, renewal, aum_of, version })
+        Ok(EncodedAsset { bytes, holes, renewal, aum_of, version })
     }
 
-    /// Identifies the content; ages apart.
-    pub fn version(&self) -> u64 {
-        self.version
+    /// Identifies what is served at `now`, ages apart: evidence that has gone stale is another answer, evidence that is an hour
+    /// older is not.
+    pub fn version(&self, now: Timestamp) -> u64 {
+        self.version.wrapping_add(self.renewal.status(now).map_or(0, |status| status as u64 + 1))
     }
 
     /// An upper bound of the bytes one [`write`](Self::write) appends.
     pub fn max_len(&self) -> usize {
         const FILLED: usize = 640;
-        self.pieces.iter().map(|(bytes, _)| bytes.len()).sum::<usize>()
-            + self.tail.len()
-            + self.dimensions.len()
-            + self.quality.len()
-            + FILLED
+        self.bytes.len() + FILLED
     }
 
     /// Appends the row as `view` reads it.
-    pub fn write(&self, view: View, out: &mut Vec<u8>) {
-        for (bytes, hole) in &self.pieces {
-            out.extend_from_slice(bytes);
+    pub fn write(&self, view: &View, out: &mut Vec<u8>) {
+        let mut copied = 0;
+        for (hole, place) in Hole::ALL.into_iter().zip(&self.holes) {
+            let Some(place) = place else { continue };
+            out.extend_from_slice(self.bytes.get(copied..place.start).unwrap_or_default());
             match hole {
-                Hole::Dimensions if view.is_keyed => out.extend_from_slice(&self.dimensions),
-                Hole::Dimensions => json(&Dimensions::default(), out),
-                Hole::Freshness => json(&self.renewal.freshness(view.now), out),
-                Hole::Quality if view.with_quality => out.extend_from_slice(&self.quality),
-                Hole::Quality => out.extend_from_slice(b"null"),
+                Hole::Dimensions if !view.is_keyed => out.extend_from_slice(&view.withheld),
+                Hole::Quality if !view.with_quality => out.extend_from_slice(b"null"),
+                Hole::Dimensions | Hole::Quality => {
+                    out.extend_from_slice(self.bytes.get(place.clone()).unwrap_or_default());
+                }
                 Hole::RestrictedFields if view.is_keyed => out.extend_from_slice(b"[]"),
-                Hole::RestrictedFields => json(&RESTRICTED_IN_ROWS, out),
-                Hole::AumAge => match self.aum_of {
-                    Some(at) => out.extend_from_slice(age_hours(at, view.now).to_string().as_bytes()),
+                Hole::RestrictedFields => out.extend_from_slice(&view.restricted),
+                Hole::Age => write_age(self.renewal.at, view.now, out),
+                Hole::AumAge => write_age(self.aum_of, view.now, out),
+                Hole::Status => match self.renewal.status(view.now) {
+                    Some(status) => {
+                        out.push(b'"');
+                        out.extend_from_slice(status.as_str().as_bytes());
+                        out.push(b'"');
+                    }
                     None => out.extend_from_slice(b"null"),
                 },
             }
+            copied = place.end;
         }
-        out.extend_from_slice(&self.tail);
+        out.extend_from_slice(self.bytes.get(copied..).unwrap_or_default());
     }
 }
 
-/// Appends a value whose serialisation cannot fail: structs of numbers, names and instants.
-fn json<T: Serialize>(value: &T, out: &mut Vec<u8>) {
-    if let Ok(bytes) = serde_json::to_vec(value) {
-        out.extend_from_slice(&bytes);
+fn write_age(since: Option<Timestamp>, now: Timestamp, out: &mut Vec<u8>) {
+    match since {
+        Some(at) => out.extend_from_slice(age_hours(at, now).to_string().as_bytes()),
+        None => out.extend_from_slice(b"null"),
     }
 }
 

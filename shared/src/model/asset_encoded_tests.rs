@@ -11,7 +11,7 @@ use crate::scoring::number::Decimal;
 use alloc::{string::String, vec};
 use proptest::prelude::*;
 
-fn row(symbol: String, renewal: Renewal, view: View) -> AssetRow {
+fn row(symbol: String, renewal: Renewal, view: &View) -> AssetRow {
     let quality = Quality {
         weighted_dimensions: 7,
         answered_dimensions: 5,
@@ -89,9 +89,9 @@ proptest! {
         let text = if hostile { "\"dimensions\":{},\"age_hours\":1}".into() } else { text };
         let at = |seconds: Option<i64>| seconds.map(Timestamp::from_seconds);
         let renewal = Renewal { at: at(renewed), before: at(before), cadence_seconds: 604_800 };
-        let view = View { now: Timestamp::from_seconds(now), is_keyed, with_quality };
-        let whole = View { now: Timestamp::from_seconds(5), is_keyed: true, with_quality: true };
-        let (known, wanted) = (row(text.clone(), renewal, whole), row(text, renewal, view));
+        let view = View::new(Timestamp::from_seconds(now), is_keyed, with_quality);
+        let whole = View::new(Timestamp::from_seconds(5), true, true);
+        let (known, wanted) = (row(text.clone(), renewal, &whole), row(text, renewal, &view));
         let (encoded, wanted) = if as_rwa {
             (
                 EncodedAsset::encode(&rwa(known, at(aum_of), whole.now), renewal, at(aum_of)).unwrap(),
@@ -101,20 +101,21 @@ proptest! {
             (EncodedAsset::encode(&known, renewal, None).unwrap(), serde_json::to_string(&wanted).unwrap())
         };
         let mut out = Vec::new();
-        encoded.write(view, &mut out);
+        encoded.write(&view, &mut out);
         prop_assert!(out.len() <= encoded.max_len());
         prop_assert_eq!(String::from_utf8(out).unwrap(), wanted);
     }
 }
 
 #[test]
-fn a_changed_dimension_changes_the_version_and_a_passing_hour_does_not() {
-    let view = |now| View { now: Timestamp::from_seconds(now), is_keyed: true, with_quality: true };
-    let renewal = Renewal { at: Some(Timestamp::from_seconds(0)), before: None, cadence_seconds: 60 };
-    let early = row("X".into(), renewal, view(0));
-    let version = |row: &AssetRow| EncodedAsset::encode(row, renewal, None).unwrap().version();
-    assert_eq!(version(&early), version(&row("X".into(), renewal, view(9_999))));
+fn a_changed_dimension_or_status_changes_the_version_and_a_passing_hour_does_not() {
+    let at = Timestamp::from_seconds;
+    let renewal = Renewal { at: Some(at(0)), before: None, cadence_seconds: 604_800 };
+    let early = row("X".into(), renewal, &View::new(at(0), true, true));
+    let version = |row: &AssetRow, seconds| EncodedAsset::encode(row, renewal, None).unwrap().version(at(seconds));
+    assert_eq!(version(&early, 0), version(&row("X".into(), renewal, &View::new(at(9_999), true, true)), 3_600));
+    assert_ne!(version(&early, 0), version(&early, 604_800_000));
     let mut other = early.clone();
     other.dimensions.set(Dimension::Liquidity, None);
-    assert_ne!(version(&early), version(&other));
+    assert_ne!(version(&early, 0), version(&other, 0));
 }

@@ -1,4 +1,4 @@
-//! Lending markets: the list row, and the detail with reserves and efficiency modes.
+//! Lending markets: the list row, and the detail with reserves, efficiency modes, hubs and who administers.
 //!
 //! Source: interface, "Market" and "Market reserve". Fields under "additive" are ours.
 
@@ -6,6 +6,7 @@ use alloc::{string::String, vec::Vec};
 use serde::Serialize;
 
 use super::ids::{Address, ChainId, VaultId};
+use super::mapping::MarketSignerSet;
 use super::status::BorrowStatus;
 use crate::rules::tiers::Tier;
 use crate::scoring::{MilliPoints, named_enum};
@@ -169,4 +170,32 @@ pub struct MarketPage<M = Market> {
     pub reserves: Vec<MarketReserve>,
     /// Its efficiency modes, in order of their numbers. Additive.
     pub emodes: Vec<EfficiencyMode>,
+    /// The hubs that its reserves are known to draw from, with everything each carries; empty for pools and pairs. Additive.
+    pub hubs: Vec<LiquidityHub>,
+    /// Who administers it, in order of their ids. Additive.
+    pub signer_sets: Vec<MarketSignerSet>,
+}
+
+/// A hub that spokes draw from.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct LiquidityHub {
+    /// Its contract.
+    pub address: Address,
+    /// For display.
+    pub name: String,
+    /// What it carries, in order of symbols.
+    pub assets: Vec<HubAsset>,
+}
+
+/// One asset of a hub.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct HubAsset {
+    /// The asset.
+    pub asset_symbol: String,
+    /// Its contract.
+    pub asset_address: Address,
+    /// What sets its rates; null where that is not known.
+    pub interest_rate_strategy: Option<Address>,
+    /// The contract that makes a position in it a token; null where there is none.
+    pub wrapper_address: Option<Address>,
 }

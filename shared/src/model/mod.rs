@@ -17,6 +17,7 @@ pub mod holders;
 pub mod ids;
 pub mod key;
 pub mod loss;
+pub mod mapping;
 pub mod market;
 pub mod money;
 pub mod oracle;

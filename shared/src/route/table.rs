@@ -146,7 +146,7 @@ routes! {
     MarketById: Get "/v1/markets/{id}" {
         access: Public, family: Public, cache: Cache::public(15), tags: [Markets, Assets],
         query: [], answers: "Data<MarketPage>", errors: [],
-        about: "One lending market with its reserves and efficiency modes.",
+        about: "One lending market with its reserves, efficiency modes, hubs, and who administers it.",
     }
     MarketEvents: Get "/v1/markets/{id}/events" {
         access: Public, family: Public, cache: Cache::public(15), tags: [Markets, Events],

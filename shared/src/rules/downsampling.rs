@@ -19,17 +19,18 @@ pub fn downsample<'a, T>(points: &'a [T], budget: usize, series: &[Series<T>]) -
         return points.iter().collect();
     }
     let mut kept = Kept::ends(points.len(), budget);
-    let read = |column: &Series<T>| -> Vec<Option<f64>> {
-        points.iter().map(column).map(|value| value.filter(|number| number.is_finite())).collect()
+    // A gap is not a number: it is neither above nor below anything.
+    let read = |column: &Series<T>| -> Vec<f64> {
+        points.iter().map(|point| column(point).filter(|number| number.is_finite()).unwrap_or(f64::NAN)).collect()
     };
-    let columns: Vec<Vec<Option<f64>>> = series.iter().map(read).filter(|column| varies(column)).collect();
+    let columns: Vec<Vec<f64>> = series.iter().map(read).filter(|column| varies(column)).collect();
     kept.keep_extremes(&columns);
     kept.fill_evenly();
     points.iter().zip(&kept.flags).filter_map(|(point, &keep)| keep.then_some(point)).collect()
 }
 
-fn varies(column: &[Option<f64>]) -> bool {
-    let mut values = column.iter().flatten();
+fn varies(column: &[f64]) -> bool {
+    let mut values = column.iter().filter(|value| !value.is_nan());
     values.next().is_some_and(|first| values.any(|value| value != first))
 }
 
@@ -63,7 +64,7 @@ impl Kept {
     /// Columns often peak together, so far fewer points are needed than two a column and stretch: the number of
     /// stretches is raised until the next step would not fit. A budget too small even for one stretch takes the
     /// global extremes in column order.
-    fn keep_extremes(&mut self, columns: &[Vec<Option<f64>>]) {
+    fn keep_extremes(&mut self, columns: &[Vec<f64>]) {
         for at in extremes(columns, self.flags.len()) {
             self.keep(at);
         }
@@ -84,13 +85,7 @@ impl Kept {
 
     /// Between a number of stretches that fits and one that does not, the largest that fits; its choice replaces
     /// `chosen`.
-    fn keep_between(
-        &self,
-        columns: &[Vec<Option<f64>>],
-        mut fits: usize,
-        mut too_many: usize,
-        chosen: &mut Vec<usize>,
-    ) {
+    fn keep_between(&self, columns: &[Vec<f64>], mut fits: usize, mut too_many: usize, chosen: &mut Vec<usize>) {
         while too_many - fits > 1 {
             let middle = fits.midpoint(too_many);
             let finer = self.missing(columns, self.flags.len().div_ceil(middle));
@@ -103,7 +98,7 @@ impl Kept {
     }
 
     /// The extremes over stretches of `stretch` points that are not kept yet.
-    fn missing(&self, columns: &[Vec<Option<f64>>], stretch: usize) -> Vec<usize> {
+    fn missing(&self, columns: &[Vec<f64>], stretch: usize) -> Vec<usize> {
         let mut found = extremes(columns, stretch);
         found.sort_unstable();
         found.dedup();
@@ -127,17 +122,23 @@ impl Kept {
 
 /// The positions of the highest and the lowest value of every column in every stretch of `stretch` points; the
 /// earliest of equals.
-fn extremes(columns: &[Vec<Option<f64>>], stretch: usize) -> Vec<usize> {
+fn extremes(columns: &[Vec<f64>], stretch: usize) -> Vec<usize> {
     let stretch = stretch.max(1);
     let mut found = Vec::new();
     for column in columns {
         for (start, values) in (0..).step_by(stretch).zip(column.chunks(stretch)) {
-            let known = (start..).zip(values).filter_map(|(at, value)| value.map(|value| (at, value)));
-            let pick = |beats: fn(f64, f64) -> bool| {
-                known.clone().reduce(|best, next| if beats(next.1, best.1) { next } else { best })
-            };
-            found.extend(pick(|next, best| next > best).map(|(at, _)| at));
-            found.extend(pick(|next, best| next < best).map(|(at, _)| at));
+            let (mut highest, mut lowest) = (None, None);
+            let (mut high, mut low) = (f64::NEG_INFINITY, f64::INFINITY);
+            for (at, &value) in (start..).zip(values) {
+                if value > high {
+                    (high, highest) = (value, Some(at));
+                }
+                if value < low {
+                    (low, lowest) = (value, Some(at));
+                }
+            }
+            found.extend(highest);
+            found.extend(lowest);
         }
     }
     found

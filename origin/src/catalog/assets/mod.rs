@@ -3,13 +3,13 @@
 //! It is rebuilt only when something served of assets changed, and shared by the catalogs in between.
 
 pub mod census;
+mod reviewers;
 mod row;
 
 use crate::rwa::{identity, totals};
 use crate::store::StoreError;
 use crate::store::asset_registry::AssetRegistry;
 use crate::store::assets::AssetFacts;
-use crate::store::attestations::ReviewerFacts;
 use crate::store::rwa::{CandidateRow, ObservationRow, SourceRow};
 use rds_shared::model::EncodedAsset;
 use rds_shared::model::asset::{AssetRow, Discovery, Renewal};
@@ -21,6 +21,7 @@ use rds_shared::select::Selection;
 use rds_shared::select::assets::{AssetFilter, AssetIndex, AssetRecord, facets};
 use rds_shared::wire::page::PageRequest;
 use rds_shared::wire::time::{Micros, Timestamp};
+use reviewers::Reviewer;
 use serde_json::value::RawValue;
 use std::collections::{BTreeMap, HashMap};
 
@@ -69,7 +70,7 @@ pub struct Assets {
     /// The same over real-world assets.
     pub rwa_facets: Option<Box<RawValue>>,
     /// Reviewers, by id.
-    pub reviewers: Vec<ReviewerFacts>,
+    pub reviewers: Vec<Reviewer>,
     sources: Vec<SourceRow>,
     candidates: Vec<CandidateRow>,
     day: Option<Timestamp>,
@@ -136,7 +137,8 @@ impl Assets {
         let real = serde_json::value::to_raw_value(&facets(assets.rwa().map(|(_, rwa)| &rwa.row.asset)))?;
         (assets.index, assets.rwa_index) = (Some(index), Some(rwa_index));
         (assets.facets, assets.rwa_facets) = (Some(all), Some(real));
-        (assets.reviewers, assets.sources, assets.candidates) = (facts.reviewers, facts.sources, facts.candidates);
+        assets.reviewers = facts.reviewers.into_iter().map(Reviewer::new).collect::<Result<_, _>>()?;
+        (assets.sources, assets.candidates) = (facts.sources, facts.candidates);
         Ok(assets)
     }
 

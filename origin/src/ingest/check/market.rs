@@ -1,7 +1,7 @@
 //! Markets, feeds and positions: one observation at a time.
 
 use super::fields::Check;
-use crate::ingest::kinds::{Market, MarketEmode, MarketReserve, MarketState, OracleFeed, Position, contract};
+use crate::ingest::kinds::{HubAsset, Market, MarketEmode, MarketReserve, MarketState, OracleFeed, Position, contract};
 use rds_shared::model::market::MarketShape;
 use rds_shared::rules::hub_spoke;
 
@@ -101,6 +101,18 @@ impl Check {
         }
     }
 
+    pub(super) fn hub_asset(&mut self, asset: &mut HubAsset) {
+        self.header(asset.observed_at, &asset.source);
+        asset.hub = self.contract("hub_address", asset.chain_id, &mut asset.hub_address);
+        self.slug("protocol_id", &asset.protocol_id);
+        self.slug("protocol_version", &asset.protocol_version);
+        self.text("hub_name", &asset.hub_name);
+        self.text("asset_symbol", &asset.asset_symbol);
+        self.address("asset_address", &mut asset.asset_address);
+        self.optional_address("interest_rate_strategy", asset.interest_rate_strategy.as_mut());
+        self.optional_address("wrapper_address", asset.wrapper_address.as_mut());
+    }
+
     pub(super) fn oracle_feed(&mut self, feed: &mut OracleFeed) {
         self.header(feed.observed_at, &feed.source);
         feed.contract = self.contract("address", feed.chain_id, &mut feed.address);
@@ -143,7 +155,7 @@ impl Check {
         contract(chain_id, address)
     }
 
-    fn optional_address(&mut self, field: &str, address: Option<&mut String>) {
+    pub(super) fn optional_address(&mut self, field: &str, address: Option<&mut String>) {
         if let Some(address) = address {
             self.address(field, address);
         }

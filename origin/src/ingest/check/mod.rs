@@ -6,6 +6,7 @@ mod event;
 mod evidence;
 mod fields;
 mod holdings;
+mod mapping;
 mod market;
 mod security;
 
@@ -45,8 +46,10 @@ pub fn observation(observation: &mut Observation) -> Vec<Complaint> {
         Observation::MarketState(state) => check.market_state(state),
         Observation::MarketReserve(reserve) => check.market_reserve(reserve),
         Observation::MarketEmode(emode) => check.market_emode(emode),
+        Observation::HubAsset(asset) => check.hub_asset(asset),
         Observation::OracleFeed(feed) => check.oracle_feed(feed),
         Observation::Position(position) => check.position(position),
+        Observation::Mapping(mapping) => check.mapping(mapping),
         Observation::Reviewer(reviewer) => check.reviewer(reviewer),
         Observation::Attestation(attestation) => check.attestation(attestation),
         Observation::RwaSource(source) => check.rwa_source(source),

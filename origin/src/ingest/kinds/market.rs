@@ -99,6 +99,34 @@ observations! {
         is_active: bool,
     }
 
+    /// One asset of a liquidity hub, from which the reserves of spokes draw. A hub is no market.
+    HubAsset in "hub_asset" by [hub, asset_address] {
+        /// `{chain_id}:{hub_address}`; made here, never read.
+        #[serde(default, skip_deserializing)]
+        hub: String,
+        /// The asset's contract.
+        asset_address: String,
+        /// Protocol.
+        protocol_id: String,
+        /// Its generation.
+        protocol_version: String,
+        /// Chain.
+        chain_id: i64,
+        /// The hub's contract.
+        hub_address: String,
+        /// The hub's name, for display.
+        hub_name: String,
+        /// The asset.
+        asset_symbol: String,
+        /// What sets its rates.
+        interest_rate_strategy: Option<String>,
+        /// The contract that makes a position in it a token.
+        wrapper_address: Option<String>,
+        /// False once the hub no longer has it.
+        #[serde(default = "yes")]
+        is_active: bool,
+    }
+
     /// A group of assets that a market lends on better terms against each other.
     MarketEmode in "market_emode" by [contract, emode_id] {
         /// `{chain_id}:{market_address}`; made here, never read.

@@ -10,15 +10,27 @@ impl Faults {
     /// Chains and protocols must be known, and the market of everything that belongs to one.
     pub(super) async fn markets(&mut self, tx: &mut Tx<'_>, batch: &Batch) -> Result<(), StoreError> {
         let parts = batch.market_states.len() + batch.reserves.len() + batch.emodes.len();
-        if batch.markets.is_empty() && batch.feeds.is_empty() && parts == 0 {
+        if batch.markets.is_empty() && batch.feeds.is_empty() && batch.hub_assets.is_empty() && parts == 0 {
             return Ok(());
         }
         let chains = known_chains(tx, batch).await?;
         for (line, feed) in &batch.feeds {
             self.on_chain(*line, &chains, feed.chain_id, &[("address", Some(&feed.address))]);
         }
-        if !batch.markets.is_empty() {
+        if !batch.markets.is_empty() || !batch.hub_assets.is_empty() {
             let protocols = with(references::protocols(tx).await?, batch.protocols.iter().map(|(_, p)| &p.id));
+            for (line, asset) in &batch.hub_assets {
+                let written = [
+                    ("hub_address", Some(asset.hub_address.as_str())),
+                    ("asset_address", Some(asset.asset_address.as_str())),
+                    ("interest_rate_strategy", asset.interest_rate_strategy.as_deref()),
+                    ("wrapper_address", asset.wrapper_address.as_deref()),
+                ];
+                self.on_chain(*line, &chains, asset.chain_id, &written);
+                if !protocols.contains(&asset.protocol_id) {
+                    self.unknown(*line, "protocol_id", "protocol", &asset.protocol_id);
+                }
+            }
             for (line, market) in &batch.markets {
                 let written =
                     [("address", Some(market.address.as_str())), ("hub_address", market.hub_address.as_deref())];

@@ -1,0 +1,137 @@
+//! Mappings: details that fit their type, ids in their one spelling, nothing named twice.
+
+use super::Check;
+use crate::ingest::kinds::{Bridge, Mapping, Signers, Subject, contract};
+use rds_shared::model::ids::Address;
+use rds_shared::model::mapping::{MappingType, SignerForm, SubjectType};
+use std::collections::HashSet;
+
+/// Longest id of a mapping.
+const MAX_ID: usize = 200;
+/// Subjects of one mapping, ends of one bridge, keys of one set.
+const MAX_ITEMS: usize = 10_000;
+/// The longest delay that is one: a hundred years, in seconds.
+const MAX_DELAY: i64 = 3_155_760_000;
+
+impl Check {
+    pub(super) fn mapping(&mut self, mapping: &mut Mapping) {
+        self.header(mapping.observed_at, &mapping.source);
+        let well_formed = |byte: u8| byte.is_ascii_graphic() && byte != b'"' && byte != b'\\';
+        if mapping.mapping_id.is_empty()
+            || mapping.mapping_id.len() > MAX_ID
+            || !mapping.mapping_id.bytes().all(well_formed)
+        {
+            let reason = format!("must be 1 to {MAX_ID} printable ASCII characters without spaces and quotes");
+            self.wrong("mapping_id", reason);
+        }
+        self.optional_text("name", mapping.name.as_ref());
+        let of_type = [
+            ("signers", MappingType::SignerSet, mapping.signers.is_some()),
+            ("bridge", MappingType::Bridge, mapping.bridge.is_some()),
+            ("operators", MappingType::OperatorCluster, !mapping.operators.is_empty()),
+        ];
+        for (field, owner, is_given) in of_type {
+            if is_given && mapping.mapping_type != owner {
+                self.wrong(field, format!("only a {owner} has them"));
+            }
+        }
+        self.texts("operators", &mapping.operators);
+        if let Some(signers) = &mut mapping.signers {
+            self.signers(signers);
+        }
+        if let Some(bridge) = &mapping.bridge {
+            self.bridge(bridge);
+        }
+        self.subjects(mapping.mapping_type, &mut mapping.applies_to);
+    }
+
+    fn signers(&mut self, signers: &mut Signers) {
+        self.address("signers.address", &mut signers.address);
+        self.optional_address("signers.proxy_admin", signers.proxy_admin.as_mut());
+        let mut named = HashSet::new();
+        for (place, owner) in signers.owners.iter_mut().flatten().enumerate() {
+            self.address(&format!("signers.owners[{place}]"), owner);
+            if !named.insert(owner.as_str()) {
+                self.wrong(format!("signers.owners[{place}]"), "is named twice");
+            }
+        }
+        let owners = signers.owners.as_ref().map(Vec::len);
+        if owners.is_some_and(|owners| owners == 0 || owners > MAX_ITEMS) {
+            self.wrong("signers.owners", format!("must be 1 to {MAX_ITEMS} keys, or null where they were not read"));
+        }
+        let enough = |threshold: u32| owners.is_none_or(|owners| u64::from(threshold) <= owners as u64);
+        if signers.threshold.is_some_and(|threshold| threshold == 0 || !enough(threshold)) {
+            self.wrong("signers.threshold", "must be at least 1 and at most the number of owners");
+        }
+        let has_keys = signers.threshold.is_some() || owners.is_some();
+        if has_keys && signers.form != SignerForm::Multisig {
+            self.wrong("signers.form", format!("a {} has no keys of its own", signers.form));
+        }
+        if signers.delay_seconds.is_some_and(|delay| !(0..=MAX_DELAY).contains(&delay)) {
+            self.wrong("signers.delay_seconds", format!("must be between 0 and {MAX_DELAY}"));
+        }
+        self.texts("signers.roles", &signers.roles);
+        for (place, permission) in signers.permissions.iter_mut().enumerate() {
+            let field = format!("signers.permissions[{place}]");
+            self.text(&format!("{field}.modifier"), &permission.modifier);
+            self.texts(&format!("{field}.functions"), &permission.functions);
+            for (at, holder) in permission.holders.iter_mut().enumerate() {
+                self.address(&format!("{field}.holders[{at}]"), holder);
+            }
+        }
+    }
+
+    /// Contracts of families that this service does not number are kept as the source writes them.
+    fn bridge(&mut self, bridge: &Bridge) {
+        self.slug("bridge.system", &bridge.system);
+        self.optional_text("bridge.symbol", bridge.symbol.as_ref());
+        if bridge.ends.len() < 2 || bridge.ends.len() > MAX_ITEMS {
+            self.wrong("bridge.ends", format!("must be 2 to {MAX_ITEMS}"));
+        }
+        for (place, end) in bridge.ends.iter().enumerate() {
+            let field = |name: &str| format!("bridge.ends[{place}].{name}");
+            self.text(&field("chain"), &end.chain);
+            self.text(&field("address"), &end.address);
+            let texts = [("protocol", &end.protocol), ("symbol", &end.symbol), ("standard", &end.standard)];
+            for (name, text) in texts.into_iter().chain([("collateral", &end.collateral)]) {
+                self.optional_text(&field(name), text.as_ref());
+            }
+            if end.decimals.is_some_and(|decimals| decimals > 255) {
+                self.wrong(field("decimals"), "must be at most 255");
+            }
+        }
+    }
+
+    fn subjects(&mut self, mapping_type: MappingType, subjects: &mut [Subject]) {
+        if subjects.len() > MAX_ITEMS {
+            return self.wrong("applies_to", format!("must be at most {MAX_ITEMS}"));
+        }
+        let mut named = HashSet::new();
+        for (place, subject) in subjects.iter_mut().enumerate() {
+            let field = format!("applies_to[{place}].id");
+            match subject.subject_type {
+                SubjectType::Vault => self.vault_id(&field, &mut subject.id),
+                SubjectType::Protocol | SubjectType::Asset => self.slug(&field, &subject.id),
+                SubjectType::Market | SubjectType::Feed => self.contract_id(&field, &mut subject.id),
+            }
+            if mapping_type == MappingType::OracleVendor && subject.subject_type != SubjectType::Feed {
+                self.wrong(format!("applies_to[{place}].type"), "a vendor runs feeds and nothing else");
+            }
+            if !named.insert((subject.subject_type, subject.id.as_str())) {
+                self.wrong(&field, "is named twice");
+            }
+            self.optional_text(&format!("applies_to[{place}].reason"), subject.reason.as_ref());
+        }
+    }
+
+    fn contract_id(&mut self, field: &str, id: &mut String) {
+        let parts = id.split_once(':').and_then(|(chain, address)| {
+            let chain: i64 = chain.parse().ok().filter(|chain| *chain > 0)?;
+            Some((chain, Address::parse_any(address)?.1))
+        });
+        match parts {
+            Some((chain, address)) => *id = contract(chain, address.as_str()),
+            None => self.wrong(field, "is no contract: <chain_id>:<address>"),
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! A word of a closed vocabulary on its way out of a text column, alone or in an array.
+
+use sqlx::error::BoxDynError;
+use sqlx::postgres::{PgHasArrayType, PgTypeInfo, PgValueRef, Postgres};
+use sqlx::{Decode, Type};
+use std::str::FromStr;
+
+/// A value whose text a column holds. A text that is no word of it cannot be decoded.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Word<T>(pub T);
+
+impl<T> Type<Postgres> for Word<T> {
+    fn type_info() -> PgTypeInfo {
+        <str as Type<Postgres>>::type_info()
+    }
+
+    fn compatible(found: &PgTypeInfo) -> bool {
+        <str as Type<Postgres>>::compatible(found)
+    }
+}
+
+impl<T> PgHasArrayType for Word<T> {
+    fn array_type_info() -> PgTypeInfo {
+        <&str as PgHasArrayType>::array_type_info()
+    }
+}
+
+impl<T: FromStr> Decode<'_, Postgres> for Word<T> {
+    fn decode(value: PgValueRef<'_>) -> Result<Self, BoxDynError> {
+        let text = <&str as Decode<'_, Postgres>>::decode(value)?;
+        text.parse().map(Word).map_err(|_| format!("no known word: {text:?}").into())
+    }
+}

@@ -22,7 +22,7 @@ fn tags_of(kind: &str) -> &'static [Tag] {
         "vault" | "vault_state" | "curator" | "reward" | "exposure" | "holder_snapshot" | "strategy" | "position" => {
             &[Tag::Vaults]
         }
-        "market" | "market_state" | "market_reserve" | "market_emode" => &[Tag::Markets],
+        "market" | "market_state" | "market_reserve" | "market_emode" | "hub_asset" | "mapping" => &[Tag::Markets],
         "oracle_feed" => &[Tag::Feeds],
         "asset" | "asset_review" | "reviewer" | "attestation" | "rwa_source" | "rwa_observation" | "rwa_candidate" => {
             &[Tag::Assets]

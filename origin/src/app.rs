@@ -1,6 +1,7 @@
 //! What every request is answered with: one value, shared by the doors and the jobs.
 
 use crate::catalog::Holder;
+use crate::catalog::histories::Histories;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::edge_link::outbox::EdgeSeen;
@@ -30,6 +31,8 @@ pub struct App {
     pub db: Db,
     /// The read model made from them.
     pub catalog: Holder,
+    /// Readings of vaults that were asked for lately.
+    pub histories: Histories,
     /// What is counted.
     pub metrics: Arc<Metrics>,
     /// Where requests are logged.
@@ -64,6 +67,7 @@ impl App {
             clock,
             db,
             catalog: Holder::default(),
+            histories: Histories::default(),
             metrics: Arc::default(),
             access_log,
             assertion_keys: config.assertion_keys.clone(),

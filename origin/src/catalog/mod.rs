@@ -7,6 +7,7 @@ pub mod assets;
 mod build;
 mod changes;
 mod feeds;
+pub mod histories;
 mod markets;
 pub mod refresh;
 mod rollup;

@@ -33,6 +33,8 @@ pub struct Vault {
     chain_slug: String,
     symbol: Option<String>,
     traits: VaultTraits,
+    /// The data version in which anything of the vault, its readings or its campaigns last changed, or it was last scored.
+    pub changed_version: i64,
     synced_version: i64,
     published_version: Option<i64>,
 }
@@ -72,6 +74,7 @@ impl Vault {
                 single_exposure: facts.single_exposure,
                 no_il: facts.no_il,
             },
+            changed_version: facts.changed_version,
             synced_version: facts.synced_version,
             published_version: facts.published_version,
         })

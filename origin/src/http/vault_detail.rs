@@ -33,13 +33,13 @@ pub async fn by_id(app: &App, call: &Call) -> Result<Answer, Failure> {
     let vault = VaultId::parse(call.found.param(0))
         .and_then(|id| catalog.vault(&id))
         .ok_or_else(|| ApiError::not_found("vault"))?;
-    page(app, call, catalog.version, &vault.row.id).await
+    page(app, call, catalog.version, vault).await
 }
 
 /// `GET /v1/vault/{network}/{address}`.
 pub async fn by_address(app: &App, call: &Call) -> Result<Answer, Failure> {
     let catalog = app.catalog.get()?;
-    page(app, call, catalog.version, &addressed(&catalog, call)?.row.id).await
+    page(app, call, catalog.version, addressed(&catalog, call)?).await
 }
 
 /// `GET /v1/vault/{network}/{address}/snapshots`.
@@ -47,8 +47,8 @@ pub async fn snapshots(app: &App, call: &Call) -> Result<Answer, Failure> {
     let catalog = app.catalog.get()?;
     let vault = addressed(&catalog, call)?;
     let from = days_before(call.now, call.query.int("days"));
-    let stored = detail::snapshots(&app.db, vault.row.id.as_str(), from, call.now).await?;
-    let points = thinned(&stored, call);
+    let stored = app.histories.between(&app.db, vault, from, call.now).await?;
+    let points = thinned(stored.points(), call);
     encoded::settled(call, catalog.version, &points)
 }
 
@@ -121,12 +121,13 @@ fn thinned<'p>(stored: &'p [SnapshotPoint], call: &Call) -> Vec<&'p SnapshotPoin
 }
 
 /// The page of one vault.
-async fn page(app: &App, call: &Call, version: i64, id: &VaultId) -> Result<Answer, Failure> {
+async fn page(app: &App, call: &Call, version: i64, vault: &Vault) -> Result<Answer, Failure> {
+    let id = &vault.row.id;
     let facts = detail::vault(&app.db, id.as_str()).await?.ok_or_else(|| ApiError::not_found("vault"))?;
-    let stored = detail::snapshots(&app.db, id.as_str(), days_before(call.now, PAGE_DAYS), call.now).await?;
+    let stored = app.histories.between(&app.db, vault, days_before(call.now, PAGE_DAYS), call.now).await?;
     let events = detail::events(&app.db, id.as_str(), EVENTS).await?;
     let rewards = of_side(&facts, RewardSide::Supply);
-    let rest = serde_json::to_vec(&Rest { snapshots: thinned(&stored, call), events: &events, rewards })?;
+    let rest = serde_json::to_vec(&Rest { snapshots: thinned(stored.points(), call), events: &events, rewards })?;
     let vault = EncodedRow::encode(&vault_of(&facts), facts.vault.last_synced_at)?;
     let mut etag = call.etag();
     etag.add_u64(vault.version()).add(&rest);

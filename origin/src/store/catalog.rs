@@ -182,6 +182,8 @@ pub struct VaultFacts {
     pub score_updated_at: Option<Timestamp>,
     /// A data-quality quarantine is active.
     pub needs_risk_review: bool,
+    /// The data version in which anything of the vault, its readings or its campaigns last changed, or it was last scored.
+    pub changed_version: i64,
     /// The data version in which the newest state came.
     pub synced_version: i64,
     /// The data version in which the published score or tier last changed.
@@ -279,7 +281,7 @@ pub(super) static VAULT_FACTS: LazyLock<String> = LazyLock::new(|| {
             coalesce(gate.deposit_status, s.deposit_status, 'unknown') AS deposit_status, coalesce(s.withdraw_status, 'unknown') AS withdraw_status, \
             CASE WHEN gate.deposit_status IS NULL THEN s.deposit_capacity_usd ELSE gate.deposit_capacity_usd END AS deposit_capacity_usd, \
             coalesce(s.needs_risk_review, false) AS needs_risk_review, s.observed_at AS last_synced_at, \
-            p.score, p.tier, p.run_id, p.computed_at, p.updated_at, p.synced_version, p.published_version, \
+            p.score, p.tier, p.run_id, p.computed_at, p.updated_at, p.changed_version, p.synced_version, p.published_version, \
             (SELECT min(a.category COLLATE \"C\") FROM asset a WHERE a.chain_id = v.chain_id AND a.address = v.asset_address) AS asset_category \
      FROM vault v JOIN protocol pr ON pr.id = v.protocol_id JOIN chain c USING (chain_id) \
      LEFT JOIN curator cu ON cu.id = v.curator_id \
@@ -346,6 +348,7 @@ pub(super) fn vault_facts(row: &PgRow, running: Vec<Reward>) -> Result<VaultFact
         score_computed_at: instant(row, "computed_at")?,
         score_updated_at: instant(row, "updated_at")?,
         needs_risk_review: row.try_get("needs_risk_review")?,
+        changed_version: row.try_get("changed_version")?,
         synced_version: row.try_get("synced_version")?,
         published_version: row.try_get("published_version")?,
     })

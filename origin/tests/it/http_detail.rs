@@ -1,7 +1,7 @@
 //! One vault: its page, snapshots, score history and events.
 
 use crate::http_vaults::with_header;
-use crate::market::{BASE58, VAULTS, address};
+use crate::market::{BASE58, VAULTS, address, line};
 use crate::testapp::{TestApp, signed};
 use axum::http::StatusCode;
 use rds_shared::wire::Timestamp;
@@ -172,6 +172,27 @@ async fn score_history_is_told_oldest_first_between_two_inclusive_instants() {
     for bad in ["from=yesterday", "to=2026-13-01", "limit=0"] {
         assert_eq!(test.get(&format!("{history}?{bad}")).await.code(), "INVALID_PARAMETER", "{bad}");
     }
+}
+
+#[tokio::test]
+async fn a_history_that_was_read_before_grows_with_every_reading_and_every_campaign_however_late() {
+    let test = TestApp::with_market().await;
+    with_history(&test, 20).await;
+    let history = async || test.json(&format!("{}/snapshots", path(0))).await["data"].as_array().unwrap().clone();
+    let before = history().await;
+    assert_eq!(history().await, before);
+    test.ingest(&VAULTS[0].state("2026-11-20T23:59:59Z", json!({ "price_per_share": 3.5 }))).await;
+    let newest = history().await;
+    assert_eq!((newest.len(), &newest[before.len()]["price_per_share"]), (before.len() + 1, &json!(3.5)));
+    test.ingest(&VAULTS[0].state("2026-11-18T03:01:00Z", json!({ "price_per_share": 2.25 }))).await;
+    let late = history().await;
+    assert_eq!(late.len(), before.len() + 2);
+    assert!(late.is_sorted_by_key(|point| point["recorded_at"].as_str().unwrap()));
+    let campaign = json!({"vault_id": VAULTS[0].id(), "campaign_id": "late", "side": "supply", "reward_type": "token_incentive", "apr": 0.5});
+    test.ingest(&line("reward", "2026-11-01T00:00:00Z", campaign)).await;
+    let rewarded = history().await;
+    assert_eq!(rewarded.len(), late.len());
+    assert_ne!(rewarded[0]["apr_net"], late[0]["apr_net"], "the rates of that time count the campaign of that time");
 }
 
 #[tokio::test]

@@ -1,11 +1,12 @@
 //! How an observation becomes a row: one statement for every kind, and the one rule which of two observations wins.
 
 use super::{StoreError, Tx};
-use crate::ingest::fact::Fact;
+use crate::ingest::fact::{Fact, content_hash};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 
 /// Rows a statement: large enough to amortise it, small enough for its text to stay within a few megabytes.
 const CHUNK: usize = 5_000;
@@ -53,15 +54,24 @@ pub async fn upsert<F: Fact>(tx: &mut Tx<'_>, facts: &[F]) -> Result<Vec<String>
 
 /// The winners of a batch by key, in key order: the order in which rows are locked and written.
 fn winners<F: Fact>(facts: &[F]) -> Vec<Row> {
-    let mut best: BTreeMap<String, (&F, [u8; 32])> = BTreeMap::new();
+    let mut best: BTreeMap<String, &F> = BTreeMap::new();
     for fact in facts {
-        let hash = fact.content_hash();
-        match best.get(&fact.key()) {
-            Some((kept, kept_hash)) if (kept.observed_at(), *kept_hash) >= (fact.observed_at(), hash) => {}
-            _ => drop(best.insert(fact.key(), (fact, hash))),
+        // Instants nearly always decide. A digest costs more than everything else here, so it is made where one is needed.
+        let wins = |kept: &F| {
+            let later = fact.observed_at().cmp(&kept.observed_at());
+            later.then_with(|| fact.content_hash().cmp(&kept.content_hash())).is_gt()
+        };
+        match best.entry(fact.key()) {
+            Entry::Vacant(place) => drop(place.insert(fact)),
+            Entry::Occupied(mut kept) if wins(kept.get()) => drop(kept.insert(fact)),
+            Entry::Occupied(_) => {}
         }
     }
-    best.into_values().filter_map(|(fact, content_hash)| Some(Row { fact: raw(fact).ok()?, content_hash })).collect()
+    let row = |fact: &F| {
+        let fact = raw(fact).ok()?;
+        Some(Row { content_hash: content_hash(fact.get()), fact })
+    };
+    best.into_values().filter_map(row).collect()
 }
 
 fn raw(fact: &impl Serialize) -> Result<Box<RawValue>, StoreError> {

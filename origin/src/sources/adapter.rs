@@ -14,6 +14,8 @@ pub struct Known {
     pub stablecoins: HashSet<Contract>,
     /// The listed vaults.
     pub vaults: HashMap<Contract, ListedVault>,
+    /// The chains that they are on.
+    pub listed_chains: HashSet<i64>,
     /// Slugs of chains by number.
     pub chains: HashMap<i64, String>,
     /// The contract of each lending pool, by chain and the address book's name of it.
@@ -33,8 +35,24 @@ pub struct Known {
 pub struct ListedVault {
     /// `{protocol_id}-{chain_id}-{address}`.
     pub id: String,
-    /// Decimals of its deposit asset.
-    pub asset_decimals: u32,
+    /// Decimals of its deposit asset, where they are known.
+    pub asset_decimals: Option<u32>,
+    /// The file that lists it.
+    pub listed_in: &'static str,
+}
+
+impl Known {
+    /// Lists a vault, and that it takes `asset`.
+    pub fn list(&mut self, contract: Contract, asset: Contract, vault: ListedVault) {
+        self.deposits.entry(asset).or_default().push(vault.id.clone());
+        self.listed_chains.insert(contract.0);
+        self.vaults.insert(contract, vault);
+    }
+
+    /// Whether a vault is listed on the chain. Files without figures open no chain of which nothing else is known.
+    pub fn has_figures_on(&self, chain_id: i64) -> bool {
+        self.listed_chains.contains(&chain_id)
+    }
 }
 
 /// What became of a row.

@@ -2,6 +2,7 @@
 
 use super::adapter::{Adapter, Known, Observed};
 use super::bridges::Bridges;
+use super::vault_history_vaults::VaultHistoryVaults;
 use super::vaults::Vaults;
 use super::yield_vaults::YieldVaults;
 use crate::ingest::Observation;
@@ -49,7 +50,8 @@ impl Deployment {
 
 impl Adapter for Assets {
     const FILE: &'static str = "assets.jsonl";
-    const NEEDED_BY: &'static [&'static str] = &[Vaults::FILE, YieldVaults::FILE, Bridges::FILE];
+    const NEEDED_BY: &'static [&'static str] =
+        &[Vaults::FILE, VaultHistoryVaults::FILE, YieldVaults::FILE, Bridges::FILE];
     type Row = Row;
 
     fn learn(&self, row: &Row, known: &mut Known) {

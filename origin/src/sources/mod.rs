@@ -18,6 +18,7 @@ mod protocols;
 mod signer_sets;
 mod timelocks;
 mod vault_history;
+mod vault_history_vaults;
 mod vaults;
 mod yield_vaults;
 
@@ -27,7 +28,7 @@ use crate::store::Db;
 use adapter::{Adapter, Known, Observed};
 use folder::Folder;
 use serde::Serialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
@@ -133,12 +134,13 @@ fn first(faults: &[RowFault]) -> String {
 }
 
 /// The files that are read, in the order in which they are: what a row refers to comes first.
-pub const FILES: [&str; 14] = [
+pub const FILES: [&str; 15] = [
     chains::Chains::FILE,
     protocols::Protocols::FILE,
     curators::Curators::FILE,
     assets::Assets::FILE,
     vaults::Vaults::FILE,
+    vault_history_vaults::VaultHistoryVaults::FILE,
     yield_vaults::YieldVaults::FILE,
     vault_history::VaultHistory::FILE,
     incidents::Incidents::FILE,
@@ -206,7 +208,12 @@ impl Reading<'_> {
         self.read(protocols::Protocols, batch, progress)?;
         self.read(curators::Curators, batch, progress)?;
         self.read(assets::Assets, batch, progress)?;
-        self.read(vaults::Vaults, batch, progress)?;
+        let ended = match self.chosen.contains(&vaults::Vaults::FILE) {
+            true => vault_history_vaults::ended(self.folder)?,
+            false => HashMap::new(),
+        };
+        self.read(vaults::Vaults { ended }, batch, progress)?;
+        self.read(vault_history_vaults::VaultHistoryVaults, batch, progress)?;
         self.read(yield_vaults::YieldVaults, batch, progress)?;
         self.read(vault_history::VaultHistory, batch, progress)?;
         self.read(incidents::Incidents, batch, progress)?;
@@ -294,7 +301,7 @@ mod tests {
         assert_eq!(chosen(Some("vaults.jsonl.gz")).unwrap(), [vaults::Vaults::FILE]);
         assert_eq!(chosen(Some("vault_history")).unwrap(), [vault_history::VaultHistory::FILE]);
         assert_eq!(chosen(None).unwrap(), FILES);
-        let refused = chosen(Some("vault_history_vaults.jsonl")).unwrap_err().to_string();
-        assert!(refused.contains("vault_history_vaults.jsonl") && refused.contains("incidents.jsonl"), "{refused}");
+        let refused = chosen(Some("vault_prices.jsonl")).unwrap_err().to_string();
+        assert!(refused.contains("vault_prices.jsonl") && refused.contains("incidents.jsonl"), "{refused}");
     }
 }

@@ -44,7 +44,8 @@ impl Adapter for VaultHistory {
             return Observed::Skipped("the price has no known scale");
         };
         // Zero assets can mean that they were not read.
-        let assets = whole_units(&row.total_assets, vault.asset_decimals).filter(|assets| *assets > 0.0);
+        let assets = vault.asset_decimals.and_then(|decimals| whole_units(&row.total_assets, decimals));
+        let assets = assets.filter(|assets| *assets > 0.0);
         Observed::As(vec![Observation::VaultState(VaultState {
             kind: Kind,
             observed_at: At(row.date),
@@ -86,7 +87,7 @@ mod tests {
     }
 
     fn observed(row: Row) -> Option<VaultState> {
-        let vault = ListedVault { id: "yearn-1-0xa".to_owned(), asset_decimals: 6 };
+        let vault = ListedVault { id: "yearn-1-0xa".to_owned(), asset_decimals: Some(6), listed_in: "list" };
         let mut known = Known::default();
         known.vaults.insert((1, "0xa".to_owned()), vault);
         match VaultHistory.observe(row, &known) {

@@ -1,9 +1,10 @@
 //! vaults.jsonl.gz: the listed vaults: what they are, their value when they were read, and that nobody looked inside.
 
-use super::adapter::{Adapter, Known, ListedVault, Observed};
+use super::adapter::{Adapter, Contract, Known, ListedVault, Observed};
 use super::bridges::Bridges;
 use super::incidents::Incidents;
 use super::vault_history::VaultHistory;
+use super::vault_history_vaults::{Ended, VaultHistoryVaults};
 use super::yield_vaults::YieldVaults;
 use crate::ingest::Observation;
 use crate::ingest::fact::Kind;
@@ -15,10 +16,14 @@ use rds_shared::scoring::tables;
 use rds_shared::scoring::vault::{AssetMode, Exit, ExposuresStatus, Source, Strategy};
 use rds_shared::wire::Timestamp;
 use serde::Deserialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// Reads the listed vaults.
-pub struct Vaults;
+#[derive(Default)]
+pub struct Vaults {
+    /// Those of them that were wound up: what the file itself does not say.
+    pub ended: HashMap<Contract, Ended>,
+}
 
 /// A row.
 #[derive(Deserialize)]
@@ -70,11 +75,10 @@ fn strategy_of(features: &[String]) -> Option<(&'static str, Strategy)> {
     named.min_by_key(|(_, strategy)| tables::strategy_points(*strategy))
 }
 
-/// A vault's id; null when the row's address is none.
-fn vault_id(row: &Row) -> Option<String> {
-    let (_, address) = Address::parse_any(&row.address)?;
-    let chain_id = ChainId(u64::try_from(row.chain_id).ok()?);
-    Some(VaultId::new(&row.protocol_slug, chain_id, &address).as_str().to_owned())
+/// A vault's id; null when the address is none.
+pub(super) fn vault_id(protocol: &str, chain_id: i64, address: &str) -> Option<String> {
+    let (_, address) = Address::parse_any(address)?;
+    Some(VaultId::new(protocol, ChainId(u64::try_from(chain_id).ok()?), &address).as_str().to_owned())
 }
 
 fn said(text: String) -> Option<String> {
@@ -83,24 +87,24 @@ fn said(text: String) -> Option<String> {
 
 impl Adapter for Vaults {
     const FILE: &'static str = "vaults.jsonl.gz";
-    const NEEDED_BY: &'static [&'static str] = &[YieldVaults::FILE, VaultHistory::FILE, Incidents::FILE, Bridges::FILE];
+    const NEEDED_BY: &'static [&'static str] =
+        &[VaultHistoryVaults::FILE, YieldVaults::FILE, VaultHistory::FILE, Incidents::FILE, Bridges::FILE];
     type Row = Row;
 
     fn learn(&self, row: &Row, known: &mut Known) {
-        if let Some(id) = vault_id(row) {
-            let deposits = known.deposits.entry((row.chain_id, row.asset_address.clone())).or_default();
-            deposits.push(id.clone());
-            let vault = ListedVault { id, asset_decimals: row.asset_decimals };
-            known.vaults.insert((row.chain_id, row.address.clone()), vault);
+        if let Some(id) = vault_id(&row.protocol_slug, row.chain_id, &row.address) {
+            let vault = ListedVault { id, asset_decimals: Some(row.asset_decimals), listed_in: Self::FILE };
+            known.list((row.chain_id, row.address.clone()), (row.chain_id, row.asset_address.clone()), vault);
         }
     }
 
     fn observe(&self, row: Row, known: &Known) -> Observed {
         // A row whose address is none goes on: ingest names it as the fault it is.
-        let vault_id = vault_id(&row).unwrap_or_else(|| row.address.clone());
+        let vault_id = vault_id(&row.protocol_slug, row.chain_id, &row.address).unwrap_or_else(|| row.address.clone());
+        let ended = self.ended.get(&(row.chain_id, row.address.clone())).copied().unwrap_or_default();
         let state = state(&row, vault_id.clone());
         let exposure = unread(row.observed_at, &row.source, vault_id);
-        let vault = vault(row, known);
+        let vault = vault(row, ended, known);
         Observed::As(vec![
             Observation::Vault(Box::new(vault)),
             Observation::VaultState(state),
@@ -146,7 +150,7 @@ fn state(row: &Row, vault_id: String) -> VaultState {
 }
 
 /// The curator stays null: a name inside the vault's name is no proof.
-fn vault(row: Row, known: &Known) -> Vault {
+fn vault(row: Row, ended: Ended, known: &Known) -> Vault {
     let strategy = strategy_of(&row.features);
     let mut evidence = BTreeMap::new();
     let mut derived = |field: &str, from: &str| evidence.insert(field.to_owned(), format!("{}: {from}", row.source));
@@ -178,8 +182,8 @@ fn vault(row: Row, known: &Known) -> Vault {
         signers: None,
         exit: Exit::Unknown,
         source_code: Source::Unknown,
-        is_active: true,
-        is_shutdown: false,
+        is_active: ended.is_active(),
+        is_shutdown: ended.is_shutdown,
         is_stablecoin,
         is_lsd: false,
         single_exposure: false,
@@ -187,7 +191,7 @@ fn vault(row: Row, known: &Known) -> Vault {
         management_fee: row.mgmt_fee,
         performance_fee: row.perf_fee,
         tags: row.features,
-        flags: row.flags,
+        flags: row.flags.into_iter().chain(ended.flags()).collect(),
         evidence,
     }
 }

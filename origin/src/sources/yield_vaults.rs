@@ -1,12 +1,11 @@
 //! yield_vaults.jsonl.gz: a compounder's vaults, live and ended: what they are, what their strategy is, and that nobody looked inside.
 
 use super::adapter::{Adapter, Known, Observed};
-use super::vaults::unread;
+use super::vaults::{unread, vault_id};
 use crate::ingest::Observation;
 use crate::ingest::fact::Kind;
 use crate::ingest::kinds::{Protocol, Vault, VaultStrategy, YieldSource};
 use crate::store::At;
-use rds_shared::model::ids::{Address, ChainId, VaultId};
 use rds_shared::model::status::{Breakdown, YieldKind};
 use rds_shared::scoring::vault::{AssetMode, Exit, Source, Strategy};
 use rds_shared::wire::Timestamp;
@@ -84,23 +83,17 @@ impl Adapter for YieldVaults {
         if known.vaults.contains_key(&(row.chain_id, row.address.clone())) {
             return Observed::Skipped("listed under its own protocol already");
         }
-        // The file has no figures: alone they would open a chain of which nothing else is known.
-        if !known.vaults.keys().any(|(chain_id, _)| *chain_id == row.chain_id) {
+        if !known.has_figures_on(row.chain_id) {
             return Observed::Skipped("no vault with figures is listed on its chain");
         }
         // A row whose address is none goes on: ingest names it as the fault it is.
-        let id = vault_id(&row).unwrap_or_else(|| row.address.clone());
+        let id = vault_id(PROTOCOL, row.chain_id, &row.address).unwrap_or_else(|| row.address.clone());
         Observed::As(vec![
             Observation::Strategy(Box::new(strategy(&row, id.clone()))),
             Observation::Exposure(unread(AS_OF, &row.source, id)),
             Observation::Vault(Box::new(vault(row, known))),
         ])
     }
-}
-
-fn vault_id(row: &Row) -> Option<String> {
-    let (_, address) = Address::parse_any(&row.address)?;
-    Some(VaultId::new(PROTOCOL, ChainId(u64::try_from(row.chain_id).ok()?), &address).as_str().to_owned())
 }
 
 /// The platform's kind of yield is not in the file, and neither are rates.

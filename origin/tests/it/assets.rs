@@ -281,7 +281,7 @@ async fn facets_count_all_assets_whatever_is_asked() {
 
 #[tokio::test]
 async fn a_real_asset_is_served_with_nothing_invented() {
-    let Some(dir) = crate::facts_import::real_data() else { return };
+    let Some(dir) = crate::facts_real::real_data() else { return };
     let facts = TestDb::new().await;
     let clock = Clock::held(Timestamp::parse(NOW).unwrap());
     sources::import(&facts.db, &clock, &dir, None, &mut |_: &str| ()).await.unwrap();

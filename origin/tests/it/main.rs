@@ -16,6 +16,8 @@ mod facts_ingest;
 mod facts_mappings;
 mod facts_market;
 mod facts_publication;
+mod facts_real;
+mod facts_sets;
 mod facts_simulate;
 mod facts_simulate_markets;
 mod http_access;

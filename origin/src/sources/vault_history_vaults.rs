@@ -1,0 +1,258 @@
+//! vault_history_vaults.jsonl: what the vaults of the daily history are, most of them older than the list of vaults.
+//!
+//! A vault that is listed stays as it is listed: that was read on chain, and later. But the list does not say which vaults were
+//! wound up, and this file does; see [`ended`]. The fees of a listed vault are not filled up from here: where both state them
+//! they often differ, so they are not the same fees.
+
+use super::ImportError;
+use super::adapter::{Adapter, Contract, Known, ListedVault, Observed};
+use super::bridges::Bridges;
+use super::folder::Folder;
+use super::incidents::Incidents;
+use super::vault_history::VaultHistory;
+use super::vaults::{unread, vault_id};
+use super::yield_vaults::YieldVaults;
+use crate::ingest::Observation;
+use crate::ingest::fact::Kind;
+use crate::ingest::kinds::Vault;
+use crate::store::At;
+use rds_shared::scoring::vault::{AssetMode, Exit, Source, Strategy};
+use rds_shared::wire::Timestamp;
+use serde::Deserialize;
+use std::collections::{BTreeMap, HashMap};
+
+/// The protocol all rows belong to; the list of protocols has it.
+const PROTOCOL: &str = "yearn";
+/// The kind whose deposits go into other vaults. The others' strategies may do anything.
+const ALLOCATOR: &str = "Multi Strategy";
+
+/// Reads the vaults of the history.
+pub struct VaultHistoryVaults;
+
+/// A row: a vault in its last recorded state.
+#[derive(Debug, Clone, Deserialize)]
+pub struct Row {
+    chain_id: i64,
+    address: String,
+    name: Option<String>,
+    symbol: Option<String>,
+    decimals: Option<u32>,
+    asset_address: String,
+    asset_symbol: Option<String>,
+    kind: Option<String>,
+    api_version: String,
+    performance_fee: f64,
+    management_fee: f64,
+    emergency_shutdown: bool,
+    is_retired: bool,
+    first_date: Timestamp,
+    last_date: Timestamp,
+    source: String,
+}
+
+/// How a vault was wound up: by its own contract, or in the word of those who run it.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Ended {
+    /// Its contract takes no deposits for good.
+    pub is_shutdown: bool,
+    /// Its makers have retired it.
+    pub is_retired: bool,
+}
+
+impl Ended {
+    /// Whether it goes on.
+    pub fn is_active(self) -> bool {
+        !self.is_shutdown && !self.is_retired
+    }
+
+    /// What it warns of, in the file's own words.
+    pub fn flags(self) -> impl Iterator<Item = String> {
+        let said = [("emergency_shutdown", self.is_shutdown), ("retired", self.is_retired)];
+        said.into_iter().filter(|(_, so)| *so).map(|(flag, _)| flag.to_owned())
+    }
+}
+
+impl Row {
+    fn contract(&self) -> Contract {
+        (self.chain_id, self.address.clone())
+    }
+
+    fn ended(&self) -> Ended {
+        Ended { is_shutdown: self.emergency_shutdown, is_retired: self.is_retired }
+    }
+}
+
+/// The vaults that were wound up, which the list of vaults does not know.
+pub fn ended(folder: &Folder) -> Result<HashMap<Contract, Ended>, ImportError> {
+    let mut ended = HashMap::new();
+    for row in folder.rows::<Row>(VaultHistoryVaults::FILE)? {
+        let (_, row) = row?;
+        if !row.ended().is_active() {
+            ended.insert(row.contract(), row.ended());
+        }
+    }
+    Ok(ended)
+}
+
+impl Adapter for VaultHistoryVaults {
+    const FILE: &'static str = "vault_history_vaults.jsonl";
+    const NEEDED_BY: &'static [&'static str] = &[YieldVaults::FILE, VaultHistory::FILE, Incidents::FILE, Bridges::FILE];
+    type Row = Row;
+
+    /// A history alone opens no chain: its vaults count where the list has others.
+    fn learn(&self, row: &Row, known: &mut Known) {
+        if known.vaults.contains_key(&row.contract()) || !known.has_figures_on(row.chain_id) {
+            return;
+        }
+        if let Some(id) = vault_id(PROTOCOL, row.chain_id, &row.address) {
+            let vault = ListedVault { id, asset_decimals: row.decimals, listed_in: Self::FILE };
+            known.list(row.contract(), (row.chain_id, row.asset_address.clone()), vault);
+        }
+    }
+
+    fn observe(&self, row: Row, known: &Known) -> Observed {
+        if !known.has_figures_on(row.chain_id) {
+            return Observed::Skipped("no vault with figures is listed on its chain");
+        }
+        if known.vaults.get(&row.contract()).is_some_and(|vault| vault.listed_in != Self::FILE) {
+            return Observed::Skipped("listed with figures already");
+        }
+        // A row whose address is none goes on: ingest names it as the fault it is.
+        let id = vault_id(PROTOCOL, row.chain_id, &row.address).unwrap_or_else(|| row.address.clone());
+        Observed::As(vec![
+            Observation::Exposure(unread(row.last_date, &row.source, id)),
+            Observation::Vault(Box::new(vault(row, known))),
+        ])
+    }
+}
+
+/// The block of its deployment has no date in the file: of its age only the first day of its history is known.
+fn vault(row: Row, known: &Known) -> Vault {
+    let mut evidence = BTreeMap::new();
+    let mut derived = |field: &str, from: &str| evidence.insert(field.to_owned(), format!("{}: {from}", row.source));
+    derived("first_seen_at", "first day of the daily history (lower bound of the age)");
+    let strategy = row.kind.as_deref().filter(|kind| *kind == ALLOCATOR).map(|kind| {
+        derived("strategy", &format!("kind {kind}"));
+        Strategy::VaultOfVaults
+    });
+    let ended = row.ended();
+    Vault {
+        kind: Kind,
+        observed_at: At(row.last_date),
+        id: String::new(),
+        protocol_id: PROTOCOL.to_owned(),
+        chain_id: row.chain_id,
+        name: row.name.unwrap_or_else(|| row.address.clone()),
+        address: row.address,
+        symbol: row.symbol,
+        asset_symbol: row.asset_symbol,
+        is_stablecoin: known.stablecoins.contains(&(row.chain_id, row.asset_address.clone())),
+        asset_address: Some(row.asset_address),
+        // Shares of this protocol have the decimals of what is deposited.
+        asset_decimals: row.decimals,
+        curator_id: None,
+        strategy,
+        asset_mode: AssetMode::Holdings,
+        deployed_at: None,
+        first_seen_at: Some(At(row.first_date)),
+        is_immutable: None,
+        timelock_seconds: None,
+        signers: None,
+        exit: Exit::Unknown,
+        source_code: Source::Unknown,
+        is_active: ended.is_active(),
+        is_shutdown: ended.is_shutdown,
+        is_lsd: false,
+        single_exposure: false,
+        no_il: false,
+        management_fee: Some(row.management_fee),
+        performance_fee: Some(row.performance_fee),
+        tags: row.kind.into_iter().chain([format!("version {}", row.api_version)]).collect(),
+        flags: ended.flags().collect(),
+        source: row.source,
+        evidence,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const AT: &str = "0x00000000000000000000000000000000000000a1";
+
+    fn row(kind: Option<&str>) -> Row {
+        let day = Timestamp::from_seconds(1_700_006_400);
+        Row {
+            chain_id: 1,
+            address: AT.to_owned(),
+            name: None,
+            symbol: None,
+            decimals: Some(6),
+            asset_address: "0xd".to_owned(),
+            asset_symbol: None,
+            kind: kind.map(str::to_owned),
+            api_version: "0.4.6".to_owned(),
+            performance_fee: 0.1,
+            management_fee: 0.0,
+            emergency_shutdown: false,
+            is_retired: false,
+            first_date: day,
+            last_date: day,
+            source: "s".to_owned(),
+        }
+    }
+
+    /// A list with one vault on the chain.
+    fn known() -> Known {
+        let mut known = Known::default();
+        let listed = ListedVault { id: "harbor-1-0xe".to_owned(), asset_decimals: None, listed_in: "list" };
+        known.list((1, "0xe".to_owned()), (1, "0xd".to_owned()), listed);
+        known
+    }
+
+    fn observed(row: Row, known: &mut Known) -> Result<Box<Vault>, &'static str> {
+        VaultHistoryVaults.learn(&row, known);
+        match VaultHistoryVaults.observe(row, known) {
+            Observed::Skipped(reason) => Err(reason),
+            Observed::As(observations) => Ok(observations
+                .into_iter()
+                .find_map(|one| if let Observation::Vault(vault) = one { Some(vault) } else { None })
+                .unwrap()),
+        }
+    }
+
+    #[test]
+    fn only_an_allocators_kind_says_what_it_does_with_deposits() {
+        let strategy = |kind| observed(row(kind), &mut known()).unwrap().strategy;
+        assert_eq!(strategy(Some("Multi Strategy")), Some(Strategy::VaultOfVaults));
+        assert_eq!([strategy(Some("Single Strategy")), strategy(Some("Legacy")), strategy(None)], [None; 3]);
+    }
+
+    #[test]
+    fn a_vault_without_a_name_is_called_by_its_address_and_is_as_old_as_its_history_at_least() {
+        let vault = observed(row(None), &mut known()).unwrap();
+        assert_eq!((vault.name.as_str(), vault.deployed_at), (AT, None));
+        assert!(vault.evidence["first_seen_at"].contains("lower bound"));
+    }
+
+    #[test]
+    fn what_was_wound_up_is_not_active_and_says_why() {
+        let retired = observed(Row { is_retired: true, ..row(None) }, &mut known()).unwrap();
+        assert_eq!((retired.is_active, retired.is_shutdown, retired.flags), (false, false, vec!["retired".to_owned()]));
+        let shut = observed(Row { emergency_shutdown: true, ..row(None) }, &mut known()).unwrap();
+        assert_eq!((shut.is_active, shut.is_shutdown), (false, true));
+    }
+
+    #[test]
+    fn a_listed_vault_stays_as_it_is_listed_and_a_history_opens_no_chain() {
+        let mut listed = known();
+        let vault = ListedVault { id: "harbor-1-0xa".to_owned(), asset_decimals: None, listed_in: "list" };
+        listed.list((1, AT.to_owned()), (1, "0xd".to_owned()), vault.clone());
+        assert_eq!(observed(row(None), &mut listed).unwrap_err(), "listed with figures already");
+        assert_eq!(listed.vaults[&(1, AT.to_owned())], vault);
+        let elsewhere = Row { chain_id: 250, ..row(None) };
+        let mut known = known();
+        assert!(observed(elsewhere, &mut known).unwrap_err().contains("on its chain"));
+        assert_eq!(known.vaults.len(), 1, "nor does its history count");
+    }
+}

@@ -137,6 +137,11 @@ impl Rollup {
             .find(|chain| chain.facts.slug.eq_ignore_ascii_case(network) || Some(chain.facts.id) == number)
     }
 
+    /// Whether anything of the chain is shown.
+    pub fn serves(&self, chain: ChainId) -> bool {
+        self.chains.iter().any(|known| known.facts.id == chain)
+    }
+
     /// A protocol by id, in any case.
     pub fn protocol(&self, id: &str) -> Option<&Protocol> {
         self.protocols.iter().find(|protocol| protocol.facts.id.eq_ignore_ascii_case(id))

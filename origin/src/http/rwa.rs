@@ -79,19 +79,23 @@ pub async fn history(app: &App, call: &Call) -> Result<Answer, Failure> {
     let catalog = app.catalog.get()?;
     let from = day_of(call.now).plus_seconds(-(days - 1) * DAY);
     let kept = rwa::snapshots(&app.db.pool, At(from)).await?;
-    let data: Vec<AumPoint> = kept.iter().map(|row| point(row, breakdown)).collect();
+    let is_served = |chain: u64| catalog.rollup.serves(ChainId(chain));
+    let data: Vec<AumPoint> = kept.iter().map(|row| point(row, breakdown, is_served)).collect();
     let meta = AumHistoryMeta { range, breakdown, points: data.len() as u64 };
     let history = AumHistory { data, meta };
     encoded::value(call, catalog.version, &history, || &history)
 }
 
-fn point(row: &SnapshotRow, breakdown: &str) -> AumPoint {
+/// A total as it was recorded. The part of a chain that has been withheld since is no longer allocated.
+fn point(row: &SnapshotRow, breakdown: &str, is_served: impl Fn(u64) -> bool) -> AumPoint {
     let total = &row.content.0;
     let Part { products, cents } = total.included;
     let excluded = total.excluded.values().sum();
     let valued = |figure: i64| (products > 0).then_some(Cents(figure));
     let by_chain = breakdown == "chain";
-    let allocated = cents.saturating_sub(total.unallocated_cents);
+    let withheld: i64 = total.by_chain.iter().filter(|(chain, _)| !is_served(**chain)).map(|(_, it)| it.cents).sum();
+    let unallocated = total.unallocated_cents.saturating_add(withheld);
+    let allocated = cents.saturating_sub(unallocated);
     let fraction = i128::from(allocated).saturating_mul(10_000).checked_div(i128::from(cents));
     let part = |chain_id, category, part: &Part| AumPart {
         chain_id,
@@ -100,7 +104,8 @@ fn point(row: &SnapshotRow, breakdown: &str) -> AumPoint {
         value_usd: Cents(part.cents),
     };
     let mut parts: Vec<AumPart> = if by_chain {
-        total.by_chain.iter().map(|(chain, it)| part(Some(ChainId(*chain)), None, it)).collect()
+        let shown = total.by_chain.iter().filter(|(chain, _)| is_served(**chain));
+        shown.map(|(chain, it)| part(Some(ChainId(*chain)), None, it)).collect()
     } else {
         total.by_category.iter().map(|(category, it)| part(None, Some(category.clone()), it)).collect()
     };
@@ -121,7 +126,7 @@ fn point(row: &SnapshotRow, breakdown: &str) -> AumPoint {
             .and_then(|units| i64::try_from(units).ok())
             .filter(|_| products > 0)
             .map(|units| Decimal { units, scale: 4 }),
-        unallocated_value_usd: valued(if by_chain { total.unallocated_cents } else { 0 }),
+        unallocated_value_usd: valued(if by_chain { unallocated } else { 0 }),
         breakdown: parts,
         source_mix: source_mix(total.by_source.iter().map(|(id, part)| (id.as_str(), part.products, part.cents))),
         revision: row.revision.unsigned_abs(),

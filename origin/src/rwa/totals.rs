@@ -38,11 +38,13 @@ pub fn observation(row: &ObservationRow) -> Observation {
 /// which says so. Identities are those of now: a day is not restated because a mapping came later.
 pub async fn revise(tx: &mut Tx<'_>, now: Timestamp, earliest: Option<Timestamp>) -> Result<u64, StoreError> {
     let deployments = rwa::deployments(&mut **tx, RWA_CATEGORIES).await?;
-    if deployments.is_empty() {
+    let newest = rwa::newest_day(&mut **tx).await?;
+    // Where totals have begun, a day without any deployment has one too: their chains may all have been withheld.
+    if deployments.is_empty() && newest.is_none() {
         return Ok(0);
     }
     let today = day_of(now);
-    let since = rwa::newest_day(&mut **tx).await?.map_or(today, |at| at.0);
+    let since = newest.map_or(today, |at| at.0);
     let first =
         earliest.map_or(since, |at| day_of(at).min(since)).clamp(today.plus_seconds(-REVISED_DAYS * DAY), today);
     // With the day before, which tells whether totals have begun.

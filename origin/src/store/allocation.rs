@@ -62,18 +62,21 @@ pub async fn of_vault(db: &Db, vault_id: &str) -> Result<Option<Allocation>, Sto
     }))
 }
 
+/// What is on a withheld chain keeps its share and loses its name.
 async fn parts(db: &Db, vault_id: &str) -> Result<Vec<Part>, StoreError> {
     let rows = sqlx::query(
-        "SELECT part.share, part.lltv, part.oracle, part.same_peg, part.asset_id, part.vault_id, \
+        "SELECT part.share, part.lltv, part.oracle, part.same_peg, a.id AS asset_id, n.id AS vault_id, \
                 coalesce(a.symbol, n.symbol) AS symbol, coalesce(a.name, n.name) AS name, \
                 coalesce(a.address, n.address) AS address, a.category, r.review_status, \
                 coalesce(s.score, p.score) AS score, coalesce(s.tier, p.tier) AS tier, s.hard_fail_flags \
          FROM exposure e \
          CROSS JOIN jsonb_to_recordset(e.parts) \
               AS part (asset_id text, vault_id text, share double precision, oracle text, lltv double precision, same_peg boolean) \
-         LEFT JOIN asset a ON a.id = part.asset_id LEFT JOIN asset_score s ON s.asset_id = a.id \
+         LEFT JOIN (asset a JOIN chain ac ON ac.chain_id = a.chain_id AND ac.is_served) ON a.id = part.asset_id \
+         LEFT JOIN asset_score s ON s.asset_id = a.id \
          LEFT JOIN LATERAL (SELECT review_status FROM asset_version WHERE asset_id = a.id ORDER BY observed_at DESC LIMIT 1) AS r ON true \
-         LEFT JOIN vault n ON n.id = part.vault_id LEFT JOIN vault_score p ON p.vault_id = n.id \
+         LEFT JOIN (vault n JOIN chain nc ON nc.chain_id = n.chain_id AND nc.is_served) ON n.id = part.vault_id \
+         LEFT JOIN vault_score p ON p.vault_id = n.id \
          WHERE e.vault_id = $1 \
          ORDER BY part.share DESC, coalesce(part.asset_id, part.vault_id) COLLATE \"C\", part.lltv DESC NULLS LAST, part.oracle",
     )

@@ -63,7 +63,7 @@ pub struct VersionRow {
     pub yield_pct: Option<f64>,
 }
 
-/// Every asset, in ascending order of numbers.
+/// Every asset on a chain that is served, in ascending order of numbers.
 pub async fn load(db: impl PgExecutor<'_>) -> Result<Vec<AssetFacts>, StoreError> {
     Ok(sqlx::query_as(
         "SELECT a.number, a.id, a.chain_id, c.slug AS chain_slug, a.address, a.symbol, a.name, a.category, a.underlying, \
@@ -76,7 +76,7 @@ pub async fn load(db: impl PgExecutor<'_>) -> Result<Vec<AssetFacts>, StoreError
                 (SELECT max(coalesce(v.last_refresh_at, v.observed_at)) FROM asset_version v \
                  WHERE v.asset_id = a.id AND coalesce(v.last_refresh_at, v.observed_at) < r.refreshed_at) AS refreshed_before, \
                 s.score, s.tier, s.hard_fail_flags, (s.breakdown->'overlays_applied')::jsonb AS overlays \
-         FROM asset a JOIN chain c USING (chain_id) \
+         FROM asset a JOIN chain c ON c.chain_id = a.chain_id AND c.is_served \
          LEFT JOIN LATERAL (SELECT v.*, coalesce(v.last_refresh_at, v.observed_at) AS refreshed_at FROM asset_version v \
                             WHERE v.asset_id = a.id ORDER BY v.observed_at DESC LIMIT 1) AS r ON true \
          LEFT JOIN asset_score s ON s.asset_id = a.id ORDER BY a.number",

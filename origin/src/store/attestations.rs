@@ -109,12 +109,13 @@ pub async fn subjects(
     Ok(rows.into_iter().map(|row| ((row.asset_id.clone(), row.recorded_at), row)).collect())
 }
 
-/// Every reviewer, by id.
+/// Every reviewer, by id, with what they signed of assets on chains that are served.
 pub async fn reviewers(db: impl PgExecutor<'_>) -> Result<Vec<ReviewerFacts>, StoreError> {
     Ok(sqlx::query_as(
         "SELECT w.id, w.name, w.organisation, w.website_url, w.keys, count(t.number) AS attestations, \
                 max(t.signed_at) AS last_attested_at \
-         FROM reviewer w LEFT JOIN attestation t ON t.reviewer_id = w.id GROUP BY w.id ORDER BY w.id COLLATE \"C\"",
+         FROM reviewer w LEFT JOIN (attestation t JOIN asset a ON a.id = t.asset_id \
+              JOIN chain c ON c.chain_id = a.chain_id AND c.is_served) ON t.reviewer_id = w.id GROUP BY w.id ORDER BY w.id COLLATE \"C\"",
     )
     .fetch_all(db)
     .await?)

@@ -77,7 +77,7 @@ pub struct CuratorFacts {
 /// The small registries, whole.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Registry {
-    /// By id.
+    /// By id, without those that are withheld.
     pub chains: Vec<ChainFacts>,
     /// By id.
     pub protocols: Vec<ProtocolFacts>,
@@ -193,8 +193,9 @@ pub struct VaultFacts {
 /// The registries, whole.
 pub async fn load_registry(db: &Db) -> Result<Registry, StoreError> {
     let mut registry = Registry::default();
-    let chains =
-        sqlx::query("SELECT chain_id, slug, name, namespace, native_symbol, explorer_url FROM chain ORDER BY chain_id");
+    let chains = sqlx::query(
+        "SELECT chain_id, slug, name, namespace, native_symbol, explorer_url FROM chain WHERE is_served ORDER BY chain_id",
+    );
     for row in chains.fetch_all(&db.pool).await? {
         let namespace: String = row.try_get("namespace")?;
         registry.chains.push(ChainFacts {

@@ -53,7 +53,12 @@ pub async fn vault(db: &Db, id: &str) -> Result<Option<DetailFacts>, StoreError>
     let row = sqlx::query(
         "SELECT p.vectors::text AS vectors, p.provenance::text AS provenance, p.run_id, \
                 pr.website_url, pr.launched_at, pr.newest_audit_at, pr.audit_report_url, \
-                v.is_immutable, v.timelock_seconds, coalesce(v.deployed_at, v.first_seen_at) AS deployed_at, v.flags, v.tags \
+                v.is_immutable, v.timelock_seconds, coalesce(v.deployed_at, v.first_seen_at) AS deployed_at, v.flags, v.tags, \
+                ARRAY(SELECT DISTINCT coalesce('vault:' || n.id, a.id) COLLATE \"C\" AS id \
+                      FROM exposure e CROSS JOIN jsonb_to_recordset(e.parts) AS part (asset_id text, vault_id text) \
+                      LEFT JOIN asset a ON a.id = part.asset_id LEFT JOIN vault n ON n.id = part.vault_id \
+                      JOIN chain c ON c.chain_id = coalesce(n.chain_id, a.chain_id) AND NOT c.is_served \
+                      WHERE e.vault_id = v.id ORDER BY id) AS withheld \
          FROM vault v JOIN vault_score p ON p.vault_id = v.id JOIN protocol pr ON pr.id = v.protocol_id WHERE v.id = $1",
     )
     .bind(id)
@@ -63,7 +68,7 @@ pub async fn vault(db: &Db, id: &str) -> Result<Option<DetailFacts>, StoreError>
     Ok(Some(DetailFacts {
         vault,
         risk_vectors: document("vault_score.vectors", row.try_get("vectors")?)?,
-        score_provenance: provenance(row.try_get("provenance")?, row.try_get("run_id")?)?,
+        score_provenance: provenance(row.try_get("provenance")?, row.try_get("run_id")?, row.try_get("withheld")?)?,
         protocol_website: row.try_get("website_url")?,
         protocol_launched_at: instant(&row, "launched_at")?,
         newest_audit_at: instant(&row, "newest_audit_at")?,
@@ -76,10 +81,15 @@ pub async fn vault(db: &Db, id: &str) -> Result<Option<DetailFacts>, StoreError>
     }))
 }
 
-/// Fills in the run that confirmed the document last.
-fn provenance(stored: &str, run_id: &str) -> Result<Box<RawValue>, StoreError> {
+/// Fills in the run that confirmed the document last, and takes the names from exposures that are `withheld`. They stay apart,
+/// so that the asset vector can still be recomputed.
+fn provenance(stored: &str, run_id: &str, withheld: Vec<String>) -> Result<Box<RawValue>, StoreError> {
     const OPEN: &str = "\"score_run_id\":\"\"";
-    document("vault_score.provenance", stored.replacen(OPEN, &format!("\"score_run_id\":\"{run_id}\""), 1))
+    let mut told = stored.replacen(OPEN, &format!("\"score_run_id\":\"{run_id}\""), 1);
+    for (number, id) in (1..).zip(withheld) {
+        told = told.replace(&format!("\"id\":\"{id}\""), &format!("\"id\":\"withheld-{number}\""));
+    }
+    document("vault_score.provenance", told)
 }
 
 fn document(column: &'static str, text: String) -> Result<Box<RawValue>, StoreError> {
@@ -178,7 +188,7 @@ pub async fn events(db: &Db, id: &str, limit: u32) -> Result<Vec<VaultEvent>, St
              SELECT l.event_id FROM event_link l JOIN vault v ON v.id = $1 \
              WHERE (l.scope = 'vault' AND l.subject_id = v.id) \
                 OR (l.scope = 'protocol' AND l.subject_id = v.protocol_id AND l.affects_protocol_score)) \
-           AND e.state = 'published' ORDER BY e.occurred_at DESC, e.id DESC LIMIT $2",
+           AND e.state = 'published' AND EXISTS (SELECT FROM event_place p WHERE p.event_id = e.id AND p.is_served) ORDER BY e.occurred_at DESC, e.id DESC LIMIT $2",
     )
     .bind(id)
     .bind(i64::from(limit))

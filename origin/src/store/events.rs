@@ -98,7 +98,8 @@ pub async fn critical_vaults(
     let since = now.plus_seconds(-RECENT_DAYS * 86_400);
     let rows = sqlx::query(
         "WITH critical AS MATERIALIZED ( \
-             SELECT id, occurred_at, title, incident_severity, severity FROM event \
+             SELECT id, occurred_at, title, incident_severity, severity \
+             FROM event JOIN event_place p ON p.event_id = event.id AND p.is_served \
              WHERE state = 'published' AND event_type = 'Incident' AND occurred_at BETWEEN $2 AND $1 \
                AND (severity = 'Critical' OR incident_severity = 'major') \
          ), concerned AS ( \

@@ -5,7 +5,7 @@ use super::{Db, StoreError};
 use rds_shared::wire::Timestamp;
 use sqlx::Row;
 
-/// Counts behind `GET /v1/health`. "Active" vaults are those that lists serve.
+/// Counts behind `GET /v1/health`. "Active" vaults are those that lists serve: none on a withheld chain.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct HealthFacts {
     /// Active vaults.
@@ -42,9 +42,9 @@ pub async fn ping(db: &Db) -> Result<(), StoreError> {
 /// Counts everything the health record shows.
 pub async fn facts(db: &Db) -> Result<HealthFacts, StoreError> {
     let row = sqlx::query(
-        "SELECT (SELECT count(*) FROM vault WHERE is_active) AS vaults, \
+        "SELECT (SELECT count(*) FROM vault v JOIN chain c USING (chain_id) WHERE v.is_active AND c.is_served) AS vaults, \
                 (SELECT max(observed_at) FROM vault_state) AS last_sync, \
-                (SELECT count(*) FROM asset a WHERE NOT EXISTS ( \
+                (SELECT count(*) FROM asset a JOIN chain c USING (chain_id) WHERE c.is_served AND NOT EXISTS ( \
                     SELECT FROM asset_version r WHERE r.asset_id = a.id AND r.review_status = 'reviewed')) AS backlog",
     )
     .fetch_one(&db.pool)
@@ -59,14 +59,15 @@ pub async fn facts(db: &Db) -> Result<HealthFacts, StoreError> {
     let exposures = sqlx::query(
         "SELECT count(*) AS total, count(*) FILTER (WHERE EXISTS ( \
                     SELECT FROM asset_version r WHERE r.asset_id = part->>'asset_id')) AS reviewed \
-         FROM exposure e JOIN vault v ON v.id = e.vault_id AND v.is_active, jsonb_array_elements(e.parts) AS part",
+         FROM exposure e JOIN vault v ON v.id = e.vault_id AND v.is_active JOIN chain c ON c.chain_id = v.chain_id AND c.is_served, \
+              jsonb_array_elements(e.parts) AS part",
     )
     .fetch_one(&db.pool)
     .await?;
     let identities = sqlx::query(
         "SELECT chain_id, count(*) AS total, count(*) FILTER (WHERE approved) AS approved FROM ( \
              SELECT v.chain_id, v.asset_address, bool_or(r.review_status = 'reviewed') IS TRUE AS approved \
-             FROM vault v LEFT JOIN asset a ON a.chain_id = v.chain_id AND a.address = v.asset_address \
+             FROM vault v JOIN chain c ON c.chain_id = v.chain_id AND c.is_served LEFT JOIN asset a ON a.chain_id = v.chain_id AND a.address = v.asset_address \
              LEFT JOIN asset_version r ON r.asset_id = a.id \
              WHERE v.is_active AND v.asset_address IS NOT NULL GROUP BY 1, 2) AS identity \
          GROUP BY chain_id ORDER BY chain_id",

@@ -20,7 +20,7 @@ struct SignerSetRow {
     subject: Json<Subject>,
 }
 
-/// Who administers the market at this contract, in byte order of their ids.
+/// Who administers the market at this contract, in byte order of their ids, but for who does it from a withheld chain.
 pub async fn signer_sets_of_market(db: &Db, contract: &str) -> Result<Vec<MarketSignerSet>, StoreError> {
     let rows: Vec<SignerSetRow> = sqlx::query_as(
         "SELECT mapping_id, name, verified, to_jsonb(confidence) AS confidence, source, signers, subject \
@@ -28,6 +28,7 @@ pub async fn signer_sets_of_market(db: &Db, contract: &str) -> Result<Vec<Market
          WHERE mapping_type = 'signer_set' AND is_active AND signers IS NOT NULL \
            AND applies_to @> jsonb_build_array(jsonb_build_object('type', $1, 'id', $2)) \
            AND subject->>'type' = $1 AND subject->>'id' = $2 \
+           AND NOT EXISTS (SELECT FROM chain c WHERE c.chain_id = (signers->>'chain_id')::bigint AND NOT c.is_served) \
          ORDER BY mapping_id COLLATE \"C\"",
     )
     .bind(SubjectType::Market.as_str())

@@ -88,10 +88,11 @@ pub struct SnapshotRow {
     pub content: Json<AumSnapshot>,
 }
 
-/// Every deployment of these categories, in ascending order of numbers.
+/// Every deployment of these categories on a chain that is served, in ascending order of numbers.
 pub async fn deployments(db: impl PgExecutor<'_>, categories: &[&str]) -> Result<Vec<DeploymentRow>, StoreError> {
     Ok(sqlx::query_as(
-        "SELECT number, id, chain_id, category, product_candidate FROM asset WHERE category = ANY($1) ORDER BY number",
+        "SELECT a.number, a.id, a.chain_id, a.category, a.product_candidate \
+         FROM asset a JOIN chain c ON c.chain_id = a.chain_id AND c.is_served WHERE a.category = ANY($1) ORDER BY a.number",
     )
     .bind(categories)
     .fetch_all(db)
@@ -130,13 +131,14 @@ pub async fn sources(db: impl PgExecutor<'_>) -> Result<Vec<SourceRow>, StoreErr
     .await?)
 }
 
-/// Everything that sources surfaced, oldest first.
+/// Everything that sources surfaced, oldest first, but for what is on a withheld chain.
 pub async fn candidates(db: impl PgExecutor<'_>) -> Result<Vec<CandidateRow>, StoreError> {
     Ok(sqlx::query_as(
         "SELECT c.source_id, s.source_type, s.is_enabled, c.chain_id, c.address, c.symbol, c.name, c.state, c.evidence_url, \
                 c.discovered_at, c.observed_at, \
                 (SELECT min(a.number) FROM asset a WHERE a.chain_id = c.chain_id AND a.address = c.address) AS asset \
-         FROM rwa_candidate c JOIN rwa_source s ON s.id = c.source_id ORDER BY c.discovered_at, c.id COLLATE \"C\"",
+         FROM rwa_candidate c JOIN rwa_source s ON s.id = c.source_id \
+         WHERE NOT EXISTS (SELECT FROM chain WHERE chain.chain_id = c.chain_id AND NOT chain.is_served) ORDER BY c.discovered_at, c.id COLLATE \"C\"",
     )
     .fetch_all(db)
     .await?)

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 
 /// The last readings of eligible vaults on each UTC day from `from` to before `to`, by symbol in upper case.
 ///
-/// Eligible is who is so now: active, not shut down, and not closed to deposits. `spellings` are the exact texts of the
+/// Eligible is who is so now: active, not shut down, not closed to deposits, and on a chain that is served. `spellings` are the exact texts of the
 /// symbols to read; all of them when null.
 pub async fn readings(
     db: &mut PgConnection,
@@ -22,7 +22,7 @@ pub async fn readings(
     let sql = format!(
         "SELECT DISTINCT ON (v.id COLLATE \"C\", (s.observed_at AT TIME ZONE 'UTC')::date) \
                 v.id, v.asset_symbol, s.observed_at, s.tvl_usd, s.base_apr \
-         FROM vault v JOIN vault_snapshot s ON s.vault_id = v.id LEFT JOIN vault_state st ON st.vault_id = v.id {RESERVE_GATES} \
+         FROM vault v JOIN chain c ON c.chain_id = v.chain_id AND c.is_served JOIN vault_snapshot s ON s.vault_id = v.id LEFT JOIN vault_state st ON st.vault_id = v.id {RESERVE_GATES} \
          WHERE v.is_active AND NOT v.is_shutdown AND coalesce(gate.deposit_status, st.deposit_status, 'unknown') <> 'closed' \
            AND v.asset_symbol IS NOT NULL AND ($1::text[] IS NULL OR v.asset_symbol = ANY($1)) \
            AND s.observed_at >= $2 AND s.observed_at < $3 AND s.tvl_usd IS NOT NULL \

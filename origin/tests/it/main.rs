@@ -47,3 +47,4 @@ mod signals;
 mod tags;
 mod tags_told;
 mod testapp;
+mod withheld_chains;

@@ -145,7 +145,7 @@ async fn score_history_is_told_oldest_first_between_two_inclusive_instants() {
     test.app.clock.advance(3_600);
     // Its exposures are not known any more: the score falls at once.
     let lost = json!({ "vault_id": VAULTS[0].id(), "status": "unavailable" });
-    test.ingest(&crate::market::line("exposure", "2026-11-21T01:00:00Z", lost)).await;
+    test.ingest(&line("exposure", "2026-11-21T01:00:00Z", lost)).await;
     test.app.clock.advance(25 * 3_600);
     rds_origin::scoring_run::run_all(&test.app.db, &test.app.clock).await.unwrap();
     let history = format!("{}/score-history", path(0));

@@ -4,15 +4,15 @@ use super::DiskFault;
 use super::address::{AddressDisk, AddressGuard as Machine};
 use super::key_object::respond;
 use super::message;
-use super::sql::{Database, number};
+use super::reloaded::Reloaded;
+use super::sql::{Table, number};
 use crate::runtime;
-use core::cell::{Cell, RefCell};
 use rds_shared::access::budget::{AddressBudget, AddressCount, Count, Verdict};
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 use worker::web_sys::{Request, Response};
 use worker::worker_sys::types::DurableObjectState;
-use worker::{Env, State, console_error};
+use worker::{Env, State};
 
 const TABLE: &str = "
     CREATE TABLE IF NOT EXISTS counts (
@@ -22,15 +22,8 @@ const TABLE: &str = "
 /// The object. Bound by hand, as [`super::key_object`] says why.
 #[wasm_bindgen]
 pub struct AddressGuard {
-    disk: Disk,
-    /// Read from the disk at the first need, and again after a fault.
-    machine: RefCell<Option<Machine>>,
-}
-
-struct Disk {
-    database: Database,
-    /// Whether the table is known to be there.
-    ready: Cell<bool>,
+    disk: Table,
+    machine: Reloaded<Machine>,
 }
 
 #[wasm_bindgen]
@@ -38,8 +31,8 @@ impl AddressGuard {
     /// An instance over the object's storage; nothing is read yet.
     #[wasm_bindgen(constructor)]
     pub fn new(state: DurableObjectState, _: Env) -> Self {
-        let disk = Disk { database: Database::of(&State::from(state)), ready: Cell::new(false) };
-        AddressGuard { disk, machine: RefCell::default() }
+        let disk = Table::of(&State::from(state), TABLE);
+        AddressGuard { disk, machine: Reloaded::new("an address's disk") }
     }
 
     /// Charges a request. Without a verdict in the answer the Worker counts this object as unreachable.
@@ -56,47 +49,26 @@ impl AddressGuard {
     fn take(&self, text: &str) -> Option<Verdict> {
         let take = message::read(text)?;
         let now = runtime::now_millis().div_euclid(1_000);
-        let mut slot = self.machine.borrow_mut();
-        let taken = (|| {
-            let machine = match slot.take() {
-                Some(machine) => machine,
-                None => Machine::load(&self.disk)?,
-            };
-            slot.insert(machine).take(&self.disk, &take, now)
-        })();
-        if let Err(fault) = &taken {
-            console_error!("an address's disk: {}", fault.0);
-            *slot = None;
-        }
+        let taken = self.machine.with(|| Machine::load(&self.disk), |machine| machine.take(&self.disk, &take, now));
         taken.ok()
     }
 }
 
-impl Disk {
-    fn table(&self) -> Result<&Database, DiskFault> {
-        if !self.ready.get() {
-            self.database.run(TABLE, &[])?;
-            self.ready.set(true);
-        }
-        Ok(&self.database)
-    }
-}
-
-impl AddressDisk for Disk {
+impl AddressDisk for Table {
     fn stored(&self) -> Result<usize, DiskFault> {
-        let rows = self.table()?.rows("SELECT count(*) FROM counts", &[])?;
+        let rows = self.there()?.rows("SELECT count(*) FROM counts", &[])?;
         let count = rows.into_iter().next().map(|mut row| row.count()).transpose()?;
         Ok(usize::try_from(count.unwrap_or_default()).unwrap_or(usize::MAX))
     }
 
     fn latest(&self) -> Result<i64, DiskFault> {
-        let rows = self.table()?.rows("SELECT coalesce(max(minute), 0) FROM counts", &[])?;
+        let rows = self.there()?.rows("SELECT coalesce(max(minute), 0) FROM counts", &[])?;
         rows.into_iter().next().map_or(Ok(0), |mut row| row.integer())
     }
 
     fn read(&self, address: &str, budget: AddressBudget) -> Result<Option<AddressCount>, DiskFault> {
         let query = "SELECT minute, in_minute, day, in_day FROM counts WHERE address = ? AND budget = ?";
-        let rows = self.table()?.rows(query, &[address.into(), budget.as_str().into()])?;
+        let rows = self.there()?.rows(query, &[address.into(), budget.as_str().into()])?;
         let read = |mut row: super::sql::Row| {
             Ok(AddressCount {
                 minute: Count { window: row.integer()?, used: row.small()? },
@@ -108,7 +80,7 @@ impl AddressDisk for Disk {
 
     fn write(&self, address: &str, budget: AddressBudget, count: AddressCount) -> Result<(), DiskFault> {
         let AddressCount { minute, day } = count;
-        self.table()?.run(
+        self.there()?.run(
             "INSERT OR REPLACE INTO counts VALUES (?, ?, ?, ?, ?, ?)",
             &[
                 address.into(),
@@ -125,11 +97,11 @@ impl AddressDisk for Disk {
         let daily = AddressBudget::ALL.iter().filter(|budget| budget.per_day().is_some());
         for budget in daily {
             let budget = budget.as_str().into();
-            self.table()?.run("DELETE FROM counts WHERE budget = ? AND day < ?", &[budget, number(day)])?;
+            self.there()?.run("DELETE FROM counts WHERE budget = ? AND day < ?", &[budget, number(day)])?;
         }
         for budget in AddressBudget::ALL.iter().filter(|budget| budget.per_day().is_none()) {
             let budget = budget.as_str().into();
-            self.table()?.run("DELETE FROM counts WHERE budget = ? AND minute < ?", &[budget, number(window)])?;
+            self.there()?.run("DELETE FROM counts WHERE budget = ? AND minute < ?", &[budget, number(window)])?;
         }
         Ok(())
     }

@@ -11,12 +11,13 @@ use super::flight::{Flight, Ticket};
 use super::key::KeyGuard as Machine;
 use super::message::{self, KeyAsk, KeyMessage, KeyReply, Tally};
 use super::record::Standing;
+use super::reloaded::Reloaded;
 use super::sql::Database;
 use crate::config::Config;
 use crate::origin::{Call, OriginAnswer, Seal};
 use crate::ports::NoAnswer;
 use crate::runtime;
-use core::cell::{Cell, RefCell};
+use core::cell::Cell;
 use core::time::Duration;
 use rds_shared::access::budget::{WINDOW_SECONDS, window_of};
 use rds_shared::access::link::{EDGE, KEY_QUESTION, KeyAnswer, KeyQuestion, USAGE};
@@ -50,8 +51,7 @@ struct Inner {
     state: State,
     env: Env,
     disk: Database,
-    /// Read from the disk at the first need, and again after a fault.
-    machine: RefCell<Option<Machine>>,
+    machine: Reloaded<Machine>,
     question: Rc<Flight>,
     /// Whether the next delivery of usage is arranged, as far as this instance knows.
     alarm_is_set: Cell<bool>,
@@ -64,7 +64,7 @@ impl KeyGuard {
     pub fn new(state: DurableObjectState, env: Env) -> Self {
         let state = State::from(state);
         let disk = Database::of(&state);
-        let (machine, question) = (RefCell::default(), Rc::default());
+        let (machine, question) = (Reloaded::new("a key's disk"), Rc::default());
         KeyGuard { inner: Rc::new(Inner { state, env, disk, machine, question, alarm_is_set: Cell::new(false) }) }
     }
 
@@ -110,18 +110,7 @@ impl KeyGuard {
 impl Inner {
     /// Runs a step of the machine. After a fault the next step begins with what the disk holds.
     fn with<T>(&self, step: impl FnOnce(&mut Machine, &Database) -> Result<T, DiskFault>) -> Result<T, DiskFault> {
-        let mut slot = self.machine.borrow_mut();
-        let machine = match slot.take() {
-            Some(machine) => machine,
-            None => Machine::load(&self.disk)?,
-        };
-        let machine = slot.insert(machine);
-        let outcome = step(machine, &self.disk);
-        if let Err(fault) = &outcome {
-            console_error!("a key's disk: {}", fault.0);
-            *slot = None;
-        }
-        outcome
+        self.machine.with(|| Machine::load(&self.disk), |machine| step(machine, &self.disk))
     }
 
     /// The reply that is at hand.

@@ -17,6 +17,7 @@ pub mod key_object;
 pub mod ledger;
 pub mod message;
 pub mod record;
+pub mod reloaded;
 pub mod reports;
 pub mod sql;
 pub mod stand_in;

@@ -1,6 +1,7 @@
 //! An object's SQLite, as far as the guards need it.
 
 use super::DiskFault;
+use core::cell::Cell;
 use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsCast, JsValue};
 use worker::js_sys::Function;
@@ -23,6 +24,31 @@ extern "C" {
 pub struct Database {
     sql: SqlStorage,
     storage: JsValue,
+}
+
+/// A database with one table, which is made at the first need.
+#[derive(Debug)]
+pub struct Table {
+    database: Database,
+    create: &'static str,
+    /// Whether the table is known to be there.
+    ready: Cell<bool>,
+}
+
+impl Table {
+    /// The table of an object; `create` makes it where it is missing.
+    pub fn of(state: &State, create: &'static str) -> Self {
+        Table { database: Database::of(state), create, ready: Cell::new(false) }
+    }
+
+    /// The database, with the table in it.
+    pub fn there(&self) -> Result<&Database, DiskFault> {
+        if !self.ready.get() {
+            self.database.run(self.create, &[])?;
+            self.ready.set(true);
+        }
+        Ok(&self.database)
+    }
 }
 
 /// One row, column by column.

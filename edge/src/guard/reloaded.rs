@@ -1,0 +1,41 @@
+//! A machine over its disk: loaded at the first need, and again after a fault, so that memory never knows more than the disk.
+
+use super::DiskFault;
+use core::cell::RefCell;
+use worker::console_error;
+
+/// The machine, while it is known to agree with the disk.
+#[derive(Debug)]
+pub struct Reloaded<M> {
+    machine: RefCell<Option<M>>,
+    /// Whose disk it is, for the log.
+    whose: &'static str,
+}
+
+impl<M> Reloaded<M> {
+    /// Nothing is loaded yet.
+    pub const fn new(whose: &'static str) -> Self {
+        Reloaded { machine: RefCell::new(None), whose }
+    }
+
+    /// Runs a step. After a fault the next step begins with what the disk holds.
+    pub fn with<T>(
+        &self,
+        load: impl FnOnce() -> Result<M, DiskFault>,
+        step: impl FnOnce(&mut M) -> Result<T, DiskFault>,
+    ) -> Result<T, DiskFault> {
+        let mut slot = self.machine.borrow_mut();
+        let outcome = (|| {
+            let machine = match slot.take() {
+                Some(machine) => machine,
+                None => load()?,
+            };
+            step(slot.insert(machine))
+        })();
+        if let Err(fault) = &outcome {
+            console_error!("{}: {}", self.whose, fault.0);
+            *slot = None;
+        }
+        outcome
+    }
+}

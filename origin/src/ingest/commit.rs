@@ -61,7 +61,9 @@ async fn apply(tx: &mut Tx<'_>, batch: &Batch, now: Timestamp) -> Result<IngestR
         assets::mark_changed(tx, report.data_version).await?;
     }
     report.events_published = publish(tx, batch, &readings, now).await?;
-    report.security_published = security::follow(tx, batch, now, &mut report.changed).await?;
+    let settled = security::follow(tx, batch, now, &mut report.changed).await?;
+    report.security_published = settled.published;
+    report.events_published += settled.promoted.published;
     let vaults = publication::affected_vaults(tx, &touched).await?;
     let run = scoring_run::run(tx, now, report.data_version, Scope::Vaults(vaults)).await?;
     report.vaults_scored = run.vaults;

@@ -48,6 +48,11 @@ pub async fn of(tx: &mut Tx<'_>, id: i64) -> Result<Option<(PublicationState, bo
     row.map(|(state, promoted)| Ok((word("event.state", &state)?, promoted))).transpose()
 }
 
+/// When the record that an event shows was observed; none when there is no such event.
+pub async fn observed_at(tx: &mut Tx<'_>, id: i64) -> Result<Option<At>, StoreError> {
+    Ok(sqlx::query_scalar("SELECT observed_at FROM event WHERE id = $1").bind(id).fetch_optional(&mut **tx).await?)
+}
+
 /// Takes back the links that a newer observation of their event no longer names; answers scope and subject of each.
 pub async fn drop_old_links(tx: &mut Tx<'_>, ids: &[i64]) -> Result<Vec<(String, String)>, StoreError> {
     let dropped = sqlx::query_as(

@@ -23,7 +23,7 @@ pub fn titles(answer: &Value) -> Vec<&str> {
     answer["data"].as_array().unwrap().iter().map(|row| row["title"].as_str().unwrap()).collect()
 }
 
-async fn feed(test: &TestApp, query: &str) -> Vec<String> {
+pub async fn feed(test: &TestApp, query: &str) -> Vec<String> {
     let answer = test.json(&format!("/v1/events?excludeSource=rating-change&{query}")).await;
     titles(&answer).into_iter().map(str::to_owned).collect()
 }

@@ -43,6 +43,7 @@ mod market;
 mod rwa;
 mod security;
 mod security_list;
+mod security_promotion;
 mod signals;
 mod tags;
 mod tags_told;

@@ -21,7 +21,7 @@ pub async fn newest(test: &TestApp) -> TagVersions {
 }
 
 /// Which tags are newer than they were.
-fn raised(before: &TagVersions, after: &TagVersions) -> Vec<Tag> {
+pub fn raised(before: &TagVersions, after: &TagVersions) -> Vec<Tag> {
     Tag::ALL.into_iter().filter(|tag| after.of(*tag) > before.of(*tag)).collect()
 }
 

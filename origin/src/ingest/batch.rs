@@ -4,7 +4,7 @@ use super::kinds::{
     Asset, AssetReview, Attestation, Chain, Curator, EventRecord, Exposure, HolderSnapshot, HubAsset, IncidentLink,
     LossCase, Mapping, Market, MarketEmode, MarketReserve, MarketState, OracleFeed, Position, Protocol, Publication,
     Reviewer, Reward, RwaCandidate, RwaObservation, RwaSource, SecurityReport, SignalReport, Vault, VaultState,
-    VaultStrategy,
+    VaultStrategy, event_id,
 };
 use super::line::{self, Observation};
 use super::{Fault, IngestError, MAX_BATCH_BYTES, check};
@@ -132,6 +132,12 @@ impl Batch {
     /// The keys of its events, in the order of their lines.
     pub fn event_keys(&self) -> Vec<String> {
         self.events.iter().map(|(_, event)| event.event_key.clone()).collect()
+    }
+
+    /// The events that its lines tell of.
+    pub(super) fn event_ids(&self) -> Vec<i64> {
+        let linked = self.incidents.iter().map(|(_, incident)| event_id(&incident.event_key));
+        linked.chain(self.events.iter().map(|(_, event)| event.id)).collect()
     }
 
     /// Lines that hold an observation.

@@ -2,7 +2,7 @@
 
 use super::batch::{Batch, Numbered};
 use super::fact::Fact;
-use super::kinds::{Event, EventLink, EventRecord, HolderRow, Snapshot, event_id};
+use super::kinds::{Event, EventLink, EventRecord, HolderRow, Snapshot};
 use super::tagging::touched_tags;
 use super::{IngestError, IngestReport, references, security, signed};
 use crate::clock::Clock;
@@ -11,7 +11,7 @@ use crate::publication::{self as events, How};
 use crate::rwa::totals;
 use crate::scoring_run::{self, Scope};
 use crate::store::publication::{self, Touched};
-use crate::store::{Db, StoreError, Tx, assets, event_feed, facts, markets, tags};
+use crate::store::{Db, StoreError, Tx, assets, event_feed, event_states, facts, markets, tags};
 use rds_shared::wire::Timestamp;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ async fn apply(tx: &mut Tx<'_>, batch: &Batch, now: Timestamp) -> Result<IngestR
         faults.sort_by_key(|fault| fault.line);
         return Err(IngestError::Faults(faults));
     }
-    let Written { mut touched, mut changed, readings } = write(tx, batch).await?;
+    let Written { mut touched, mut changed, readings, first_told } = write(tx, batch).await?;
     let mut faults = signed::faults(tx, batch).await?;
     faults.extend(signed::contradictions(tx, batch).await?);
     if !faults.is_empty() {
@@ -60,7 +60,7 @@ async fn apply(tx: &mut Tx<'_>, batch: &Batch, now: Timestamp) -> Result<IngestR
     if totals::revise(tx, now, earliest).await? > 0 {
         assets::mark_changed(tx, report.data_version).await?;
     }
-    report.events_published = publish(tx, batch, &readings, now).await?;
+    report.events_published = publish(tx, batch, &first_told, &readings, now).await?;
     let settled = security::follow(tx, batch, now, &mut report.changed).await?;
     report.security_published = settled.published;
     report.events_published += settled.promoted.published;
@@ -89,6 +89,8 @@ struct Written<'b> {
     touched: Touched,
     changed: Changed,
     readings: Readings<'b>,
+    /// Events that nobody told of before.
+    first_told: Vec<i64>,
 }
 
 /// Writes every kind in the order in which they refer to each other.
@@ -147,8 +149,9 @@ async fn write<'b>(tx: &mut Tx<'_>, batch: &'b Batch) -> Result<Written<'b>, Sto
     // No score depends on what things have in common.
     count("mapping", upsert(tx, &batch.mappings).await?.len());
 
+    let first_told = event_states::unknown_among(tx, &batch.event_ids()).await?;
     write_events(tx, batch, &identities, &mut touched, &mut count).await?;
-    Ok(Written { touched, changed, readings })
+    Ok(Written { touched, changed, readings, first_told })
 }
 
 /// Writes incidents and events with their links, as drafts where they are new, and keeps the feed current with them and
@@ -178,10 +181,19 @@ async fn write_events(
     Ok(())
 }
 
-/// Makes public what the batch says is public at once, and tells what its readings changed; answers how many events that is.
-async fn publish(tx: &mut Tx<'_>, batch: &Batch, readings: &Readings<'_>, now: Timestamp) -> Result<u64, StoreError> {
-    let mut ids: Vec<i64> = batch.incidents.iter().map(|(_, incident)| event_id(&incident.event_key)).collect();
-    ids.extend(events::public_at_once(batch.events.iter().map(|(_, event)| event)));
+/// Makes public what the batch is the first to tell of (`first_told`) and what is no draft, and tells what its readings changed;
+/// answers how many events that is. A chain that it shows again may have left a retraction to be told.
+async fn publish(
+    tx: &mut Tx<'_>,
+    batch: &Batch,
+    first_told: &[i64],
+    readings: &Readings<'_>,
+    now: Timestamp,
+) -> Result<u64, StoreError> {
+    if !batch.chains.is_empty() || !batch.event_ids().is_empty() {
+        events::tell_owed_retractions(tx, now).await?;
+    }
+    let ids = events::public_at_once(first_told, batch.events.iter().map(|(_, event)| event));
     let published = events::publish_first(tx, &ids, How::Published, now).await?;
     Ok(published.len() as u64 + observed_changes::tell(tx, readings, now).await?)
 }

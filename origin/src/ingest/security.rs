@@ -2,7 +2,6 @@
 
 use super::batch::Batch;
 use super::commit::{Changed, upsert};
-use super::kinds::event_id;
 use crate::security::{self, Settled};
 use crate::store::{StoreError, Tx, security as registry, signals};
 use rds_shared::wire::Timestamp;
@@ -36,8 +35,7 @@ pub(super) async fn follow(
     }
     let settled = security::settle(tx, now, changed).await?;
     // Whether a row names its event depends on whether that one shows.
-    let mut events: Vec<i64> = batch.incidents.iter().map(|(_, incident)| event_id(&incident.event_key)).collect();
-    events.extend(batch.events.iter().map(|(_, event)| event.id));
+    let events = batch.event_ids();
     let named = if events.is_empty() { 0 } else { registry::told_by(tx, &events).await? };
     for (kind, rows) in [("security_event", settled.rows().max(named)), ("event", settled.promoted.rows)] {
         if rows > 0 {

@@ -7,6 +7,7 @@ mod chaos;
 mod db;
 mod edge_peer;
 mod events_feed;
+mod events_intake;
 mod events_observed;
 mod events_publication;
 mod events_seen;

@@ -29,6 +29,7 @@ pub async fn commit(db: &Db, clock: &Clock, batch: Batch) -> Result<IngestReport
 async fn apply(tx: &mut Tx<'_>, batch: &Batch, now: Timestamp) -> Result<IngestReport, IngestError> {
     publication::take_turn(tx).await?;
     let mut faults = batch.faults.clone();
+    faults.extend(batch.ahead_of(now));
     faults.extend(references::faults(tx, batch).await?);
     if !faults.is_empty() {
         faults.sort_by_key(|fault| fault.line);

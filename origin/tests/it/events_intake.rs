@@ -117,6 +117,47 @@ async fn a_correction_of_the_same_instant_leaves_no_link_of_what_it_replaces() {
 }
 
 #[tokio::test]
+async fn a_type_that_scores_look_for_counts_in_any_case() {
+    let test = with_market().await;
+    let of = |key: &str, event_type: &str| event(key, json!({"event_type": event_type}));
+    ingest(&test, &clock(1), &[of("drain", "incident"), of("debt", "BADDEBT"), of("pause", "pause")]).await;
+    assert_eq!(published(&test, VAULT).await.2, Some(3900));
+    let types: Vec<String> = sqlx::query_scalar(
+        "SELECT event_type FROM event WHERE event_key IN ('drain', 'debt', 'pause') ORDER BY event_key",
+    )
+    .fetch_all(&test.db.pool)
+    .await
+    .unwrap();
+    assert_eq!(types, ["BadDebt", "Incident", "pause"]);
+    let link = observed(
+        "incident_link",
+        2,
+        json!({"event_key": "old", "vault_id": VAULT, "event_type": "INCIDENT", "severity": "Info", "title": "Old", "occurred_at": start()}),
+    );
+    ingest(&test, &clock(2), &[link]).await;
+    assert_eq!(operations(&test, "old").await[0].body["event_type"], "Incident");
+}
+
+#[tokio::test]
+async fn an_observation_may_not_come_from_the_future() {
+    let test = with_market().await;
+    let ahead = |seconds: i64| {
+        let instant = clock(1).now().plus_seconds(seconds);
+        [
+            json!({"kind": "curator", "observed_at": instant, "source": "fixture", "id": "keel", "name": "Keel"}),
+            event("soon", json!({"observed_at": instant, "occurred_at": instant})),
+        ]
+    };
+    let found = faults(&test, &clock(1), &text(&ahead(301))).await;
+    let named: Vec<(u64, &str)> = found.iter().map(|fault| (fault.line, fault.field.as_deref().unwrap())).collect();
+    assert_eq!(named, [(1, "observed_at"), (2, "observed_at")]);
+    assert!(found[0].reason.contains("5 minutes"), "{}", found[0].reason);
+    // As far as clocks differ; and what lay ahead is news when its time has come.
+    ingest(&test, &clock(1), &ahead(300)).await;
+    ingest(&test, &clock(2), &ahead(3_600)).await;
+}
+
+#[tokio::test]
 async fn of_many_events_at_once_each_is_told_once_and_in_order() {
     let test = with_market().await;
     let lines: Vec<Value> =

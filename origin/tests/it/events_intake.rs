@@ -67,10 +67,13 @@ async fn a_draft_stays_one_whoever_tells_of_it_again() {
 #[tokio::test]
 async fn a_word_about_publication_alone_is_nothing_new() {
     let test = with_market().await;
-    let first = ingest(&test, &clock(1), &[public()]).await;
-    let again = ingest(&test, &clock(2), &[draft()]).await;
+    let told = |publication: &str| -> Vec<Value> {
+        (0..6).map(|number| event(&format!("drain-{number}"), json!({"publication": publication}))).collect()
+    };
+    let first = ingest(&test, &clock(1), &told("published")).await;
+    let again = ingest(&test, &clock(2), &told("draft")).await;
     assert_eq!((again.changed.len(), again.data_version), (0, first.data_version));
-    assert_eq!(state(&test, "drain").await, "published");
+    assert_eq!(state(&test, "drain-0").await, "published");
 }
 
 #[tokio::test]

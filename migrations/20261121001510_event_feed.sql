@@ -13,6 +13,17 @@ SELECT l.event_id, v.id
 FROM event_link l JOIN vault v ON v.protocol_id = l.subject_id AND v.is_active JOIN chain c ON c.chain_id = v.chain_id AND c.is_served
 WHERE l.scope = 'protocol' AND l.affects_protocol_score;
 
+-- Whether an event is shown: by its own chain, else by its market's, else while any of the vaults it names is on a served one.
+CREATE VIEW event_served AS
+SELECT e.id AS event_id,
+       coalesce(own.is_served,
+                (SELECT bool_or(c.is_served) FROM event_link l JOIN vault v ON v.id = l.subject_id JOIN chain c ON c.chain_id = v.chain_id
+                 WHERE l.event_id = e.id AND l.scope = 'vault'),
+                true) AS is_served
+FROM event e
+LEFT JOIN market m ON m.contract = e.market
+LEFT JOIN chain own ON own.chain_id = coalesce(e.chain_id, m.chain_id);
+
 -- Whose an event is: its own word first, then its market's, then that of the first vault it names.
 CREATE VIEW event_place AS
 SELECT e.id AS event_id,
@@ -23,13 +34,12 @@ SELECT e.id AS event_id,
        array_remove(ARRAY[e.protocol_id, m.protocol_id], NULL) || named.protocol_ids || linked.protocol_ids AS protocol_ids,
        array_remove(ARRAY[e.chain_id, m.chain_id], NULL) || named.chain_ids AS chain_ids,
        array_remove(ARRAY[e.curator_id], NULL) || touched.curator_ids AS curator_ids,
-       coalesce(own.is_served, named.vaults = 0 OR named.served > 0) AS is_served
+       s.is_served
 FROM event e
+JOIN event_served s ON s.event_id = e.id
 LEFT JOIN market m ON m.contract = e.market
-LEFT JOIN chain own ON own.chain_id = coalesce(e.chain_id, m.chain_id)
 CROSS JOIN LATERAL (
-    SELECT count(*) AS vaults, count(*) FILTER (WHERE c.is_served) AS served,
-           (array_agg(v.protocol_id ORDER BY v.id COLLATE "C") FILTER (WHERE c.is_served))[1] AS protocol_id,
+    SELECT (array_agg(v.protocol_id ORDER BY v.id COLLATE "C") FILTER (WHERE c.is_served))[1] AS protocol_id,
            (array_agg(v.chain_id ORDER BY v.id COLLATE "C") FILTER (WHERE c.is_served))[1] AS chain_id,
            (array_agg(v.curator_id ORDER BY v.id COLLATE "C") FILTER (WHERE c.is_served))[1] AS curator_id,
            coalesce(array_agg(DISTINCT v.protocol_id) FILTER (WHERE c.is_served), '{}') AS protocol_ids,

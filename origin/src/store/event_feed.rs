@@ -65,19 +65,6 @@ pub async fn refresh(tx: &mut Tx<'_>, ids: &[i64], old_groups: &[String]) -> Res
     Ok(())
 }
 
-/// The events whose place in the feed depends on these chains, or on who curates these vaults.
-pub async fn depending_on(tx: &mut Tx<'_>, chains: &[i64], vaults: &[String]) -> Result<Vec<i64>, StoreError> {
-    let ids = sqlx::query_scalar(
-        "SELECT id FROM event WHERE chain_id = ANY($1) \
-         UNION SELECT e.id FROM event e JOIN market m ON m.contract = e.market WHERE m.chain_id = ANY($1) \
-         UNION SELECT l.event_id FROM vault v JOIN event_link l ON l.scope = 'vault' AND l.subject_id = v.id \
-               WHERE v.chain_id = ANY($1) OR v.id = ANY($2) \
-         UNION SELECT l.event_id FROM (SELECT DISTINCT protocol_id FROM vault WHERE chain_id = ANY($1) OR id = ANY($2)) AS p \
-               JOIN event_link l ON l.scope = 'protocol' AND l.subject_id = p.protocol_id",
-    );
-    Ok(ids.bind(chains).bind(vaults).fetch_all(&mut **tx).await?)
-}
-
 /// An order of the feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FeedOrder {

@@ -10,6 +10,7 @@ mod events_feed;
 mod events_observed;
 mod events_publication;
 mod events_seen;
+mod events_upkeep;
 mod events_withheld;
 mod facts_faults;
 mod facts_import;

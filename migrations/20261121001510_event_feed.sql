@@ -56,6 +56,19 @@ CROSS JOIN LATERAL (
     FROM event_vault t JOIN vault v ON v.id = t.vault_id WHERE t.event_id = e.id
 ) AS touched;
 
+-- The words of an event by their stems, those included that English skips: so that a name can be found by any of its words,
+-- and what a search excludes is excluded in every form.
+CREATE TEXT SEARCH DICTIONARY every_stem (TEMPLATE = snowball, LANGUAGE = english);
+CREATE TEXT SEARCH CONFIGURATION event_words (COPY = english);
+ALTER TEXT SEARCH CONFIGURATION event_words ALTER MAPPING REPLACE english_stem WITH every_stem;
+
+-- What a search asks for. Skipped words count where nothing else is asked for. No text is an error: quotes, signs and loose
+-- operators are read as words or as nothing.
+CREATE FUNCTION event_query(asked text) RETURNS tsquery LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT CASE WHEN numnode(websearch_to_tsquery('english', asked)) > 0 THEN websearch_to_tsquery('english', asked)
+                ELSE websearch_to_tsquery('event_words', asked) END
+$$;
+
 -- What the feed lists: the published events of served chains, one row a group, which is that of its newest event. Everything
 -- that a filter or an order asks for stands here, so that a page is one walk along one index.
 CREATE TABLE event_feed (
@@ -77,12 +90,18 @@ CREATE TABLE event_feed (
     protocol_ids       text[] NOT NULL,
     chain_ids          bigint[] NOT NULL,
     curator_ids        text[] NOT NULL,
-    -- Title and description twice: by stems, and word for word for names and for words that English skips.
+    -- Title and description in `event_words`.
     search             tsvector NOT NULL
 );
 CREATE INDEX event_feed_by_time ON event_feed (occurred_at, event_id);
 CREATE INDEX event_feed_by_severity ON event_feed (severity_rank, occurred_at, event_id);
+-- Rows without a loss come last in both directions.
+CREATE INDEX event_feed_by_loss ON event_feed (loss_usd DESC NULLS LAST, occurred_at DESC, event_id DESC);
+CREATE INDEX event_feed_by_loss_rising ON event_feed (loss_usd, occurred_at, event_id);
+CREATE INDEX event_feed_by_occurrences ON event_feed (occurrence_count, occurred_at, event_id);
 CREATE INDEX event_feed_by_type ON event_feed (event_type, occurred_at, event_id);
+CREATE INDEX event_feed_by_incident_severity ON event_feed (incident_severity, occurred_at, event_id) WHERE incident_severity IS NOT NULL;
+CREATE INDEX event_feed_by_remediation ON event_feed (remediation_status, occurred_at, event_id) WHERE remediation_status IS NOT NULL;
 CREATE INDEX event_feed_by_search ON event_feed USING gin (search) WITH (fastupdate = off);
 CREATE INDEX event_feed_by_protocol ON event_feed USING gin (protocol_ids) WITH (fastupdate = off);
 CREATE INDEX event_feed_by_curator ON event_feed USING gin (curator_ids) WITH (fastupdate = off);

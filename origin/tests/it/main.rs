@@ -8,6 +8,7 @@ mod db;
 mod edge_peer;
 mod events_feed;
 mod events_observed;
+mod events_pages;
 mod events_publication;
 mod events_seen;
 mod events_upkeep;

@@ -109,11 +109,11 @@ CREATE INDEX event_feed_by_chain ON event_feed USING gin (chain_ids) WITH (fastu
 
 -- What was last told of a subject: the next reading is compared with it, and one that is older says nothing new.
 CREATE TABLE told (
-    -- deposit_status | bad_debt | exposure | strategies
+    -- deposit_status | bad_debt | allocation
     topic       text NOT NULL,
     -- A vault's id, or a market's contract.
     subject_id  text NOT NULL,
-    -- The word, the amount, or {part: parts per million}.
+    -- The word, the amount, or {basis, parts: {part: parts per million}}.
     value       jsonb NOT NULL,
     observed_at timestamptz NOT NULL,
     PRIMARY KEY (topic, subject_id)

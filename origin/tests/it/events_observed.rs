@@ -170,6 +170,33 @@ async fn strategies_that_arrive_one_by_one_are_one_reading() {
 }
 
 #[tokio::test]
+async fn of_two_states_of_one_instant_the_one_that_is_served_is_told() {
+    let test = with_market().await;
+    read(&test, 1, json!({"deposit_status": "open"})).await;
+    // The digest decides which of the two is kept; over so many pairs it decides both ways.
+    for hours in 2..10 {
+        let states = ["open", "closed"]
+            .map(|status| state(hours, json!({"deposit_status": status, "tvl_usd": 1e6 + hours as f64})));
+        ingest(&test, &clock(hours), &states).await;
+        let served: String =
+            sqlx::query_scalar("SELECT deposit_status FROM vault_state").fetch_one(&test.db.pool).await.unwrap();
+        let told: String = sqlx::query_scalar("SELECT value #>> '{}' FROM told WHERE topic = 'deposit_status'")
+            .fetch_one(&test.db.pool)
+            .await
+            .unwrap();
+        assert_eq!(told, served, "after {hours} hours");
+    }
+    let moves: Vec<(String, i64)> = sqlx::query_as(
+        "SELECT data->>'new_deposit_status', count(*) OVER (PARTITION BY occurred_at) FROM event \
+         WHERE event_type = 'DepositabilityChange' ORDER BY occurred_at",
+    )
+    .fetch_all(&test.db.pool)
+    .await
+    .unwrap();
+    assert!(moves.iter().all(|(_, at_once)| *at_once == 1), "{moves:?}");
+}
+
+#[tokio::test]
 async fn bad_debt_is_told_when_it_is_gained() {
     let test = with_market().await;
     for (hours, bad_debt) in [

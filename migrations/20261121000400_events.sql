@@ -53,6 +53,9 @@ CREATE INDEX event_owed_retraction ON event (id) WHERE state = 'retracted' AND i
 CREATE INDEX event_by_group ON event (group_key) WHERE group_key IS NOT NULL;
 CREATE INDEX event_by_market ON event (market, occurred_at DESC, id DESC) WHERE market IS NOT NULL;
 CREATE INDEX event_by_chain ON event (chain_id) WHERE chain_id IS NOT NULL;
+-- What vaults with critical incidents are found by.
+CREATE INDEX event_critical ON event (occurred_at)
+    WHERE state = 'published' AND event_type = 'Incident' AND (severity = 'Critical' OR incident_severity = 'major');
 
 CREATE TABLE event_link (
     event_id               bigint NOT NULL REFERENCES event,

@@ -10,8 +10,10 @@ use crate::observed_changes::{self, Readings};
 use crate::publication::{self as events, How};
 use crate::rwa::totals;
 use crate::scoring_run::{self, Scope};
+use crate::store::event_places::{self, Deciding};
 use crate::store::publication::{self, Touched};
 use crate::store::{Db, StoreError, Tx, assets, event_feed, event_states, facts, markets, tags};
+use rds_shared::route::Tag;
 use rds_shared::wire::Timestamp;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -35,7 +37,7 @@ async fn apply(tx: &mut Tx<'_>, batch: &Batch, now: Timestamp) -> Result<IngestR
         faults.sort_by_key(|fault| fault.line);
         return Err(IngestError::Faults(faults));
     }
-    let Written { mut touched, mut changed, readings, first_told } = write(tx, batch).await?;
+    let Written { mut touched, mut changed, readings, first_told, feed_moved } = write(tx, batch).await?;
     let mut faults = signed::faults(tx, batch).await?;
     faults.extend(signed::contradictions(tx, batch).await?);
     if !faults.is_empty() {
@@ -74,7 +76,11 @@ async fn apply(tx: &mut Tx<'_>, batch: &Batch, now: Timestamp) -> Result<IngestR
     let changed = serde_json::json!(report.changed);
     publication::record_batch(tx, report.data_version, now.into(), report.lines, &changed).await?;
     publication::advance_to(tx, report.data_version).await?;
-    tags::touch(tx, &touched_tags(&report)).await?;
+    let mut tags = touched_tags(&report);
+    if feed_moved {
+        tags.push(Tag::Events);
+    }
+    tags::touch(tx, &tags).await?;
     Ok(report)
 }
 
@@ -92,6 +98,8 @@ struct Written<'b> {
     readings: Readings<'b>,
     /// Events that nobody told of before.
     first_told: Vec<i64>,
+    /// Whether chains or vaults moved rows of the events feed.
+    feed_moved: bool,
 }
 
 /// Writes every kind in the order in which they refer to each other.
@@ -104,6 +112,7 @@ async fn write<'b>(tx: &mut Tx<'_>, batch: &'b Batch) -> Result<Written<'b>, Sto
             *changed.entry(kind).or_default() += rows as u64;
         }
     };
+    let before = deciding(tx, batch).await?;
     let chains = upsert(tx, &batch.chains).await?;
     count("chain", chains.len());
     touched.chains = chains.iter().filter_map(|id| id.parse().ok()).collect();
@@ -120,7 +129,8 @@ async fn write<'b>(tx: &mut Tx<'_>, batch: &'b Batch) -> Result<Written<'b>, Sto
 
     let mut vaults = upsert(tx, &batch.vaults).await?;
     count("vault", vaults.len());
-    let identities = vaults.clone();
+    let now = deciding(tx, batch).await?;
+    let feed_moved = event_places::follow(tx, &before, &now).await?;
     let states = upsert(tx, &batch.states).await?;
     readings.vaults.clone_from(&states);
     let snapshots: Vec<Snapshot<'_>> = batch.states.iter().map(|(_, state)| Snapshot(state)).collect();
@@ -151,20 +161,24 @@ async fn write<'b>(tx: &mut Tx<'_>, batch: &'b Batch) -> Result<Written<'b>, Sto
     count("mapping", upsert(tx, &batch.mappings).await?.len());
 
     let first_told = event_states::unknown_among(tx, &batch.event_ids()).await?;
-    write_events(tx, batch, &identities, &mut touched, &mut count).await?;
-    Ok(Written { touched, changed, readings, first_told })
+    write_events(tx, batch, &mut touched, &mut count).await?;
+    Ok(Written { touched, changed, readings, first_told, feed_moved })
 }
 
-/// Writes incidents and events with their links, as drafts where they are new, and keeps the feed current with them and
-/// with the chains and vaults (`identities`) that changed.
+/// What the batch's chains and vaults decide of the places of events.
+async fn deciding(tx: &mut Tx<'_>, batch: &Batch) -> Result<Deciding, StoreError> {
+    let chains: Vec<i64> = batch.chains.iter().map(|(_, chain)| chain.chain_id).collect();
+    let vaults: Vec<&str> = batch.vaults.iter().map(|(_, vault)| vault.id.as_str()).collect();
+    event_places::deciding(tx, &chains, &vaults).await
+}
+
+/// Writes incidents and events with their links, as drafts where they are new, and keeps the feed current with them.
 async fn write_events(
     tx: &mut Tx<'_>,
     batch: &Batch,
-    identities: &[String],
     touched: &mut Touched,
     count: &mut (impl FnMut(&'static str, usize) + Send),
 ) -> Result<(), StoreError> {
-    let moved = event_feed::depending_on(tx, &touched.chains, identities).await?;
     let (events, links): (Vec<Event>, Vec<EventLink>) =
         batch.incidents.iter().map(|(_, incident)| incident.clone().rows()).unzip();
     let mut incidents = facts::upsert(tx, &events).await?;
@@ -172,7 +186,7 @@ async fn write_events(
     count("incident_link", links.len().max(incidents.len()));
     incidents.extend(links);
     touched.events = incidents.iter().filter_map(|id| id.parse().ok()).collect();
-    event_feed::refresh(tx, &[moved, touched.events.clone()].concat(), &[]).await?;
+    event_feed::refresh(tx, &touched.events, &[]).await?;
     let records: Vec<EventRecord> = batch.events.iter().map(|(_, event)| event.clone()).collect();
     let taken = events::take_in(tx, &records).await?;
     count("event", taken.events.len());

@@ -37,6 +37,8 @@ CREATE TABLE event (
     promoted_at        timestamptz,
     retracted_at       timestamptz,
     retracted_reason   text,
+    -- Whether subscribers were last told that it is public: what is withdrawn on a withheld chain they are told later.
+    is_told            boolean NOT NULL DEFAULT false,
     source             text NOT NULL,
     observed_at        timestamptz NOT NULL,
     content_hash       bytea NOT NULL,
@@ -47,9 +49,13 @@ CREATE TABLE event (
         AND (retracted_reason IS NULL OR state = 'retracted')
     )
 );
+CREATE INDEX event_owed_retraction ON event (id) WHERE state = 'retracted' AND is_told;
 CREATE INDEX event_by_group ON event (group_key) WHERE group_key IS NOT NULL;
 CREATE INDEX event_by_market ON event (market, occurred_at DESC, id DESC) WHERE market IS NOT NULL;
 CREATE INDEX event_by_chain ON event (chain_id) WHERE chain_id IS NOT NULL;
+-- What vaults with critical incidents are found by.
+CREATE INDEX event_critical ON event (occurred_at)
+    WHERE state = 'published' AND event_type = 'Incident' AND (severity = 'Critical' OR incident_severity = 'major');
 
 CREATE TABLE event_link (
     event_id               bigint NOT NULL REFERENCES event,

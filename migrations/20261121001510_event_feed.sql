@@ -13,6 +13,17 @@ SELECT l.event_id, v.id
 FROM event_link l JOIN vault v ON v.protocol_id = l.subject_id AND v.is_active JOIN chain c ON c.chain_id = v.chain_id AND c.is_served
 WHERE l.scope = 'protocol' AND l.affects_protocol_score;
 
+-- Whether an event is shown: by its own chain, else by its market's, else while any of the vaults it names is on a served one.
+CREATE VIEW event_served AS
+SELECT e.id AS event_id,
+       coalesce(own.is_served,
+                (SELECT bool_or(c.is_served) FROM event_link l JOIN vault v ON v.id = l.subject_id JOIN chain c ON c.chain_id = v.chain_id
+                 WHERE l.event_id = e.id AND l.scope = 'vault'),
+                true) AS is_served
+FROM event e
+LEFT JOIN market m ON m.contract = e.market
+LEFT JOIN chain own ON own.chain_id = coalesce(e.chain_id, m.chain_id);
+
 -- Whose an event is: its own word first, then its market's, then that of the first vault it names.
 CREATE VIEW event_place AS
 SELECT e.id AS event_id,
@@ -23,13 +34,12 @@ SELECT e.id AS event_id,
        array_remove(ARRAY[e.protocol_id, m.protocol_id], NULL) || named.protocol_ids || linked.protocol_ids AS protocol_ids,
        array_remove(ARRAY[e.chain_id, m.chain_id], NULL) || named.chain_ids AS chain_ids,
        array_remove(ARRAY[e.curator_id], NULL) || touched.curator_ids AS curator_ids,
-       coalesce(own.is_served, named.vaults = 0 OR named.served > 0) AS is_served
+       s.is_served
 FROM event e
+JOIN event_served s ON s.event_id = e.id
 LEFT JOIN market m ON m.contract = e.market
-LEFT JOIN chain own ON own.chain_id = coalesce(e.chain_id, m.chain_id)
 CROSS JOIN LATERAL (
-    SELECT count(*) AS vaults, count(*) FILTER (WHERE c.is_served) AS served,
-           (array_agg(v.protocol_id ORDER BY v.id COLLATE "C") FILTER (WHERE c.is_served))[1] AS protocol_id,
+    SELECT (array_agg(v.protocol_id ORDER BY v.id COLLATE "C") FILTER (WHERE c.is_served))[1] AS protocol_id,
            (array_agg(v.chain_id ORDER BY v.id COLLATE "C") FILTER (WHERE c.is_served))[1] AS chain_id,
            (array_agg(v.curator_id ORDER BY v.id COLLATE "C") FILTER (WHERE c.is_served))[1] AS curator_id,
            coalesce(array_agg(DISTINCT v.protocol_id) FILTER (WHERE c.is_served), '{}') AS protocol_ids,
@@ -45,6 +55,19 @@ CROSS JOIN LATERAL (
     SELECT coalesce(array_agg(DISTINCT v.curator_id) FILTER (WHERE v.curator_id IS NOT NULL), '{}') AS curator_ids
     FROM event_vault t JOIN vault v ON v.id = t.vault_id WHERE t.event_id = e.id
 ) AS touched;
+
+-- The words of an event by their stems, those included that English skips: so that a name can be found by any of its words,
+-- and what a search excludes is excluded in every form.
+CREATE TEXT SEARCH DICTIONARY every_stem (TEMPLATE = snowball, LANGUAGE = english);
+CREATE TEXT SEARCH CONFIGURATION event_words (COPY = english);
+ALTER TEXT SEARCH CONFIGURATION event_words ALTER MAPPING REPLACE english_stem WITH every_stem;
+
+-- What a search asks for. Skipped words count where nothing else is asked for. No text is an error: quotes, signs and loose
+-- operators are read as words or as nothing.
+CREATE FUNCTION event_query(asked text) RETURNS tsquery LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
+    SELECT CASE WHEN numnode(websearch_to_tsquery('english', asked)) > 0 THEN websearch_to_tsquery('english', asked)
+                ELSE websearch_to_tsquery('event_words', asked) END
+$$;
 
 -- What the feed lists: the published events of served chains, one row a group, which is that of its newest event. Everything
 -- that a filter or an order asks for stands here, so that a page is one walk along one index.
@@ -67,12 +90,18 @@ CREATE TABLE event_feed (
     protocol_ids       text[] NOT NULL,
     chain_ids          bigint[] NOT NULL,
     curator_ids        text[] NOT NULL,
-    -- Title and description twice: by stems, and word for word for names and for words that English skips.
+    -- Title and description in `event_words`.
     search             tsvector NOT NULL
 );
 CREATE INDEX event_feed_by_time ON event_feed (occurred_at, event_id);
 CREATE INDEX event_feed_by_severity ON event_feed (severity_rank, occurred_at, event_id);
+-- Rows without a loss come last in both directions.
+CREATE INDEX event_feed_by_loss ON event_feed (loss_usd DESC NULLS LAST, occurred_at DESC, event_id DESC);
+CREATE INDEX event_feed_by_loss_rising ON event_feed (loss_usd, occurred_at, event_id);
+CREATE INDEX event_feed_by_occurrences ON event_feed (occurrence_count, occurred_at, event_id);
 CREATE INDEX event_feed_by_type ON event_feed (event_type, occurred_at, event_id);
+CREATE INDEX event_feed_by_incident_severity ON event_feed (incident_severity, occurred_at, event_id) WHERE incident_severity IS NOT NULL;
+CREATE INDEX event_feed_by_remediation ON event_feed (remediation_status, occurred_at, event_id) WHERE remediation_status IS NOT NULL;
 CREATE INDEX event_feed_by_search ON event_feed USING gin (search) WITH (fastupdate = off);
 CREATE INDEX event_feed_by_protocol ON event_feed USING gin (protocol_ids) WITH (fastupdate = off);
 CREATE INDEX event_feed_by_curator ON event_feed USING gin (curator_ids) WITH (fastupdate = off);
@@ -80,11 +109,11 @@ CREATE INDEX event_feed_by_chain ON event_feed USING gin (chain_ids) WITH (fastu
 
 -- What was last told of a subject: the next reading is compared with it, and one that is older says nothing new.
 CREATE TABLE told (
-    -- deposit_status | bad_debt | exposure | strategies
+    -- deposit_status | bad_debt | allocation
     topic       text NOT NULL,
     -- A vault's id, or a market's contract.
     subject_id  text NOT NULL,
-    -- The word, the amount, or {part: parts per million}.
+    -- The word, the amount, or {basis, parts: {part: parts per million}}.
     value       jsonb NOT NULL,
     observed_at timestamptz NOT NULL,
     PRIMARY KEY (topic, subject_id)

@@ -99,7 +99,7 @@ CREATE TABLE signal (
     snapshot_id          text,
     -- Lower-cased ids of the entities, each alone and with its kind: what they are found by.
     entity_words         text[] NOT NULL,
-    -- Chains that the entities themselves stand on: a signal about a withheld chain is withheld.
+    -- Chains that the entities' own ids name by number: a signal about a withheld chain is withheld.
     chain_ids            bigint[] NOT NULL,
     published_at         timestamptz NOT NULL,
     -- Over the vaults of served chains.

@@ -18,14 +18,19 @@ const BATCH: u64 = 10_000;
 const VAULTS: u32 = 100;
 /// Milliseconds, on a machine that does nothing else.
 const TARGET: f64 = 20.0;
-/// What is searched for, and how often it occurs: in every event, in one of ten, in one of five thousand, never; two words,
-/// and words that stand together.
-const SEARCHES: [(&str, &str); 6] = [
+/// Events of the oldest that share a word.
+const OLD: u64 = 1_600;
+/// What is searched for, and how often it occurs: in every event, in one of eight or ten, in one of five thousand, in old
+/// ones only, never; two words, and words that stand together.
+const SEARCHES: [(&str, &str); 9] = [
     ("a word of every event", "/v1/events?search=venue"),
     ("a word of one in ten", "/v1/events?search=oracle3"),
+    ("a word of one in eight", "/v1/events?search=eighth"),
+    ("a word of 1600 old ones", "/v1/events?search=olden"),
     ("a word of one in 5000", "/v1/events?search=case17"),
     ("a word of none", "/v1/events?search=zebra"),
     ("two words", "/v1/events?search=oracle3%20keeper4"),
+    ("two words, of which one is of old ones", "/v1/events?search=olden%20keeper4"),
     ("a phrase, most severe first", "/v1/events?search=%22oracle3%20keeper4%22&sortBy=severity"),
 ];
 
@@ -78,12 +83,14 @@ fn event(number: u64) -> Value {
     let (month, day, hour) = (1 + (rest / 43_200) % 10, 1 + (rest / 1_440) % 28, (rest / 60) % 24);
     let one_of =
         |words: &[&'static str]| words.iter().copied().cycle().nth(usize::try_from(number).unwrap_or(0) % words.len());
+    let (old, eighth) =
+        (if number < OLD { " olden" } else { "" }, if number.is_multiple_of(8) { " eighth" } else { "" });
     let severity = one_of(&["Info", "Info", "Warning", "Info", "Critical"]);
     json!({
         "kind": "event", "observed_at": "2026-11-21T00:00:00Z", "source": "bench", "event_key": format!("bench-{number}"),
         "event_type": one_of(&["Pause", "Depeg", "LiquidationCascade"]), "severity": severity,
         "title": format!("The oracle{} keeper{} reported a venue", number % 10, number % 7),
-        "description": format!("Seen at venue {} in case{} by watcher{}, told once and settled.", number % 97, number % 5_000, number % 1_009),
+        "description": format!("Seen at venue {} in case{} by watcher{}, told once and settled.{old}{eighth}", number % 97, number % 5_000, number % 1_009),
         "occurred_at": format!("{year}-{month:02}-{day:02}T{hour:02}:{:02}:00Z", rest % 60),
     })
 }

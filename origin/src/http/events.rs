@@ -5,8 +5,8 @@ use super::call::Call;
 use super::encoded;
 use crate::app::App;
 use crate::catalog::Catalog;
-use crate::store::event_feed::{FeedFilter, FeedOrder, Matches};
-use crate::store::{At, StoreError, event_detail, event_feed, events};
+use crate::store::event_pages::{FeedFilter, FeedOrder};
+use crate::store::{At, StoreError, event_detail, event_feed, event_pages, events};
 use rds_shared::access::paging;
 use rds_shared::model::event::{Feed, FeedMeta, PublicationState};
 use rds_shared::route::table::FEED_DAYS;
@@ -22,9 +22,8 @@ pub async fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
     paging::admit(&call.principal, page)?;
     let catalog = app.catalog.get()?;
     let filter = filter(&catalog, call);
-    let matches = event_feed::matches(&app.db, &filter).await?;
-    let filter = FeedFilter { since: At(since(app, call, &filter, &matches, page).await?), ..filter };
-    let (data, has_more) = event_feed::page(&app.db, &filter, &matches, page).await?;
+    let filter = FeedFilter { since: At(since(app, call, &filter, page).await?), ..filter };
+    let (data, has_more) = event_pages::page(&app.db, &filter, page).await?;
     encoded::exact(call, catalog.version, &Feed { data, meta: FeedMeta::new(page, has_more) })
 }
 
@@ -90,17 +89,11 @@ fn filter<'c>(catalog: &Catalog, call: &'c Call) -> FeedFilter<'c> {
 ///
 /// Newest first needs no window: a wider one only adds rows behind the page. Another order is kept to the fewest days that
 /// hold a page of matches; the number of the page plays no part, so that all pages are of one list.
-async fn since(
-    app: &App,
-    call: &Call,
-    filter: &FeedFilter<'_>,
-    matches: &Matches,
-    page: PageRequest,
-) -> Result<Timestamp, StoreError> {
+async fn since(app: &App, call: &Call, filter: &FeedFilter<'_>, page: PageRequest) -> Result<Timestamp, StoreError> {
     match call.query.int("daysBack") {
         0 if filter.order == FeedOrder::OccurredAt && filter.descending => Ok(filter.since.0),
         0 => {
-            let filled = event_feed::nth_newest(&app.db, filter, matches, page.size).await?;
+            let filled = event_pages::nth_newest(&app.db, filter, page.size).await?;
             let holds = |days: &&i64| filled.is_some_and(|At(filled)| filled >= days_before(call.now, **days));
             let days = WINDOWS.iter().find(holds).copied().unwrap_or(FEED_DAYS);
             Ok(days_before(call.now, days))
@@ -109,6 +102,8 @@ async fn since(
     }
 }
 
+/// The beginning of the hour in which `days` days ago lies: pages that are asked for one after the other begin at one instant.
 fn days_before(now: Timestamp, days: i64) -> Timestamp {
-    now.plus_seconds(-days * 86_400)
+    let into_the_hour = now.as_micros().rem_euclid(3_600_000_000);
+    Timestamp::from_micros(now.as_micros() - into_the_hour).plus_seconds(-days * 86_400)
 }

@@ -4,12 +4,17 @@ use super::kinds::{
     Asset, AssetReview, Attestation, Chain, Curator, EventRecord, Exposure, HolderSnapshot, HubAsset, IncidentLink,
     LossCase, Mapping, Market, MarketEmode, MarketReserve, MarketState, OracleFeed, Position, Protocol, Publication,
     Reviewer, Reward, RwaCandidate, RwaObservation, RwaSource, SecurityReport, SignalReport, Vault, VaultState,
-    VaultStrategy,
+    VaultStrategy, event_id,
 };
 use super::line::{self, Observation};
 use super::{Fault, IngestError, MAX_BATCH_BYTES, check};
+use crate::store::At;
+use rds_shared::wire::Timestamp;
 use std::collections::BTreeMap;
 use std::io::BufRead;
+
+/// How far clocks of sources may be ahead.
+const AHEAD_SECONDS: i64 = 300;
 
 /// An observation and its line's number, counted from 1.
 pub type Numbered<T> = (u64, T);
@@ -47,6 +52,7 @@ pub struct Batch {
     pub(super) losses: Vec<Numbered<LossCase>>,
     pub(super) signals: Vec<Numbered<SignalReport>>,
     pub(super) faults: Vec<Fault>,
+    observed: Vec<Numbered<At>>,
     lines: u64,
 }
 
@@ -83,7 +89,8 @@ impl Batch {
 
     fn push_line(&mut self, number: u64, mut observation: Observation) {
         self.lines += 1;
-        let complaints = check::observation(&mut observation);
+        let (complaints, observed_at) = check::observation(&mut observation);
+        self.observed.extend(observed_at.map(|at| (number, at)));
         let at = |(field, reason)| Fault { line: number, field, reason };
         self.faults.extend(complaints.into_iter().map(at));
         match observation {
@@ -132,6 +139,21 @@ impl Batch {
     /// The keys of its events, in the order of their lines.
     pub fn event_keys(&self) -> Vec<String> {
         self.events.iter().map(|(_, event)| event.event_key.clone()).collect()
+    }
+
+    /// Lines of which the observation lies further ahead of `now` than clocks differ. Nothing could replace one before that time
+    /// has come.
+    pub(super) fn ahead_of(&self, now: Timestamp) -> impl Iterator<Item = Fault> {
+        let latest = At(now.plus_seconds(AHEAD_SECONDS));
+        let reason = format!("must not lie more than {} minutes ahead of this service's clock", AHEAD_SECONDS / 60);
+        let ahead = self.observed.iter().filter(move |(_, at)| *at > latest);
+        ahead.map(move |(line, _)| Fault { line: *line, field: Some("observed_at".to_owned()), reason: reason.clone() })
+    }
+
+    /// The events that its lines tell of.
+    pub(super) fn event_ids(&self) -> Vec<i64> {
+        let linked = self.incidents.iter().map(|(_, incident)| event_id(&incident.event_key));
+        linked.chain(self.events.iter().map(|(_, event)| event.id)).collect()
     }
 
     /// Lines that hold an observation.

@@ -2,7 +2,7 @@
 
 use super::batch::{Batch, Numbered};
 use super::fact::Fact;
-use super::kinds::{Event, EventLink, EventRecord, HolderRow, Snapshot, event_id};
+use super::kinds::{Event, EventLink, EventRecord, HolderRow, Snapshot};
 use super::tagging::touched_tags;
 use super::{IngestError, IngestReport, references, security, signed};
 use crate::clock::Clock;
@@ -10,8 +10,10 @@ use crate::observed_changes::{self, Readings};
 use crate::publication::{self as events, How};
 use crate::rwa::totals;
 use crate::scoring_run::{self, Scope};
+use crate::store::event_places::{self, Deciding};
 use crate::store::publication::{self, Touched};
-use crate::store::{Db, StoreError, Tx, assets, event_feed, facts, markets, tags};
+use crate::store::{Db, StoreError, Tx, assets, event_feed, event_states, facts, markets, tags};
+use rds_shared::route::Tag;
 use rds_shared::wire::Timestamp;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -29,12 +31,13 @@ pub async fn commit(db: &Db, clock: &Clock, batch: Batch) -> Result<IngestReport
 async fn apply(tx: &mut Tx<'_>, batch: &Batch, now: Timestamp) -> Result<IngestReport, IngestError> {
     publication::take_turn(tx).await?;
     let mut faults = batch.faults.clone();
+    faults.extend(batch.ahead_of(now));
     faults.extend(references::faults(tx, batch).await?);
     if !faults.is_empty() {
         faults.sort_by_key(|fault| fault.line);
         return Err(IngestError::Faults(faults));
     }
-    let Written { mut touched, mut changed, readings } = write(tx, batch).await?;
+    let Written { mut touched, mut changed, readings, first_told, feed_moved } = write(tx, batch).await?;
     let mut faults = signed::faults(tx, batch).await?;
     faults.extend(signed::contradictions(tx, batch).await?);
     if !faults.is_empty() {
@@ -60,8 +63,10 @@ async fn apply(tx: &mut Tx<'_>, batch: &Batch, now: Timestamp) -> Result<IngestR
     if totals::revise(tx, now, earliest).await? > 0 {
         assets::mark_changed(tx, report.data_version).await?;
     }
-    report.events_published = publish(tx, batch, &readings, now).await?;
-    report.security_published = security::follow(tx, batch, now, &mut report.changed).await?;
+    report.events_published = publish(tx, batch, &first_told, &readings, now).await?;
+    let settled = security::follow(tx, batch, now, &mut report.changed).await?;
+    report.security_published = settled.published;
+    report.events_published += settled.promoted.published;
     let vaults = publication::affected_vaults(tx, &touched).await?;
     let run = scoring_run::run(tx, now, report.data_version, Scope::Vaults(vaults)).await?;
     report.vaults_scored = run.vaults;
@@ -71,7 +76,11 @@ async fn apply(tx: &mut Tx<'_>, batch: &Batch, now: Timestamp) -> Result<IngestR
     let changed = serde_json::json!(report.changed);
     publication::record_batch(tx, report.data_version, now.into(), report.lines, &changed).await?;
     publication::advance_to(tx, report.data_version).await?;
-    tags::touch(tx, &touched_tags(&report)).await?;
+    let mut tags = touched_tags(&report);
+    if feed_moved {
+        tags.push(Tag::Events);
+    }
+    tags::touch(tx, &tags).await?;
     Ok(report)
 }
 
@@ -87,6 +96,10 @@ struct Written<'b> {
     touched: Touched,
     changed: Changed,
     readings: Readings<'b>,
+    /// Events that nobody told of before.
+    first_told: Vec<i64>,
+    /// Whether chains or vaults moved rows of the events feed.
+    feed_moved: bool,
 }
 
 /// Writes every kind in the order in which they refer to each other.
@@ -99,6 +112,7 @@ async fn write<'b>(tx: &mut Tx<'_>, batch: &'b Batch) -> Result<Written<'b>, Sto
             *changed.entry(kind).or_default() += rows as u64;
         }
     };
+    let before = deciding(tx, batch).await?;
     let chains = upsert(tx, &batch.chains).await?;
     count("chain", chains.len());
     touched.chains = chains.iter().filter_map(|id| id.parse().ok()).collect();
@@ -115,7 +129,8 @@ async fn write<'b>(tx: &mut Tx<'_>, batch: &'b Batch) -> Result<Written<'b>, Sto
 
     let mut vaults = upsert(tx, &batch.vaults).await?;
     count("vault", vaults.len());
-    let identities = vaults.clone();
+    let now = deciding(tx, batch).await?;
+    let feed_moved = event_places::follow(tx, &before, &now).await?;
     let states = upsert(tx, &batch.states).await?;
     readings.vaults.clone_from(&states);
     let snapshots: Vec<Snapshot<'_>> = batch.states.iter().map(|(_, state)| Snapshot(state)).collect();
@@ -145,20 +160,25 @@ async fn write<'b>(tx: &mut Tx<'_>, batch: &'b Batch) -> Result<Written<'b>, Sto
     // No score depends on what things have in common.
     count("mapping", upsert(tx, &batch.mappings).await?.len());
 
-    write_events(tx, batch, &identities, &mut touched, &mut count).await?;
-    Ok(Written { touched, changed, readings })
+    let first_told = event_states::unknown_among(tx, &batch.event_ids()).await?;
+    write_events(tx, batch, &mut touched, &mut count).await?;
+    Ok(Written { touched, changed, readings, first_told, feed_moved })
 }
 
-/// Writes incidents and events with their links, as drafts where they are new, and keeps the feed current with them and
-/// with the chains and vaults (`identities`) that changed.
+/// What the batch's chains and vaults decide of the places of events.
+async fn deciding(tx: &mut Tx<'_>, batch: &Batch) -> Result<Deciding, StoreError> {
+    let chains: Vec<i64> = batch.chains.iter().map(|(_, chain)| chain.chain_id).collect();
+    let vaults: Vec<&str> = batch.vaults.iter().map(|(_, vault)| vault.id.as_str()).collect();
+    event_places::deciding(tx, &chains, &vaults).await
+}
+
+/// Writes incidents and events with their links, as drafts where they are new, and keeps the feed current with them.
 async fn write_events(
     tx: &mut Tx<'_>,
     batch: &Batch,
-    identities: &[String],
     touched: &mut Touched,
     count: &mut (impl FnMut(&'static str, usize) + Send),
 ) -> Result<(), StoreError> {
-    let moved = event_feed::depending_on(tx, &touched.chains, identities).await?;
     let (events, links): (Vec<Event>, Vec<EventLink>) =
         batch.incidents.iter().map(|(_, incident)| incident.clone().rows()).unzip();
     let mut incidents = facts::upsert(tx, &events).await?;
@@ -166,7 +186,7 @@ async fn write_events(
     count("incident_link", links.len().max(incidents.len()));
     incidents.extend(links);
     touched.events = incidents.iter().filter_map(|id| id.parse().ok()).collect();
-    event_feed::refresh(tx, &[moved, touched.events.clone()].concat(), &[]).await?;
+    event_feed::refresh(tx, &touched.events, &[]).await?;
     let records: Vec<EventRecord> = batch.events.iter().map(|(_, event)| event.clone()).collect();
     let taken = events::take_in(tx, &records).await?;
     count("event", taken.events.len());
@@ -176,10 +196,19 @@ async fn write_events(
     Ok(())
 }
 
-/// Makes public what the batch says is public at once, and tells what its readings changed; answers how many events that is.
-async fn publish(tx: &mut Tx<'_>, batch: &Batch, readings: &Readings<'_>, now: Timestamp) -> Result<u64, StoreError> {
-    let mut ids: Vec<i64> = batch.incidents.iter().map(|(_, incident)| event_id(&incident.event_key)).collect();
-    ids.extend(events::public_at_once(batch.events.iter().map(|(_, event)| event)));
+/// Makes public what the batch is the first to tell of (`first_told`) and what is no draft, and tells what its readings changed;
+/// answers how many events that is. A chain that it shows again may have left a retraction to be told.
+async fn publish(
+    tx: &mut Tx<'_>,
+    batch: &Batch,
+    first_told: &[i64],
+    readings: &Readings<'_>,
+    now: Timestamp,
+) -> Result<u64, StoreError> {
+    if !batch.chains.is_empty() || !batch.event_ids().is_empty() {
+        events::tell_owed_retractions(tx, now).await?;
+    }
+    let ids = events::public_at_once(first_told, batch.events.iter().map(|(_, event)| event));
     let published = events::publish_first(tx, &ids, How::Published, now).await?;
     Ok(published.len() as u64 + observed_changes::tell(tx, readings, now).await?)
 }

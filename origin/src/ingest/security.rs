@@ -2,8 +2,8 @@
 
 use super::batch::Batch;
 use super::commit::{Changed, upsert};
-use crate::security;
-use crate::store::{StoreError, Tx, signals};
+use crate::security::{self, Settled};
+use crate::store::{StoreError, Tx, security as registry, signals};
 use rds_shared::wire::Timestamp;
 
 /// Writes what the batch observed.
@@ -23,22 +23,25 @@ pub(super) async fn write(tx: &mut Tx<'_>, batch: &Batch, changed: &mut Changed)
 }
 
 /// Judges and publishes registry rows, and adds up signals anew where a chain came to be served or withheld. Rows that
-/// this changes count as changed. Answers how many rows the auto-publish pass published.
+/// this changes count as changed, and so do events of the feed. Answers what was settled.
 pub(super) async fn follow(
     tx: &mut Tx<'_>,
     batch: &Batch,
     now: Timestamp,
     changed: &mut Changed,
-) -> Result<u64, StoreError> {
+) -> Result<Settled, StoreError> {
     if !batch.chains.is_empty() {
         signals::add_up(tx, None).await?;
     }
     let settled = security::settle(tx, now, changed).await?;
-    for (kind, rows) in [("security_event", settled.rows()), ("event", settled.promoted)] {
+    // Whether a row names its event depends on whether that one shows.
+    let events = batch.event_ids();
+    let named = if events.is_empty() { 0 } else { registry::told_by(tx, &events).await? };
+    for (kind, rows) in [("security_event", settled.rows().max(named)), ("event", settled.promoted.rows)] {
         if rows > 0 {
             let count = changed.entry(kind).or_default();
             *count = rows.max(*count);
         }
     }
-    Ok(settled.published)
+    Ok(settled)
 }

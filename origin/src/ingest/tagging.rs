@@ -19,9 +19,9 @@ pub fn touched_tags(report: &IngestReport) -> Vec<Tag> {
 /// Where observations of a kind show.
 fn tags_of(kind: &str) -> &'static [Tag] {
     match kind {
-        "vault" | "vault_state" | "curator" | "reward" | "exposure" | "holder_snapshot" | "strategy" | "position" => {
-            &[Tag::Vaults]
-        }
+        // The feed shows curators by name.
+        "curator" => &[Tag::Vaults, Tag::Events],
+        "vault" | "vault_state" | "reward" | "exposure" | "holder_snapshot" | "strategy" | "position" => &[Tag::Vaults],
         "market" | "market_state" | "market_reserve" | "market_emode" | "hub_asset" | "mapping" => &[Tag::Markets],
         "oracle_feed" => &[Tag::Feeds],
         "asset" | "asset_review" | "reviewer" | "attestation" | "rwa_source" | "rwa_observation" | "rwa_candidate" => {
@@ -48,6 +48,7 @@ mod tests {
     fn each_tag_is_touched_once_and_only_where_its_facts_changed() {
         assert_eq!(after(&["vault", "vault_state", "reward"], 3), [Tag::Vaults]);
         assert_eq!(after(&["oracle_feed"], 0), [Tag::Feeds]);
+        assert_eq!(after(&["curator"], 0), [Tag::Vaults, Tag::Events]);
         assert_eq!(after(&["incident_link", "market"], 2), [Tag::Vaults, Tag::Markets, Tag::Events]);
     }
 

@@ -1,4 +1,7 @@
 //! `AllocationChange`: a vault's deposits sit elsewhere than when that was last told.
+//!
+//! A vault has one allocation, whichever way it is read, so that one move is one event. Two ways of reading are not compared
+//! with each other: where the way changes, what is read is kept and nothing is told.
 
 use super::Readings;
 use crate::ingest::kinds::EventRecord;
@@ -10,50 +13,48 @@ use rds_shared::rules::changes::{ALLOCATION_SHIFT_PPM, moved_ppm};
 use serde_json::{Map, Value, json};
 use std::collections::BTreeMap;
 
-/// The shifts among `readings`, in vault order: of what vaults hold or lend against, then of their strategies.
+/// The shifts among `readings`, in vault order.
 pub(super) async fn shifts(tx: &mut Tx<'_>, readings: &Readings<'_>) -> Result<Vec<EventRecord>, StoreError> {
-    let mut events = Vec::new();
-    if !readings.exposed.is_empty() {
-        let now = told::exposures(tx, &readings.exposed).await?;
-        events.extend(of(tx, Topic::Exposure, now).await?);
+    let mut vaults = [readings.exposed.as_slice(), &readings.strategic].concat();
+    vaults.sort_unstable();
+    vaults.dedup();
+    if vaults.is_empty() {
+        return Ok(Vec::new());
     }
-    if !readings.strategic.is_empty() {
-        let now = told::strategies(tx, &readings.strategic).await?;
-        events.extend(of(tx, Topic::Strategies, now).await?);
-    }
-    Ok(events)
-}
-
-async fn of(tx: &mut Tx<'_>, topic: Topic, now: Vec<Allocation>) -> Result<Vec<EventRecord>, StoreError> {
+    let now = told::allocations(tx, &vaults).await?;
     let subjects: Vec<&str> = now.iter().map(|allocation| allocation.vault_id.as_str()).collect();
-    let told = told::last(tx, topic, &subjects).await?;
+    let told = told::last(tx, Topic::Allocation, &subjects).await?;
     let (mut events, mut kept) = (Vec::new(), Vec::new());
     for allocation in now {
-        let before = told.get(&allocation.vault_id).map(|told| parts(&told.value));
+        // What is told of one instant is one reading: more of it is no move.
+        let told = told.get(&allocation.vault_id).filter(|told| told.observed_at != allocation.observed_at);
+        let before = told.and_then(|told| parts(&told.value, &allocation.basis));
         if let Some(before) = &before {
             let moved = moved_ppm(before, &allocation.parts);
             if moved < ALLOCATION_SHIFT_PPM {
                 continue;
             }
-            events.push(event(topic, &allocation, before, moved));
+            events.push(event(&allocation, before, moved));
         }
         kept.push(Told {
             subject_id: allocation.vault_id,
-            value: json!(allocation.parts.0),
+            value: json!({"basis": allocation.basis, "parts": allocation.parts.0}),
             observed_at: allocation.observed_at,
         });
     }
-    told::keep(tx, topic, &kept).await?;
+    told::keep(tx, Topic::Allocation, &kept).await?;
     Ok(events)
 }
 
-fn parts(value: &Value) -> BTreeMap<String, u64> {
-    value.as_object().into_iter().flatten().filter_map(|(part, ppm)| Some((part.clone(), ppm.as_u64()?))).collect()
+/// The parts that were told, where they were read in the same way.
+fn parts(told: &Value, basis: &str) -> Option<BTreeMap<String, u64>> {
+    let parts = told.get("parts").filter(|_| told.get("basis").is_some_and(|it| it == basis))?;
+    Some(parts.as_object()?.iter().filter_map(|(part, ppm)| Some((part.clone(), ppm.as_u64()?))).collect())
 }
 
-fn event(topic: Topic, allocation: &Allocation, before: &BTreeMap<String, u64>, moved: u64) -> EventRecord {
-    let Allocation { vault_id, name, parts, observed_at } = allocation;
-    let key = format!("allocation:{}:{vault_id}:{}", topic.as_str(), observed_at.0.as_micros());
+fn event(allocation: &Allocation, before: &BTreeMap<String, u64>, moved: u64) -> EventRecord {
+    let Allocation { vault_id, name, basis, parts, observed_at } = allocation;
+    let key = format!("allocation:{basis}:{vault_id}:{}", observed_at.0.as_micros());
     // Parts per million are ten-thousandths of a percent.
     let percent = |ppm: u64| ppm as f64 / 1e4;
     let fractions = |parts: &BTreeMap<String, u64>| {
@@ -62,7 +63,7 @@ fn event(topic: Topic, allocation: &Allocation, before: &BTreeMap<String, u64>, 
     EventRecord {
         description: Some(format!("{:.2} % of the vault sits elsewhere than before.", percent(moved))),
         data: Map::from_iter([
-            ("basis".to_owned(), json!(topic.as_str())),
+            ("basis".to_owned(), json!(basis)),
             ("moved_pct".to_owned(), json!(percent(moved))),
             ("prev_allocation".to_owned(), fractions(before)),
             ("new_allocation".to_owned(), fractions(parts)),

@@ -1,14 +1,15 @@
 //! `DepositabilityChange`: a vault's gate opens or closes.
 
 use super::Readings;
-use crate::ingest::kinds::EventRecord;
+use crate::ingest::fact::Fact;
+use crate::ingest::kinds::{EventRecord, VaultState};
 use crate::publication::OBSERVED_CHANGE_SOURCE;
 use crate::store::told::{self, Gate, Told, Topic};
 use crate::store::{At, StoreError, Tx};
 use rds_shared::model::status::{DepositStatus, Severity};
 use rds_shared::rules::changes::deposit_move;
 use serde_json::{Map, json};
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// The moves among `readings`, in vault order and in order of time; what is confirmed now is kept.
 pub(super) async fn moves(tx: &mut Tx<'_>, readings: &Readings<'_>) -> Result<Vec<EventRecord>, StoreError> {
@@ -18,10 +19,7 @@ pub(super) async fn moves(tx: &mut Tx<'_>, readings: &Readings<'_>) -> Result<Ve
     if vaults.is_empty() {
         return Ok(Vec::new());
     }
-    let mut own: HashMap<&str, Vec<(At, DepositStatus)>> = HashMap::new();
-    for state in &readings.states {
-        own.entry(&state.vault_id).or_default().push((state.observed_at, state.deposit_status));
-    }
+    let mut own = own_states(readings);
     let subjects: Vec<&str> = vaults.iter().map(String::as_str).collect();
     let confirmed = told::last(tx, Topic::DepositStatus, &subjects).await?;
     let (mut events, mut kept) = (Vec::new(), Vec::new());
@@ -29,7 +27,7 @@ pub(super) async fn moves(tx: &mut Tx<'_>, readings: &Readings<'_>) -> Result<Ve
         let before = confirmed.get(&gate.vault_id);
         let mut last = before.and_then(|told| told.value.as_str()?.parse::<DepositStatus>().ok());
         let mut at = None;
-        for (observed_at, status) in in_order(&gate, own.remove(gate.vault_id.as_str())) {
+        for (observed_at, status) in of_gate(&gate, own.remove(gate.vault_id.as_str())) {
             // What is older than the last move was judged already, or came too late to be.
             if status == DepositStatus::Unknown || before.is_some_and(|told| observed_at <= told.observed_at) {
                 continue;
@@ -49,15 +47,26 @@ pub(super) async fn moves(tx: &mut Tx<'_>, readings: &Readings<'_>) -> Result<Ve
     Ok(events)
 }
 
-/// What was read of a vault's gate: the reserve's gates say more than the vault's own readings.
-fn in_order(gate: &Gate, own: Option<Vec<(At, DepositStatus)>>) -> Vec<(At, DepositStatus)> {
+/// The vaults' own states by their instants. Of two of one instant the table keeps the one with the greater digest, and so
+/// that is the one that was read.
+type Own<'b> = BTreeMap<At, &'b VaultState>;
+
+fn own_states<'b>(readings: &Readings<'b>) -> HashMap<&'b str, Own<'b>> {
+    let mut own: HashMap<&str, Own<'_>> = HashMap::new();
+    for state in readings.states.iter().copied() {
+        let states = own.entry(&state.vault_id).or_default();
+        if states.get(&state.observed_at).is_none_or(|kept| kept.content_hash() < state.content_hash()) {
+            states.insert(state.observed_at, state);
+        }
+    }
+    own
+}
+
+/// What was read of a vault's gate, in order of time: the reserve's gates say more than the vault's own readings.
+fn of_gate(gate: &Gate, own: Option<Own<'_>>) -> Vec<(At, DepositStatus)> {
     match (gate.gate_at, &gate.gate_status) {
         (Some(at), Some(status)) => vec![(at, status.parse().unwrap_or(DepositStatus::Unknown))],
-        _ => {
-            let mut own = own.unwrap_or_default();
-            own.sort_unstable_by_key(|(at, status)| (*at, *status));
-            own
-        }
+        _ => own.unwrap_or_default().into_iter().map(|(at, state)| (at, state.deposit_status)).collect(),
     }
 }
 

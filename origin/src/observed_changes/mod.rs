@@ -4,7 +4,7 @@
 //! |---|---|
 //! | `DepositabilityChange` | a vault's deposit status moves between `open` and `closed` |
 //! | `BadDebt` | a vault or a market gains bad debt |
-//! | `AllocationChange` | a tenth or more of what a vault holds sits elsewhere than when that was last told |
+//! | `AllocationChange` | a tenth or more of what a vault lends or holds sits elsewhere than when that was last told |
 //! | `RatingChange` | a published score or tier moves |
 //!
 //! The rules are `shared::rules::changes`. A key names the subject, the instant of the reading and the move, so that a reading

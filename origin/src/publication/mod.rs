@@ -11,18 +11,21 @@
 //! lies between. Scores are the caller's affair: of an event of type `Incident` the touched vaults are to be scored again,
 //! which [`verbs`] does for the operator and `ingest` for observations.
 //!
-//! An event whose chain is withheld changes its state like any other, but nothing of it is captured: nobody is told, not
-//! even later, when the chain is served again and the event shows.
+//! An event whose chain is withheld changes its state like any other, but nothing of it is captured. When the chain is served
+//! again, an event that was published meanwhile shows, and is news no longer: nobody is told. But what subscribers had been told
+//! is public, and was withdrawn meanwhile, they still take for true: that retraction is told then ([`tell_owed_retractions`]).
 //!
 //! Source: interface, "Event and security-event publication".
 
+mod intake;
 pub mod verbs;
 
-use crate::ingest::fact::Fact;
-use crate::ingest::kinds::{EventLink, EventRecord, Publication};
+pub use intake::{TakenIn, public_at_once, take_in};
+
+use crate::ingest::kinds::EventRecord;
 use crate::store::event_detail::{self, Placed};
 use crate::store::push_operations::{self, OperationRow};
-use crate::store::{StoreError, Tx, event_feed, event_states, facts};
+use crate::store::{StoreError, Tx, event_feed, event_states};
 use rds_shared::model::event::PublicationState;
 use rds_shared::wire::Timestamp;
 use serde::Serialize;
@@ -32,8 +35,9 @@ pub const RATING_CHANGE_SOURCE: &str = "rating-change";
 /// The source of every other event that the service makes out of what it observed.
 pub const OBSERVED_CHANGE_SOURCE: &str = "observed-change";
 
-/// Bodies that are held at a time: bounds the memory of a batch of any size.
-const CAPTURED_AT_A_TIME: usize = 1_000;
+/// Operations that are held at a time: bounds the memory of a batch of any size. One of an event that counts against a large
+/// protocol is some hundred kilobytes, by the vaults that it touches.
+const CAPTURED_AT_A_TIME: usize = 50;
 
 /// Whom webhooks deliver an operation to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -135,9 +139,7 @@ pub async fn publish(tx: &mut Tx<'_>, id: i64, now: Timestamp) -> Result<Outcome
 /// Marks a public event as promoted into the feed: a frame of the stream, and nothing for webhooks, which have the event.
 pub async fn promote(tx: &mut Tx<'_>, id: i64, now: Timestamp) -> Result<Outcome, StoreError> {
     let moved = event_states::promote(tx, id, now.into()).await?;
-    for placed in event_detail::placed(&mut **tx, &moved).await?.iter().filter(|placed| placed.is_served) {
-        capture(tx, now, operation(placed, None, StreamOp::Promoted)).await?;
-    }
+    captured(tx, &moved, StreamOp::Promoted, now, |_| None).await?;
     outcome(tx, id, &moved, |state, promoted| state == PublicationState::Published && promoted).await
 }
 
@@ -171,79 +173,48 @@ pub async fn publish_first(tx: &mut Tx<'_>, ids: &[i64], how: How, now: Timestam
     Ok(moved)
 }
 
-/// What a batch of records changed.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct TakenIn {
-    /// Events of which anything is new.
-    pub events: Vec<i64>,
-    /// Vaults that an event named before and names no longer.
-    pub released_vaults: Vec<String>,
-    /// The same of protocols.
-    pub released_protocols: Vec<String>,
-}
-
-/// Writes events with their links; their states stay as they are, drafts where they are new.
-pub async fn take_in(tx: &mut Tx<'_>, events: &[EventRecord]) -> Result<TakenIn, StoreError> {
-    if events.is_empty() {
-        return Ok(TakenIn::default());
-    }
-    let ids: Vec<i64> = events.iter().map(|event| event.id).collect();
-    let groups = event_feed::groups_of(tx, &ids).await?;
-    let changed = facts::upsert(tx, events).await?;
-    let changed: Vec<i64> = changed.iter().filter_map(|id| id.parse().ok()).collect();
-    let newest = newest(events);
-    let links: Vec<EventLink> =
-        newest.filter(|event| changed.contains(&event.id)).flat_map(EventRecord::subjects).collect();
-    facts::upsert(tx, &links).await?;
-    let mut taken = TakenIn::default();
-    for (scope, subject) in event_states::drop_old_links(tx, &changed).await? {
-        if scope == "vault" { &mut taken.released_vaults } else { &mut taken.released_protocols }.push(subject);
-    }
-    if !changed.is_empty() {
-        event_feed::refresh(tx, &changed, &groups).await?;
-    }
-    Ok(TakenIn { events: changed, ..taken })
-}
-
-/// The ids of the records that are public at once.
-pub fn public_at_once<'a>(events: impl Iterator<Item = &'a EventRecord>) -> Vec<i64> {
-    events.filter(|event| event.publication == Publication::Published).map(|event| event.id).collect()
-}
-
-/// Of several records of one event the one that the table keeps.
-fn newest(events: &[EventRecord]) -> impl Iterator<Item = &EventRecord> {
-    let mut kept = std::collections::BTreeMap::<i64, &EventRecord>::new();
-    for event in events {
-        let older = |other: &&EventRecord| {
-            (other.observed_at, other.content_hash()) < (event.observed_at, event.content_hash())
-        };
-        if kept.get(&event.id).is_none_or(older) {
-            kept.insert(event.id, event);
-        }
-    }
-    kept.into_values()
-}
-
 /// Brings the feed up to date with events that just moved, and captures what their subscribers are told.
 async fn told(tx: &mut Tx<'_>, moved: &[i64], op: StreamOp, now: Timestamp) -> Result<(), StoreError> {
     if moved.is_empty() {
         return Ok(());
     }
     event_feed::refresh(tx, moved, &[]).await?;
-    for ids in moved.chunks(CAPTURED_AT_A_TIME) {
-        let mut rows = Vec::with_capacity(ids.len());
-        for placed in event_detail::placed(&mut **tx, ids).await?.iter().filter(|placed| placed.is_served) {
-            let rating = placed.detail.row.source == RATING_CHANGE_SOURCE;
-            let family = match op {
-                StreamOp::Retracted => Family::EventRetracted,
-                StreamOp::Published | StreamOp::Promoted if rating => Family::RatingChanged,
-                StreamOp::Published | StreamOp::Promoted => Family::EventPublished,
-            };
-            rows.push(row(operation(placed, Some(family), op))?);
-        }
+    captured(tx, moved, op, now, |placed| Some(family(placed, op))).await
+}
+
+/// Tells of events that were withdrawn while their chain was withheld, and that subscribers had been told are public: once, when
+/// the chain is served again. What is withheld still waits.
+pub async fn tell_owed_retractions(tx: &mut Tx<'_>, now: Timestamp) -> Result<(), StoreError> {
+    let owed = event_states::owed_retractions(tx).await?;
+    captured(tx, &owed, StreamOp::Retracted, now, |_| Some(Family::EventRetracted)).await
+}
+
+/// Captures an operation of every one of these events that is served, and notes which of them subscribers take for public now.
+async fn captured(
+    tx: &mut Tx<'_>,
+    ids: &[i64],
+    op: StreamOp,
+    now: Timestamp,
+    family: impl Fn(&Placed) -> Option<Family> + Send,
+) -> Result<(), StoreError> {
+    for ids in ids.chunks(CAPTURED_AT_A_TIME) {
+        let mut placed = event_detail::placed(&mut **tx, ids).await?;
+        placed.retain(|placed| placed.is_served);
+        let rows =
+            placed.iter().map(|placed| row(operation(placed, family(placed), op))).collect::<Result<Vec<_>, _>>()?;
         push_operations::append(tx, now.into(), &rows).await?;
+        let told: Vec<&str> = placed.iter().map(|placed| placed.detail.row.id.as_str()).collect();
+        event_states::set_told(tx, &told, op != StreamOp::Retracted).await?;
     }
     Ok(())
+}
+
+fn family(placed: &Placed, op: StreamOp) -> Family {
+    match op {
+        StreamOp::Retracted => Family::EventRetracted,
+        _ if placed.detail.row.source == RATING_CHANGE_SOURCE => Family::RatingChanged,
+        StreamOp::Published | StreamOp::Promoted => Family::EventPublished,
+    }
 }
 
 fn operation(

@@ -4,12 +4,13 @@ use super::{Outcome, promote, publish, retract};
 use crate::clock::Clock;
 use crate::scoring_run::{self, Scope};
 use crate::store::publication::{self as versions, Touched};
-use crate::store::{Db, StoreError, Tx, event_states, tags};
+use crate::store::{Db, StoreError, Tx, event_states, security, tags};
 use rds_shared::route::Tag;
 use rds_shared::wire::Timestamp;
 
-/// Where a transition shows: in the feed, and in the scores of the vaults that an incident counts for.
-pub const SHOWN_IN: [Tag; 2] = [Tag::Vaults, Tag::Events];
+/// Where a transition shows: in the feed, in the scores of the vaults that an incident counts for, and in the registry's rows that
+/// name their event.
+pub const SHOWN_IN: [Tag; 3] = [Tag::Vaults, Tag::Events, Tag::Security];
 
 /// What an editor asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,7 +53,11 @@ async fn follow(tx: &mut Tx<'_>, id: i64, now: Timestamp) -> Result<(), StoreErr
     let touched = Touched { events: event_states::incidents_among(tx, &[id]).await?, ..Touched::default() };
     let vaults = versions::affected_vaults(tx, &touched).await?;
     scoring_run::run(tx, now, version, Scope::Vaults(vaults)).await?;
-    versions::record_batch(tx, version, now.into(), 0, &serde_json::json!({ "event": 1 })).await?;
+    let changed = match security::told_by(tx, &[id]).await? {
+        0 => serde_json::json!({ "event": 1 }),
+        rows => serde_json::json!({ "event": 1, "security_event": rows }),
+    };
+    versions::record_batch(tx, version, now.into(), 0, &changed).await?;
     versions::advance_to(tx, version).await?;
     tags::touch(tx, &SHOWN_IN).await?;
     Ok(())

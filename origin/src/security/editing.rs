@@ -67,7 +67,7 @@ async fn edit(
         _ if from == state => return Ok(Edited::Already),
         _ if !from.may_become(state) => return Ok(Edited::Refused { state: from }),
         RegistryState::Published if !standing.is_served => return Ok(Edited::Withheld),
-        RegistryState::Published => publish(tx, now, id, PublishedBy::Admin).await?,
+        RegistryState::Published => drop(publish(tx, now, id, PublishedBy::Admin).await?),
         _ => {
             security::set_withheld(tx, id, state, reason, now.into()).await?;
             // The event that was made of the row goes with it; one that was reported by itself stands for itself.

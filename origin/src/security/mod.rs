@@ -13,7 +13,7 @@
 //! [`crate::publication`].
 //!
 //! What a row touches is judged anew whenever a row or the universe changes: with vaults, assets, markets and reserves that
-//! come to be tracked, older rows come to touch them.
+//! come to be tracked, older rows come to touch them. The event that was made of a row follows it.
 //!
 //! Nothing on a withheld chain is published by itself, served, promoted or captured; an editor is told so.
 //!
@@ -22,6 +22,8 @@
 pub mod auto_publish;
 pub mod editing;
 mod promotion;
+
+pub use promotion::Promoted;
 
 use crate::publication::{Family, Operation, capture};
 use crate::store::publication::{advance_to, current_version, record_batch};
@@ -46,14 +48,14 @@ pub struct Settled {
     pub judged: u64,
     /// Rows that the pass published.
     pub published: u64,
-    /// Rows that an event of the feed now tells of.
-    pub promoted: u64,
+    /// What that changed in the feed.
+    pub promoted: Promoted,
 }
 
 impl Settled {
     /// Rows that read differently now, at most.
     pub fn rows(&self) -> u64 {
-        self.judged + self.published + self.promoted
+        self.judged + self.published + self.promoted.rows
     }
 }
 
@@ -69,8 +71,12 @@ pub async fn settle(
         settled.judged = security::judge(tx).await?;
     }
     if settled.judged > 0 || any(&REGISTRY) {
-        settled.published = auto_publish::pass(tx, now).await?.len() as u64;
-        settled.promoted = promotion::promote_all(tx, now).await?;
+        let (published, promoted) = auto_publish::pass(tx, now).await?;
+        settled.published = published.len() as u64;
+        settled.promoted = promoted;
+    }
+    if any(&UNIVERSE) || any(&REGISTRY) {
+        settled.promoted += promotion::keep(tx, now).await?;
     }
     Ok(settled)
 }
@@ -86,10 +92,10 @@ async fn record(tx: &mut Tx<'_>, now: Timestamp, rows: u64) -> Result<(), StoreE
 }
 
 /// Makes a row public, promotes it where it touches the tracked universe, and captures it as it is served then.
-async fn publish(tx: &mut Tx<'_>, now: Timestamp, id: i64, by: PublishedBy) -> Result<(), StoreError> {
+async fn publish(tx: &mut Tx<'_>, now: Timestamp, id: i64, by: PublishedBy) -> Result<Promoted, StoreError> {
     security::set_published(tx, id, by, now.into()).await?;
-    promotion::promote(tx, now, id).await?;
-    let Some(row) = security::served(tx, id).await? else { return Ok(()) };
+    let promoted = promotion::promote(tx, now, id).await?;
+    let Some(row) = security::served(tx, id).await? else { return Ok(promoted) };
     let operation = Operation {
         family: Some(Family::SecurityEventPublished),
         // The stream tells of events; this row's is the promoted one, where there is one.
@@ -99,5 +105,6 @@ async fn publish(tx: &mut Tx<'_>, now: Timestamp, id: i64, by: PublishedBy) -> R
         chain_ids: row.chain_id.iter().filter_map(|chain| i64::try_from(chain.0).ok()).collect(),
         body: &row,
     };
-    capture(tx, now, operation).await
+    capture(tx, now, operation).await?;
+    Ok(promoted)
 }

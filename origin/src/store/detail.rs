@@ -184,11 +184,11 @@ pub async fn events(db: &Db, id: &str, limit: u32) -> Result<Vec<VaultEvent>, St
     let rows = sqlx::query(
         "SELECT e.id, e.event_type, e.severity, e.title, e.description, e.tx_hash, e.block_number, e.occurred_at, e.source, \
                 e.observed_at, e.retracted_at, e.retracted_reason \
-         FROM event e WHERE e.id IN ( \
+         FROM event e JOIN event_served s ON s.event_id = e.id AND s.is_served WHERE e.id IN ( \
              SELECT l.event_id FROM event_link l JOIN vault v ON v.id = $1 \
              WHERE (l.scope = 'vault' AND l.subject_id = v.id) \
                 OR (l.scope = 'protocol' AND l.subject_id = v.protocol_id AND l.affects_protocol_score)) \
-           AND e.state = 'published' AND EXISTS (SELECT FROM event_place p WHERE p.event_id = e.id AND p.is_served) ORDER BY e.occurred_at DESC, e.id DESC LIMIT $2",
+           AND e.state = 'published' ORDER BY e.occurred_at DESC, e.id DESC LIMIT $2",
     )
     .bind(id)
     .bind(i64::from(limit))

@@ -3,6 +3,7 @@
 //! A statement waits for whoever is moving the same row and then looks at it again, so of two publishers one moves it.
 
 use super::{At, StoreError, Tx, word};
+use crate::ingest::kinds::EventScope;
 use rds_shared::model::event::PublicationState;
 
 /// Makes events public. With `promoted` they come into the feed from a registry. With `first_only` those are left alone
@@ -48,13 +49,38 @@ pub async fn of(tx: &mut Tx<'_>, id: i64) -> Result<Option<(PublicationState, bo
     row.map(|(state, promoted)| Ok((word("event.state", &state)?, promoted))).transpose()
 }
 
-/// Takes back the links that a newer observation of their event no longer names; answers scope and subject of each.
-pub async fn drop_old_links(tx: &mut Tx<'_>, ids: &[i64]) -> Result<Vec<(String, String)>, StoreError> {
-    let dropped = sqlx::query_as(
-        "DELETE FROM event_link l USING event e \
-         WHERE e.id = l.event_id AND e.id = ANY($1) AND l.observed_at < e.observed_at RETURNING l.scope, l.subject_id",
+/// When the record that an event shows was observed; none when there is no such event.
+pub async fn observed_at(tx: &mut Tx<'_>, id: i64) -> Result<Option<At>, StoreError> {
+    Ok(sqlx::query_scalar("SELECT observed_at FROM event WHERE id = $1").bind(id).fetch_optional(&mut **tx).await?)
+}
+
+/// Those of `ids` that there is no event of, each once.
+pub async fn unknown_among(tx: &mut Tx<'_>, ids: &[i64]) -> Result<Vec<i64>, StoreError> {
+    let unknown = sqlx::query_scalar(
+        "SELECT DISTINCT named.id FROM unnest($1::bigint[]) AS named (id) WHERE NOT EXISTS (SELECT FROM event e WHERE e.id = named.id)",
     );
-    Ok(dropped.bind(ids).fetch_all(&mut **tx).await?)
+    Ok(unknown.bind(ids).fetch_all(&mut **tx).await?)
+}
+
+/// Takes every link of these events away; answers event, scope and subject of each.
+pub async fn take_links(tx: &mut Tx<'_>, ids: &[i64]) -> Result<Vec<(i64, EventScope, String)>, StoreError> {
+    let taken = sqlx::query_as("DELETE FROM event_link WHERE event_id = ANY($1) RETURNING event_id, scope, subject_id");
+    let taken: Vec<(i64, String, String)> = taken.bind(ids).fetch_all(&mut **tx).await?;
+    let scope = |text: &str| if text == "vault" { EventScope::Vault } else { EventScope::Protocol };
+    Ok(taken.into_iter().map(|(id, text, subject)| (id, scope(&text), subject)).collect())
+}
+
+/// Notes whether subscribers were last told that these events are public, or that they are not.
+pub async fn set_told(tx: &mut Tx<'_>, ids: &[&str], is_told: bool) -> Result<(), StoreError> {
+    let sql = "UPDATE event SET is_told = $2 WHERE id = ANY($1::text[]::bigint[]) AND is_told <> $2";
+    sqlx::query(sql).bind(ids).bind(is_told).execute(&mut **tx).await?;
+    Ok(())
+}
+
+/// The withdrawn events that subscribers were last told are public, in id order.
+pub async fn owed_retractions(tx: &mut Tx<'_>) -> Result<Vec<i64>, StoreError> {
+    let owed = sqlx::query_scalar("SELECT id FROM event WHERE state = 'retracted' AND is_told ORDER BY id");
+    Ok(owed.fetch_all(&mut **tx).await?)
 }
 
 /// Those of `ids` that are incidents: what scores depend on.

@@ -45,13 +45,26 @@ pub async fn incidents_of_protocol(db: &Db, id: &str, limit: u32) -> Result<Vec<
 
 /// The newest `limit` published events of a market: its own, and bad debt of its vaults; telemetry left out.
 pub async fn of_market(db: &Db, contract: &str, market_id: &str, limit: u32) -> Result<Vec<MarketEvent>, StoreError> {
+    // Each side by its own index. An event names the market's vault first, and only a market's own event any other.
     let rows = sqlx::query(
-        "SELECT e.*, (SELECT min(l.subject_id COLLATE \"C\") FROM event_link l \
-                      WHERE l.event_id = e.id AND l.scope = 'vault' AND e.scope = 'vault') AS vault_id \
-         FROM event e JOIN event_place p ON p.event_id = e.id AND p.is_served \
-         WHERE e.state = 'published' AND NOT e.is_telemetry AND (e.market = $1 OR e.event_type = 'BadDebt' AND e.id IN ( \
-             SELECT l.event_id FROM market_reserve r JOIN vault v ON v.chain_id = r.chain_id AND v.address = r.token_address \
-             JOIN event_link l ON l.scope = 'vault' AND l.subject_id = v.id WHERE r.contract = $1)) \
+        "WITH member AS MATERIALIZED ( \
+             SELECT v.id FROM market_reserve r JOIN vault v ON v.chain_id = r.chain_id AND v.address = r.token_address \
+             JOIN chain c ON c.chain_id = v.chain_id AND c.is_served WHERE r.contract = $1 \
+         ), shown AS ( \
+             (SELECT e.id FROM event e JOIN event_served s ON s.event_id = e.id AND s.is_served \
+              WHERE e.market = $1 AND e.state = 'published' AND NOT e.is_telemetry ORDER BY e.occurred_at DESC, e.id DESC LIMIT $2) \
+             UNION \
+             (SELECT e.id FROM event e JOIN event_served s ON s.event_id = e.id AND s.is_served \
+              WHERE e.id IN (SELECT l.event_id FROM member m JOIN event_link l ON l.scope = 'vault' AND l.subject_id = m.id) \
+                AND e.event_type = 'BadDebt' AND e.state = 'published' AND NOT e.is_telemetry \
+              ORDER BY e.occurred_at DESC, e.id DESC LIMIT $2) \
+         ) \
+         SELECT e.*, coalesce(named.of_market, CASE WHEN e.market = $1 THEN named.of_any END) AS vault_id \
+         FROM shown JOIN event e USING (id) CROSS JOIN LATERAL ( \
+             SELECT min(v.id COLLATE \"C\") FILTER (WHERE v.id IN (SELECT id FROM member)) AS of_market, \
+                    min(v.id COLLATE \"C\") AS of_any \
+             FROM event_link l JOIN vault v ON v.id = l.subject_id JOIN chain c ON c.chain_id = v.chain_id AND c.is_served \
+             WHERE l.event_id = e.id AND l.scope = 'vault' AND e.scope = 'vault') AS named \
          ORDER BY e.occurred_at DESC, e.id DESC LIMIT $2",
     )
     .bind(contract)
@@ -98,10 +111,10 @@ pub async fn critical_vaults(
     let since = now.plus_seconds(-RECENT_DAYS * 86_400);
     let rows = sqlx::query(
         "WITH critical AS MATERIALIZED ( \
-             SELECT id, occurred_at, title, incident_severity, severity \
-             FROM event JOIN event_place p ON p.event_id = event.id AND p.is_served \
-             WHERE state = 'published' AND event_type = 'Incident' AND occurred_at BETWEEN $2 AND $1 \
-               AND (severity = 'Critical' OR incident_severity = 'major') \
+             SELECT e.id, e.occurred_at, e.title, e.incident_severity, e.severity \
+             FROM event e JOIN event_served s ON s.event_id = e.id AND s.is_served \
+             WHERE e.state = 'published' AND e.event_type = 'Incident' AND e.occurred_at BETWEEN $2 AND $1 \
+               AND (e.severity = 'Critical' OR e.incident_severity = 'major') \
          ), concerned AS ( \
              SELECT l.subject_id AS vault_id, c.* FROM critical c JOIN event_link l ON l.event_id = c.id AND l.scope = 'vault' \
              WHERE l.affects_protocol_score OR NOT $3 \

@@ -28,7 +28,9 @@ pub async fn load(db: &Db) -> Result<Vec<LossRow>, StoreError> {
          CROSS JOIN LATERAL (SELECT array_agg(c.chain_id ORDER BY named.place) AS ids, array_agg(c.slug ORDER BY named.place) AS slugs \
               FROM unnest(l.chain_ids) WITH ORDINALITY AS named (chain_id, place) JOIN chain c USING (chain_id) WHERE c.is_served) AS on_chain \
          LEFT JOIN protocol p ON p.id = l.protocol_id \
-         LEFT JOIN security_event s ON s.source = l.security_source AND s.source_id = l.security_source_id AND s.state = 'published' \
+         LEFT JOIN (SELECT r.* FROM security_event r LEFT JOIN chain c USING (chain_id) \
+                    WHERE r.state = 'published' AND coalesce(c.is_served, true)) AS s \
+              ON s.source = l.security_source AND s.source_id = l.security_source_id \
          WHERE l.chain_ids = '{}' OR l.chain_ids[1] = ANY(on_chain.ids) \
          ORDER BY l.case_id COLLATE \"C\"",
     )

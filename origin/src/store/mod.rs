@@ -11,6 +11,8 @@ pub mod detail;
 pub mod edge_outbox;
 pub mod event_detail;
 pub mod event_feed;
+pub mod event_pages;
+pub mod event_places;
 pub mod event_states;
 pub mod events;
 pub mod facts;

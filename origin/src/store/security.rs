@@ -20,6 +20,17 @@ const TOUCHES: &str = "(s.protocol_id IS NOT NULL \
      OR EXISTS (SELECT FROM market_reserve r WHERE r.chain_id = s.chain_id \
                 AND (r.token_address = ANY(s.victims) OR r.asset_address = ANY(s.victims))))";
 
+/// What of the tracked universe a row `s` touches, as `t`: the vaults that are victims themselves, and the protocols of those
+/// vaults and of markets, with the one that the row names.
+const TOUCHED: &str = "LATERAL ( \
+     WITH hit AS (SELECT v.id, v.protocol_id FROM vault v WHERE v.chain_id = s.chain_id AND v.address = ANY(s.victims)) \
+     SELECT ARRAY(SELECT id FROM hit ORDER BY id COLLATE \"C\") AS vaults, \
+            ARRAY(SELECT protocol_id FROM (SELECT protocol_id FROM hit UNION SELECT s.protocol_id WHERE s.protocol_id IS NOT NULL \
+                  UNION SELECT m.protocol_id FROM market m WHERE m.chain_id = s.chain_id AND m.address = ANY(s.victims) \
+                  UNION SELECT m.protocol_id FROM market_reserve r JOIN market m USING (contract) \
+                        WHERE r.chain_id = s.chain_id AND r.token_address = ANY(s.victims)) AS named \
+                  ORDER BY protocol_id COLLATE \"C\") AS protocols) AS t";
+
 /// Drafts that the auto-publish pass may publish: they touch the tracked universe, or a listed case says what they cost.
 const DUE: &str = "security_event s LEFT JOIN chain c USING (chain_id) \
      WHERE s.state = 'draft' AND coalesce(c.is_served, true) \
@@ -27,10 +38,14 @@ const DUE: &str = "security_event s LEFT JOIN chain c USING (chain_id) \
             SELECT FROM loss_case l WHERE l.security_source = s.source AND l.security_source_id = s.source_id \
             AND l.is_active AND l.loss_usd > 0 AND l.contamination->>'verified_by' IS NULL))";
 
-/// Rows as they are served. Nothing on a withheld chain is.
-const SERVED: &str = "SELECT s.*, (s.loss_usd * 100)::bigint AS loss_cents, c.slug AS chain_slug \
-     FROM security_event s LEFT JOIN chain c USING (chain_id) \
-     WHERE s.state = 'published' AND coalesce(c.is_served, true)";
+/// Rows that are served. Nothing on a withheld chain is.
+const SERVED: &str =
+    "security_event s LEFT JOIN chain c USING (chain_id) WHERE s.state = 'published' AND coalesce(c.is_served, true)";
+
+/// Them as they are served: the event that tells of one is named while that event is public itself.
+const ROW: &str = "SELECT s.*, (s.loss_usd * 100)::bigint AS loss_cents, c.slug AS chain_slug, \
+     (SELECT e.id FROM event e JOIN event_place p ON p.event_id = e.id \
+      WHERE e.id = s.promoted_event_id AND e.state = 'published' AND p.is_served) AS shown_event_id";
 
 /// Where a row stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -131,20 +146,43 @@ pub async fn set_withheld(
     Ok(())
 }
 
-/// Notes the event of the feed that tells of a row.
-pub async fn set_promoted(tx: &mut Tx<'_>, id: i64, event_id: i64) -> Result<(), StoreError> {
-    let sql = "UPDATE security_event SET promoted_event_id = $2 WHERE id = $1";
-    sqlx::query(sql).bind(id).bind(event_id).execute(&mut **tx).await?;
-    Ok(())
+/// Notes the event of the feed that tells of a row; answers whether that is news.
+pub async fn set_promoted(tx: &mut Tx<'_>, id: i64, event_id: Option<i64>) -> Result<bool, StoreError> {
+    let sql =
+        "UPDATE security_event SET promoted_event_id = $2 WHERE id = $1 AND promoted_event_id IS DISTINCT FROM $2";
+    Ok(sqlx::query(sql).bind(id).bind(event_id).execute(&mut **tx).await?.rows_affected() > 0)
 }
 
-/// Published rows that touch the tracked universe and that no event tells of yet, and those for which a `made` event does
-/// while an incident was since reported under the row's own names.
+/// How many rows one of these events tells of.
+pub async fn told_by(tx: &mut Tx<'_>, events: &[i64]) -> Result<u64, StoreError> {
+    let sql = "SELECT count(*) FROM security_event WHERE promoted_event_id = ANY($1)";
+    let rows: i64 = sqlx::query_scalar(sql).bind(events).fetch_one(&mut **tx).await?;
+    Ok(rows.unsigned_abs())
+}
+
+/// Published rows that touch the tracked universe and that no event tells of yet, and those for which an event does that was
+/// made of them (its key is `made` and the row's number) while an incident was since reported under the row's own names.
 pub async fn to_promote(tx: &mut Tx<'_>, made: &str) -> Result<Vec<i64>, StoreError> {
     let sql = format!(
-        "SELECT s.id FROM ({SERVED}) AS s LEFT JOIN event e ON e.id = s.promoted_event_id \
-         WHERE s.affects_tracked_universe AND (e.id IS NULL OR (e.event_type = $1 AND e.state = 'published' AND EXISTS ( \
+        "SELECT s.id FROM (SELECT s.* FROM {SERVED}) AS s LEFT JOIN event e ON e.id = s.promoted_event_id \
+         WHERE s.affects_tracked_universe AND (e.id IS NULL OR (e.event_key = $1 || s.id AND e.state = 'published' AND EXISTS ( \
              SELECT FROM event r WHERE r.event_key = lower(s.source || '-' || s.source_id) AND r.state = 'published'))) \
+         ORDER BY s.attacked_at, s.id"
+    );
+    Ok(sqlx::query_scalar(&sql).bind(made).fetch_all(&mut **tx).await?)
+}
+
+/// Published rows of which a public event that was made of them says something else than they do, or that touch nothing that is
+/// tracked any longer.
+pub async fn told_wrongly(tx: &mut Tx<'_>, made: &str) -> Result<Vec<i64>, StoreError> {
+    let sql = format!(
+        "SELECT s.id FROM (SELECT s.* FROM {SERVED}) AS s JOIN event e ON e.id = s.promoted_event_id AND e.event_key = $1 || s.id AND e.state = 'published' \
+         CROSS JOIN {TOUCHED} \
+         WHERE NOT s.affects_tracked_universe \
+            OR (e.severity, e.title, e.description, e.source, e.occurred_at, e.loss_usd, e.tx_hash, e.links, e.chain_id, e.protocol_id) \
+               IS DISTINCT FROM (s.severity, s.title, s.description, s.source, s.attacked_at, s.loss_usd::double precision, s.tx_hash, s.links, \
+                                 s.chain_id, t.protocols[1]) \
+            OR t.vaults <> ARRAY(SELECT l.subject_id FROM event_link l WHERE l.event_id = e.id AND l.scope = 'vault' ORDER BY l.subject_id COLLATE \"C\") \
          ORDER BY s.attacked_at, s.id"
     );
     Ok(sqlx::query_scalar(&sql).bind(made).fetch_all(&mut **tx).await?)
@@ -152,27 +190,20 @@ pub async fn to_promote(tx: &mut Tx<'_>, made: &str) -> Result<Vec<i64>, StoreEr
 
 /// What a row touches.
 pub async fn touched(tx: &mut Tx<'_>, id: i64) -> Result<Touched, StoreError> {
-    let sql = "WITH s AS (SELECT * FROM security_event WHERE id = $1), \
-         hit AS (SELECT v.id, v.protocol_id FROM s JOIN vault v ON v.chain_id = s.chain_id AND v.address = ANY(s.victims)) \
-         SELECT ARRAY(SELECT id FROM hit ORDER BY id COLLATE \"C\") AS vaults, \
-                ARRAY(SELECT protocol_id FROM (SELECT protocol_id FROM hit UNION SELECT protocol_id FROM s WHERE protocol_id IS NOT NULL \
-                      UNION SELECT m.protocol_id FROM s JOIN market m ON m.chain_id = s.chain_id AND m.address = ANY(s.victims) \
-                      UNION SELECT m.protocol_id FROM s JOIN market_reserve r ON r.chain_id = s.chain_id AND r.token_address = ANY(s.victims) \
-                            JOIN market m USING (contract)) AS named \
-                      ORDER BY protocol_id COLLATE \"C\") AS protocols";
-    let row = sqlx::query(sql).bind(id).fetch_one(&mut **tx).await?;
+    let sql = format!("SELECT t.* FROM security_event s CROSS JOIN {TOUCHED} WHERE s.id = $1");
+    let row = sqlx::query(&sql).bind(id).fetch_one(&mut **tx).await?;
     Ok(Touched { vaults: row.try_get("vaults")?, protocols: row.try_get("protocols")? })
 }
 
 /// A row as it is served at this point of the transaction; none where it is not.
 pub async fn served(tx: &mut Tx<'_>, id: i64) -> Result<Option<SecurityEvent>, StoreError> {
-    let row = sqlx::query(&format!("{SERVED} AND s.id = $1")).bind(id).fetch_optional(&mut **tx).await?;
+    let row = sqlx::query(&format!("{ROW} FROM {SERVED} AND s.id = $1")).bind(id).fetch_optional(&mut **tx).await?;
     row.as_ref().map(security_event).transpose()
 }
 
 /// Every row that is served, in ascending order of ids.
 pub async fn load(db: &Db) -> Result<Vec<SecurityEvent>, StoreError> {
-    let rows = sqlx::query(&format!("{SERVED} ORDER BY s.id")).fetch_all(&db.pool).await?;
+    let rows = sqlx::query(&format!("{ROW} FROM {SERVED} ORDER BY s.id")).fetch_all(&db.pool).await?;
     rows.iter().map(security_event).collect()
 }
 
@@ -231,7 +262,7 @@ fn security_event(row: &PgRow) -> Result<SecurityEvent, StoreError> {
         links: references(row)?,
         affects_tracked_universe: row.try_get("affects_tracked_universe")?,
         attacked_at: instant(row, "attacked_at")?.unwrap_or_default(),
-        promoted_event_id: row.try_get::<Option<i64>, _>("promoted_event_id")?.map(|id| id.to_string()),
+        promoted_event_id: row.try_get::<Option<i64>, _>("shown_event_id")?.map(|id| id.to_string()),
         // The table lets no row be published by nobody.
         published_by: published_by.unwrap_or(PublishedBy::Auto),
     })

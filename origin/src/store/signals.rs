@@ -12,8 +12,12 @@ use sqlx::Row;
 use sqlx::postgres::PgRow;
 use sqlx::types::Json;
 
-/// Signals that no withheld chain keeps back.
-const SHOWN: &str = "NOT EXISTS (SELECT FROM chain c WHERE c.chain_id = ANY(s.chain_ids) AND NOT c.is_served)";
+/// Signals that no withheld chain keeps back: none that stands on one, is one (chains are named by slug too), or is an asset of
+/// one. What is withheld is looked up once a statement; most often that is nothing.
+const SHOWN: &str = "NOT s.chain_ids && ARRAY(SELECT chain_id FROM chain WHERE NOT is_served) \
+     AND NOT s.entity_words && ARRAY( \
+         SELECT 'chain:' || lower(slug) FROM chain WHERE NOT is_served \
+         UNION ALL SELECT 'asset:' || lower(a.id) FROM asset a JOIN chain c USING (chain_id) WHERE NOT c.is_served)";
 
 /// The page of a list, by parameters 1 to 6.
 const FILTER: &str = "signal s WHERE s.published_at >= $1 AND ($2::text[] = '{}' OR s.severity = ANY($2)) \

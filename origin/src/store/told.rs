@@ -14,8 +14,7 @@ use std::collections::{BTreeMap, HashMap};
 pub enum Topic {
     DepositStatus,
     BadDebt,
-    Exposure,
-    Strategies,
+    Allocation,
 }
 
 impl Topic {
@@ -24,8 +23,7 @@ impl Topic {
         match self {
             Topic::DepositStatus => "deposit_status",
             Topic::BadDebt => "bad_debt",
-            Topic::Exposure => "exposure",
-            Topic::Strategies => "strategies",
+            Topic::Allocation => "allocation",
         }
     }
 }
@@ -35,7 +33,7 @@ impl Topic {
 pub struct Told {
     /// A vault's id, or a market's contract.
     pub subject_id: String,
-    /// The word, the amount, or `{part: parts per million}`.
+    /// The word, the amount, or `{basis, parts: {part: parts per million}}`.
     pub value: Value,
     /// When the reading was taken.
     pub observed_at: At,
@@ -146,35 +144,38 @@ pub struct Allocation {
     pub vault_id: String,
     /// For display.
     pub name: String,
+    /// What was read: `strategies` or `exposure`.
+    pub basis: String,
     /// `{part: parts per million}`
     pub parts: Json<BTreeMap<String, u64>>,
     /// When it was read.
     pub observed_at: At,
 }
 
-/// What these vaults hold or lend against, where that was observed.
-pub async fn exposures(tx: &mut Tx<'_>, vaults: &[String]) -> Result<Vec<Allocation>, StoreError> {
+/// How these vaults' deposits are spread, one reading a vault: over its strategies where their shares are known, else over
+/// what it holds or lends against. Left out are vaults of which neither was read, and those whose strategies are only in part
+/// of their newest instant: the rest of that reading is still to come.
+pub async fn allocations(tx: &mut Tx<'_>, vaults: &[String]) -> Result<Vec<Allocation>, StoreError> {
     Ok(sqlx::query_as(
-        "SELECT v.id AS vault_id, v.name, e.observed_at, \
-                (SELECT coalesce(jsonb_object_agg(p.part, p.ppm), '{}') FROM ( \
-                     SELECT coalesce(x->>'asset_id', x->>'vault_id') AS part, \
-                            sum(round((x->>'share')::numeric * 1000000))::bigint AS ppm \
-                     FROM jsonb_array_elements(e.parts) AS x GROUP BY 1) AS p) AS parts \
-         FROM exposure e JOIN vault v ON v.id = e.vault_id \
-         WHERE e.vault_id = ANY($1) AND e.status = 'observed' ORDER BY v.id COLLATE \"C\"",
-    )
-    .bind(vaults)
-    .fetch_all(&mut **tx)
-    .await?)
-}
-
-/// The strategies that these vaults use, where the share of each is known.
-pub async fn strategies(tx: &mut Tx<'_>, vaults: &[String]) -> Result<Vec<Allocation>, StoreError> {
-    Ok(sqlx::query_as(
-        "SELECT v.id AS vault_id, v.name, max(s.observed_at) AS observed_at, \
-                coalesce(jsonb_object_agg(s.strategy_id, round(s.share::numeric * 1000000)::bigint) FILTER (WHERE s.is_active), '{}') AS parts \
-         FROM vault_strategy s JOIN vault v ON v.id = s.vault_id WHERE s.vault_id = ANY($1) \
-         GROUP BY v.id HAVING bool_and(s.share IS NOT NULL OR NOT s.is_active) ORDER BY v.id COLLATE \"C\"",
+        "WITH lent AS ( \
+             SELECT s.vault_id, max(s.observed_at) AS observed_at, \
+                    coalesce(jsonb_object_agg(s.strategy_id, round(s.share::numeric * 1000000)::bigint) FILTER (WHERE s.is_active), '{}') \
+                        AS parts, \
+                    min(s.observed_at) FILTER (WHERE s.is_active) AS oldest \
+             FROM vault_strategy s WHERE s.vault_id = ANY($1) \
+             GROUP BY s.vault_id HAVING bool_and(s.share IS NOT NULL OR NOT s.is_active) \
+         ), read AS ( \
+             SELECT v.id AS vault_id, v.name, 'strategies' AS basis, l.parts, l.observed_at FROM lent l JOIN vault v ON v.id = l.vault_id \
+             WHERE coalesce(l.oldest = l.observed_at, true) \
+             UNION ALL \
+             SELECT v.id, v.name, 'exposure', \
+                    (SELECT coalesce(jsonb_object_agg(p.part, p.ppm), '{}') FROM ( \
+                         SELECT coalesce(x->>'asset_id', x->>'vault_id') AS part, \
+                                sum(round((x->>'share')::numeric * 1000000))::bigint AS ppm \
+                         FROM jsonb_array_elements(e.parts) AS x GROUP BY 1) AS p), e.observed_at \
+             FROM exposure e JOIN vault v ON v.id = e.vault_id \
+             WHERE e.vault_id = ANY($1) AND e.status = 'observed' AND NOT EXISTS (SELECT FROM lent l WHERE l.vault_id = v.id) \
+         ) SELECT * FROM read ORDER BY vault_id COLLATE \"C\"",
     )
     .bind(vaults)
     .fetch_all(&mut **tx)

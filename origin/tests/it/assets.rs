@@ -217,6 +217,7 @@ async fn a_wrong_signature_is_refused_by_line_and_field_and_nothing_is_kept() {
 #[tokio::test]
 async fn every_version_keeps_the_score_that_was_published_under_it() {
     let test = attested().await;
+    test.app.clock.advance(86_400);
     for (day, points) in [("21", 9.0), ("22", 2.0)] {
         let names = [
             "peg_stability",

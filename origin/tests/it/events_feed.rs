@@ -23,7 +23,7 @@ pub fn titles(answer: &Value) -> Vec<&str> {
     answer["data"].as_array().unwrap().iter().map(|row| row["title"].as_str().unwrap()).collect()
 }
 
-async fn feed(test: &TestApp, query: &str) -> Vec<String> {
+pub async fn feed(test: &TestApp, query: &str) -> Vec<String> {
     let answer = test.json(&format!("/v1/events?excludeSource=rating-change&{query}")).await;
     titles(&answer).into_iter().map(str::to_owned).collect()
 }
@@ -101,6 +101,9 @@ async fn every_filter_keeps_what_it_names() {
         ("search=drain", &["Harbor was drained"]),
         ("search=EXPLOIT", &["Harbor was drained"]),
         ("search=harbor%20-drained", &[]),
+        ("search=harbor%20-drains", &[]),
+        ("search=harbor%20-paused", &["Harbor was drained"]),
+        ("search=the%20draining%20of%20a%20harbor", &["Harbor was drained"]),
         ("search=paused%20or%20rebalanced", &["Lantern paused", "Tidewater rebalanced"]),
         ("search=%22was%20drained%22", &["Harbor was drained"]),
         ("search=%22drained%20harbor%22", &[]),

@@ -128,6 +128,75 @@ async fn an_allocation_is_told_when_a_tenth_of_it_sits_elsewhere() {
 }
 
 #[tokio::test]
+async fn one_move_of_a_vault_that_is_read_in_two_ways_is_told_once() {
+    let test = with_market().await;
+    let read = |hours: i64, share: f64| {
+        let part = |asset: &str, share: f64| json!({"asset_id": asset, "share": share, "oracle": "push_feed"});
+        let strategy = |id: &str, share: f64| {
+            observed("strategy", hours, json!({"vault_id": VAULT, "strategy_id": id, "name": id, "share": share}))
+        };
+        let parts = json!([part("usdx", share), part("usdy", 1.0 - share)]);
+        vec![
+            observed("exposure", hours, json!({"vault_id": VAULT, "status": "observed", "parts": parts})),
+            strategy("a", share),
+            strategy("b", 1.0 - share),
+        ]
+    };
+    ingest(&test, &clock(1), &read(1, 0.9)).await;
+    ingest(&test, &clock(2), &read(2, 0.5)).await;
+    assert_eq!(of_type(&test, "AllocationChange").await, ["Harbor USDX moved 40 % of its allocation"]);
+    let captured: i64 = sqlx::query_scalar("SELECT count(*) FROM push_operation WHERE family = 'event.published'")
+        .fetch_one(&test.db.pool)
+        .await
+        .unwrap();
+    assert_eq!(captured, 1);
+}
+
+#[tokio::test]
+async fn strategies_that_arrive_one_by_one_are_one_reading() {
+    let test = with_market().await;
+    let strategy = |hours: i64, id: &str, share: f64| {
+        observed("strategy", hours, json!({"vault_id": VAULT, "strategy_id": id, "name": id, "share": share}))
+    };
+    for (hours, id, share) in [(1, "a", 0.6), (1, "b", 0.4), (2, "a", 0.4), (2, "b", 0.6)] {
+        ingest(&test, &clock(hours), &[strategy(hours, id, share)]).await;
+    }
+    assert_eq!(of_type(&test, "AllocationChange").await, ["Harbor USDX moved 20 % of its allocation"]);
+    let given_up = |id: &str| {
+        observed("strategy", 3, json!({"vault_id": VAULT, "strategy_id": id, "name": id, "is_active": false}))
+    };
+    ingest(&test, &clock(3), &[given_up("a"), given_up("b")]).await;
+    assert_eq!(of_type(&test, "AllocationChange").await[1], "Harbor USDX moved 100 % of its allocation");
+}
+
+#[tokio::test]
+async fn of_two_states_of_one_instant_the_one_that_is_served_is_told() {
+    let test = with_market().await;
+    read(&test, 1, json!({"deposit_status": "open"})).await;
+    // The digest decides which of the two is kept; over so many pairs it decides both ways.
+    for hours in 2..10 {
+        let states = ["open", "closed"]
+            .map(|status| state(hours, json!({"deposit_status": status, "tvl_usd": 1e6 + hours as f64})));
+        ingest(&test, &clock(hours), &states).await;
+        let served: String =
+            sqlx::query_scalar("SELECT deposit_status FROM vault_state").fetch_one(&test.db.pool).await.unwrap();
+        let told: String = sqlx::query_scalar("SELECT value #>> '{}' FROM told WHERE topic = 'deposit_status'")
+            .fetch_one(&test.db.pool)
+            .await
+            .unwrap();
+        assert_eq!(told, served, "after {hours} hours");
+    }
+    let moves: Vec<(String, i64)> = sqlx::query_as(
+        "SELECT data->>'new_deposit_status', count(*) OVER (PARTITION BY occurred_at) FROM event \
+         WHERE event_type = 'DepositabilityChange' ORDER BY occurred_at",
+    )
+    .fetch_all(&test.db.pool)
+    .await
+    .unwrap();
+    assert!(moves.iter().all(|(_, at_once)| *at_once == 1), "{moves:?}");
+}
+
+#[tokio::test]
 async fn bad_debt_is_told_when_it_is_gained() {
     let test = with_market().await;
     for (hours, bad_debt) in [

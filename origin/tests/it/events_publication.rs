@@ -227,17 +227,18 @@ async fn an_incident_link_is_public_at_once_and_captured_once_for_all_its_links(
     assert_eq!(words(&test, "old").await, ["event.published published"]);
 }
 
+/// The market's chain, served or withheld.
+fn chain(served: bool, hours: i64) -> Value {
+    observed(
+        "chain",
+        hours,
+        json!({"chain_id": 31337, "slug": "devnet", "name": "Devnet", "namespace": "evm", "is_settlement": true, "is_served": served}),
+    )
+}
+
 #[tokio::test]
 async fn nothing_of_a_withheld_chain_is_told() {
     let test = with_draft().await;
-    let chain = |served: bool, hours: i64| {
-        observed(
-            "chain",
-            hours,
-            json!({"chain_id": 31337, "slug": "devnet", "name": "Devnet", "namespace": "evm",
-                                        "is_settlement": true, "is_served": served}),
-        )
-    };
     ingest(&test, &clock(2), &[chain(false, 2)]).await;
     assert_eq!(run(&test, 3, "drain", Verb::Publish).await, Outcome::Moved);
     assert_eq!(words(&test, "drain").await.len(), 0);
@@ -253,6 +254,38 @@ async fn nothing_of_a_withheld_chain_is_told() {
     assert_eq!((shown().await, words(&test, "drain").await.len()), (1, 0));
     run(&test, 5, "drain", because("wrong")).await;
     assert_eq!(words(&test, "drain").await, ["event.retracted retracted"]);
+}
+
+#[tokio::test]
+async fn what_was_told_and_withdrawn_on_a_withheld_chain_is_taken_back_when_the_chain_is_served_again() {
+    let test = with_draft().await;
+    ingest(&test, &clock(1), &[event("unheard", json!({"publication": "draft"}))]).await;
+    run(&test, 2, "drain", Verb::Publish).await;
+    ingest(&test, &clock(3), &[chain(false, 3)]).await;
+    run(&test, 4, "unheard", Verb::Publish).await;
+    for key in ["drain", "unheard"] {
+        run(&test, 4, key, because("wrong")).await;
+    }
+    ingest(&test, &clock(5), &[event("another", json!({})), chain(false, 5)]).await;
+    assert_eq!(words(&test, "drain").await, ["event.published published"], "still withheld");
+    for hours in [6, 7] {
+        ingest(&test, &clock(hours), &[chain(true, hours)]).await;
+        let all = operations(&test, "drain").await;
+        let told: Vec<&str> = all.iter().map(|one| one.what.as_str()).collect();
+        assert_eq!(told, ["event.published published", "event.retracted retracted"], "once");
+        assert_eq!(
+            (&all[1].body["retracted_at"], &all[1].body["retracted_reason"]),
+            (&json!(clock(4).now()), &json!("wrong"))
+        );
+    }
+    assert_eq!(words(&test, "unheard").await, [""; 0], "what nobody heard of needs no retraction");
+    // What is public again by then has nothing to be taken back.
+    run(&test, 8, "drain", Verb::Publish).await;
+    ingest(&test, &clock(9), &[chain(false, 9)]).await;
+    run(&test, 10, "drain", because("wrong")).await;
+    run(&test, 10, "drain", Verb::Publish).await;
+    ingest(&test, &clock(11), &[chain(true, 11)]).await;
+    assert_eq!(words(&test, "drain").await.len(), 3);
 }
 
 #[tokio::test]

@@ -238,6 +238,30 @@ async fn a_case_of_a_withheld_chain_is_off_the_board() {
 }
 
 #[tokio::test]
+async fn a_case_shows_nothing_of_a_registry_row_on_a_withheld_chain() {
+    let test = TestApp::with_market().await;
+    let on_base = json!({ "chain_id": 8453, "severity": "Critical", "attackers": ["0xee"], "victims": ["0xdd"], "protocol_id": "harbor" });
+    let link = json!({ "chain_ids": [], "security_source": "fixture", "security_source_id": "one" });
+    test.ingest(&(case("one", link) + &report("one", on_base))).await;
+    let row = async || board(&test, "").await["data"][0].clone();
+    let shown = row().await;
+    assert!(shown["securityEventId"].is_number());
+    assert_eq!((&shown["severity"], &shown["affectsTrackedUniverse"]), (&json!("Critical"), &json!(true)));
+    let chain = json!({ "chain_id": 8453, "slug": "base", "name": "Base", "namespace": "evm", "is_settlement": true, "is_served": false });
+    test.ingest(&line("chain", SEEN, chain)).await;
+    let kept = row().await;
+    assert_eq!(
+        (&kept["id"], &kept["securityEventId"], &kept["severity"]),
+        (&json!("one"), &Value::Null, &json!("Info"))
+    );
+    let evidence = &kept["incidentDossier"]["evidence"];
+    assert_eq!(
+        (&kept["affectsTrackedUniverse"], &evidence["attackers"], &evidence["victims"]),
+        (&json!(false), &json!([]), &json!([]))
+    );
+}
+
+#[tokio::test]
 async fn a_faulty_case_is_named_by_line_and_field() {
     let test = TestApp::with_market().await;
     for (field, changed) in [

@@ -220,6 +220,11 @@ impl Vault {
         self.traits.contains(trait_)
     }
 
+    /// The same vault in other hands.
+    pub fn curated_by(&self, curator: &'static str) -> Vault {
+        Vault { curator: Some(curator), ..*self }
+    }
+
     /// What it is.
     pub fn identity(&self) -> String {
         let is = |trait_: char| self.has(trait_);

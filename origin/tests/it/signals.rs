@@ -243,6 +243,34 @@ async fn a_withheld_chain_takes_its_signals_and_its_vaults_out() {
 }
 
 #[tokio::test]
+async fn a_withheld_chain_keeps_its_signals_back_by_whatever_they_name_it() {
+    let test = TestApp::with_market().await;
+    let asset = json!({ "id": "based", "chain_id": 8453, "address": crate::market::address(0xba), "symbol": "BASED",
+                        "category": "fiat_backed_stablecoin" });
+    let withheld = ["number", "slug", "shouted", "asset"];
+    let lines = [
+        line("asset", SEEN, asset),
+        signal("number", &[("chain", "8453")], json!({})),
+        signal("slug", &[("chain", "base")], json!({})),
+        signal("shouted", &[("person", "somebody"), ("chain", "BASE")], json!({})),
+        signal("asset", &[("asset", "based")], json!({})),
+        signal("other-asset", &[("asset", "dollar")], json!({})),
+        signal("namesake", &[("person", "base")], json!({})),
+    ];
+    test.ingest(&lines.concat()).await;
+    assert_eq!(titles(&test, "").await.len(), 6);
+    let chain = json!({ "chain_id": 8453, "slug": "base", "name": "Base", "namespace": "evm", "is_settlement": true, "is_served": false });
+    test.ingest(&line("chain", SEEN, chain)).await;
+    let mut left = titles(&test, "").await;
+    left.sort();
+    assert_eq!(left, ["namesake", "other-asset"]);
+    assert_eq!(titles(&test, "entity=base").await, ["namesake"]);
+    for key in withheld {
+        assert_eq!(test.get(&format!("/v1/signals/{}", id(key))).await.status, StatusCode::NOT_FOUND, "{key}");
+    }
+}
+
+#[tokio::test]
 async fn a_faulty_signal_is_named_by_line_and_field() {
     let test = TestApp::with_market().await;
     for (field, changed) in [

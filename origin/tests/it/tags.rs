@@ -21,7 +21,7 @@ pub async fn newest(test: &TestApp) -> TagVersions {
 }
 
 /// Which tags are newer than they were.
-fn raised(before: &TagVersions, after: &TagVersions) -> Vec<Tag> {
+pub fn raised(before: &TagVersions, after: &TagVersions) -> Vec<Tag> {
     Tag::ALL.into_iter().filter(|tag| after.of(*tag) > before.of(*tag)).collect()
 }
 
@@ -119,9 +119,23 @@ async fn a_batch_raises_the_tags_of_what_it_changed_and_a_repeated_one_none() {
     assert_eq!(newest(&test).await, before);
     test.ingest(&renamed()).await;
     let after = newest(&test).await;
-    assert_eq!(raised(&before, &after), [Tag::Vaults]);
+    assert_eq!(raised(&before, &after), [Tag::Vaults, Tag::Events], "the feed shows curators by name");
     rds_origin::scoring_run::run_all(&test.app.db, &test.app.clock).await.unwrap();
     assert_eq!(raised(&after, &newest(&test).await), [Tag::Vaults, Tag::Assets]);
+}
+
+#[tokio::test]
+async fn a_vault_that_moves_rows_of_the_feed_raises_the_feeds_tag() {
+    let test = TestApp::with_market().await;
+    let again = |vault: &market::Vault, at: &str| vault.identity().replace("2026-11-01T00:00:00Z", at);
+    let before = newest(&test).await;
+    test.ingest(&again(&market::VAULTS[1], "2026-11-02T00:00:00Z")).await;
+    let same = newest(&test).await;
+    assert_eq!(raised(&before, &same), [Tag::Vaults]);
+    // An incident of this vault is in the feed, and shows who curates it.
+    let handed_over = market::VAULTS[1].curated_by("tide");
+    test.ingest(&again(&handed_over, "2026-11-03T00:00:00Z")).await;
+    assert_eq!(raised(&same, &newest(&test).await), [Tag::Vaults, Tag::Events]);
 }
 
 #[tokio::test]
@@ -131,6 +145,7 @@ async fn an_answer_says_what_it_is_made_of_and_a_process_that_is_behind_says_so(
     for (target, tags) in [
         ("/v1/vaults", &[Tag::Vaults][..]),
         ("/v1/curators", &[Tag::Vaults]),
+        ("/v1/markets", &[Tag::Vaults, Tag::Markets, Tag::Assets]),
         ("/v1/oracle", &[Tag::Feeds]),
         ("/v1/assets/enriched", &[Tag::Assets]),
     ] {

@@ -38,8 +38,8 @@ pub(super) const DAYS_BACK: Param = Param::optional_int(
     1,
     FEED_DAYS,
     Clamp,
-    "Days to look back. Without it the newest rows come first out of all 730 days; another order looks back as few of \
-     7, 30, 90, 365 or 730 days as fill a page.",
+    "Days to look back, from the beginning of the hour on. Without it the newest rows come first out of all 730 days; another \
+     order looks back as few of 7, 30, 90, 365 or 730 days as fill a page.",
 );
 pub(super) const AFFECTS_PROTOCOL_SCORE: Param = Param::flag(
     "affectsProtocolScore",

@@ -138,13 +138,13 @@ routes! {
         about: "The calling key: who holds it, what it may do, what it has used.",
     }
     MarketList: Get "/v1/markets" {
-        access: Public, family: Public, cache: Cache::public(15), tags: [Markets, Assets],
+        access: Public, family: Public, cache: Cache::public(15), tags: [Vaults, Markets, Assets],
         query: [Param::page("page"), Param::size("limit", 20, 100), PROTOCOL, VERSION, CHAIN, MARKET_SORT, SORT_ORDER],
         answers: "Paged<Vec<Market>>", errors: [Forbidden],
         about: "Lending markets with their totals: filtered, sorted and paged.",
     }
     MarketById: Get "/v1/markets/{id}" {
-        access: Public, family: Public, cache: Cache::public(15), tags: [Markets, Assets],
+        access: Public, family: Public, cache: Cache::public(15), tags: [Vaults, Markets, Assets],
         query: [], answers: "Data<MarketPage>", errors: [],
         about: "One lending market with its reserves, efficiency modes, hubs, and who administers it.",
     }

@@ -5,6 +5,9 @@ use crate::ingest::kinds::{EventRecord, EventScope, IncidentLink, Reference, con
 use crate::store::At;
 use std::collections::BTreeSet;
 
+/// Types that the service itself makes or looks for: a source may write them in any case.
+const OWN_TYPES: [&str; 6] =
+    ["Incident", "BadDebt", "DepositabilityChange", "AllocationChange", "RatingChange", "SecurityEvent"];
 /// Longest word for a type of event.
 const MAX_TYPE: usize = 64;
 /// Most vaults that one event names.
@@ -21,7 +24,7 @@ impl Check {
             (None, Some(protocol_id)) => self.slug("protocol_id", protocol_id),
             _ => self.wrong("vault_id", "exactly one of vault_id and protocol_id is needed"),
         }
-        self.told(&incident.event_type, &incident.title, incident.description.as_ref());
+        self.told(&mut incident.event_type, &incident.title, incident.description.as_ref());
         self.happened(incident.occurred_at, incident.observed_at, incident.block_number);
         self.amount("loss_usd", incident.loss_usd);
         self.amount("returned_usd", incident.returned_usd);
@@ -34,7 +37,7 @@ impl Check {
         self.header(event.observed_at, &event.source);
         self.slug("event_key", &event.event_key);
         event.id = event_id(&event.event_key);
-        self.told(&event.event_type, &event.title, event.description.as_ref());
+        self.told(&mut event.event_type, &event.title, event.description.as_ref());
         self.happened(event.occurred_at, event.observed_at, event.block_number);
         self.amount("loss_usd", event.loss_usd);
         self.amount("returned_usd", event.returned_usd);
@@ -75,10 +78,13 @@ impl Check {
         }
     }
 
-    fn told(&mut self, event_type: &str, title: &str, description: Option<&String>) {
+    fn told(&mut self, event_type: &mut String, title: &str, description: Option<&String>) {
         self.text("event_type", event_type);
         if event_type.len() > MAX_TYPE {
             self.wrong("event_type", format!("may have at most {MAX_TYPE} bytes"));
+        }
+        if let Some(known) = OWN_TYPES.iter().find(|known| known.eq_ignore_ascii_case(event_type)) {
+            *event_type = (*known).to_owned();
         }
         self.text("title", title);
         self.optional_text("description", description);

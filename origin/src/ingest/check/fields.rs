@@ -17,6 +17,8 @@ const EARLIEST: Timestamp = Timestamp::from_seconds(1_230_768_000);
 pub(super) struct Check {
     /// By field.
     pub(super) complaints: Vec<Complaint>,
+    /// When the observation was made, as it says.
+    pub(super) observed_at: Option<At>,
 }
 
 impl Check {
@@ -26,6 +28,7 @@ impl Check {
 
     pub(super) fn header(&mut self, observed_at: At, source: &str) {
         self.text("source", source);
+        self.observed_at = Some(observed_at);
         if observed_at.0 < EARLIEST {
             self.wrong("observed_at", "must be 2009 or later");
         }

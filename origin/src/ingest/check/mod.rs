@@ -17,6 +17,7 @@ use super::kinds::{
     Signing, Vault, VaultState,
 };
 use super::line::{Complaint, Observation};
+use crate::store::At;
 use rds_shared::model::ids::{Address, ChainId, Namespace, VaultId};
 use rds_shared::model::status::RewardType;
 use rds_shared::scoring::Ppm;
@@ -25,8 +26,9 @@ use rds_shared::scoring::decimal::from_float;
 use rds_shared::scoring::vault::ExposuresStatus;
 use std::collections::BTreeSet;
 
-/// Checks an observation and brings it to its canonical form; answers everything that is wrong with it.
-pub fn observation(observation: &mut Observation) -> Vec<Complaint> {
+/// Checks an observation and brings it to its canonical form; answers everything that is wrong with it, and when it says that it was
+/// made: how far that may lie ahead only a clock knows.
+pub fn observation(observation: &mut Observation) -> (Vec<Complaint>, Option<At>) {
     let mut check = Check::default();
     match observation {
         Observation::Chain(chain) => check.chain(chain),
@@ -59,7 +61,7 @@ pub fn observation(observation: &mut Observation) -> Vec<Complaint> {
         Observation::LossCase(case) => check.loss_case(case),
         Observation::Signal(signal) => check.signal(signal),
     }
-    check.complaints
+    (check.complaints, check.observed_at)
 }
 
 /// The dimensions of a review as the methodology takes them.

@@ -7,7 +7,7 @@ use rds_shared::model::status::{IncidentSeverity, RemediationStatus, Severity};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-/// Whether an event is public when it is first observed. Later observations leave its state as it is.
+/// Whether an event is public when it is first observed. Every other observation leaves its state as it is, whatever it says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Publication {
@@ -36,8 +36,8 @@ pub struct EventRecord {
     pub event_key: String,
     /// The feed's word for it.
     pub event_type: String,
-    /// Draft or published.
-    #[serde(default)]
+    /// Draft or published. No part of the record: of two that differ in it alone, neither is newer.
+    #[serde(default, skip_serializing)]
     pub publication: Publication,
     /// How much it matters.
     pub severity: Severity,

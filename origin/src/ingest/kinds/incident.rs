@@ -10,7 +10,8 @@ fn incident() -> String {
     "Incident".to_owned()
 }
 
-/// One incident and one subject that it concerns. The incident's own facts stand on every link of it; the newest count.
+/// One incident and one subject that it concerns. The incident's own facts stand on every link of it; the newest count. One that
+/// nobody told of before is public at once.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct IncidentLink {
@@ -78,7 +79,7 @@ pub fn event_id(event_key: &str) -> i64 {
 }
 
 /// What an incident is linked to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EventScope {
     /// One vault.

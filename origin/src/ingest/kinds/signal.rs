@@ -51,7 +51,7 @@ observations! {
         /// What the entities are found by; made here, never read.
         #[serde(default, skip_deserializing)]
         entity_words: Vec<String>,
-        /// The chains that the entities stand on; made here, never read.
+        /// The chains that the entities' own ids name by number; made here, never read.
         #[serde(default, skip_deserializing)]
         chain_ids: Vec<i64>,
         /// When it was published.
@@ -65,7 +65,7 @@ observations! {
 pub struct Entity {
     /// A slug. `vault`, `curator`, `protocol`, `asset`, `chain`, `market` and `oracle` lead to vaults.
     pub kind: String,
-    /// Of a vault its id or key, of a market or oracle its contract as `{chain_id}:{address}`, of a chain its number.
+    /// Of a vault its id or key, of a market or oracle its contract as `{chain_id}:{address}`, of a chain its number or slug.
     pub id: String,
     /// For display.
     pub label: String,

@@ -1,0 +1,73 @@
+//! Events coming in: their records and links are written, and it is decided which of them are public at once.
+
+use crate::ingest::fact::Fact;
+use crate::ingest::kinds::{EventLink, EventRecord, EventScope, Publication};
+use crate::store::{StoreError, Tx, event_feed, event_states, facts};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What a batch of records changed.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct TakenIn {
+    /// Events of which anything is new.
+    pub events: Vec<i64>,
+    /// Vaults that an event named before and names no longer.
+    pub released_vaults: Vec<String>,
+    /// The same of protocols.
+    pub released_protocols: Vec<String>,
+}
+
+/// Writes events with their links; their states stay as they are, drafts where they are new.
+///
+/// A record that replaces another replaces its links too, all of them, whatever instant they are of.
+pub async fn take_in(tx: &mut Tx<'_>, events: &[EventRecord]) -> Result<TakenIn, StoreError> {
+    if events.is_empty() {
+        return Ok(TakenIn::default());
+    }
+    let ids: Vec<i64> = events.iter().map(|event| event.id).collect();
+    let groups = event_feed::groups_of(tx, &ids).await?;
+    let changed = facts::upsert(tx, events).await?;
+    let changed: BTreeSet<i64> = changed.iter().filter_map(|id| id.parse().ok()).collect();
+    let mut taken = TakenIn { events: changed.iter().copied().collect(), ..TakenIn::default() };
+    if changed.is_empty() {
+        return Ok(taken);
+    }
+    let links: Vec<EventLink> =
+        newest(events).filter(|event| changed.contains(&event.id)).flat_map(EventRecord::subjects).collect();
+    let old = event_states::take_links(tx, &taken.events).await?;
+    facts::upsert(tx, &links).await?;
+    let named: BTreeSet<(i64, EventScope, &str)> =
+        links.iter().map(|link| (link.event_id, link.scope, link.subject_id.as_str())).collect();
+    for (id, scope, subject) in old {
+        if !named.contains(&(id, scope, subject.as_str())) {
+            match scope {
+                EventScope::Vault => taken.released_vaults.push(subject),
+                EventScope::Protocol => taken.released_protocols.push(subject),
+            }
+        }
+    }
+    event_feed::refresh(tx, &taken.events, &groups).await?;
+    Ok(taken)
+}
+
+/// Those of `first_told`, the events that nobody had told of before a batch, that are public at once: all but those whose own
+/// record in the batch, `events`, is a draft. What is told of an event that is known leaves its state as it is.
+pub fn public_at_once<'a>(first_told: &[i64], events: impl IntoIterator<Item = &'a EventRecord>) -> Vec<i64> {
+    let drafts: BTreeSet<i64> = newest(events).filter(|event| is_draft(event)).map(|event| event.id).collect();
+    first_told.iter().copied().filter(|id| !drafts.contains(id)).collect()
+}
+
+/// Of several records of one event the one that the table keeps; of two that differ in nothing else, the draft.
+fn newest<'a>(events: impl IntoIterator<Item = &'a EventRecord>) -> impl Iterator<Item = &'a EventRecord> {
+    let rank = |event: &EventRecord| (event.observed_at, event.content_hash(), is_draft(event));
+    let mut kept = BTreeMap::<i64, &EventRecord>::new();
+    for event in events {
+        if kept.get(&event.id).is_none_or(|other| rank(other) < rank(event)) {
+            kept.insert(event.id, event);
+        }
+    }
+    kept.into_values()
+}
+
+fn is_draft(event: &EventRecord) -> bool {
+    event.publication == Publication::Draft
+}

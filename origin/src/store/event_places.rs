@@ -1,0 +1,96 @@
+//! Where events belong in the feed, as far as chains and vaults decide it: followed only when they decide otherwise.
+//!
+//! Chains and vaults are observed again and again without a difference, and a protocol's event may hang on thousands of them. So
+//! what matters of them is compared before and after, and the words of an event are never read again because a vault moved.
+
+use super::{StoreError, Tx, event_feed};
+use std::collections::BTreeMap;
+
+/// What the places of events depend on, of some chains and vaults.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Deciding {
+    /// Whether each chain is served.
+    chains: BTreeMap<i64, bool>,
+    /// Whose each vault is: chain, protocol, curator; and whether it is active.
+    vaults: BTreeMap<String, Whose>,
+}
+
+type Whose = (i64, String, Option<String>, bool);
+
+/// What these chains and vaults decide now. Those that are not there yet decide nothing.
+pub async fn deciding(tx: &mut Tx<'_>, chains: &[i64], vaults: &[&str]) -> Result<Deciding, StoreError> {
+    let mut deciding = Deciding::default();
+    if !chains.is_empty() {
+        let rows: Vec<(i64, bool)> = sqlx::query_as("SELECT chain_id, is_served FROM chain WHERE chain_id = ANY($1)")
+            .bind(chains)
+            .fetch_all(&mut **tx)
+            .await?;
+        deciding.chains = rows.into_iter().collect();
+    }
+    if !vaults.is_empty() {
+        let rows: Vec<(String, i64, String, Option<String>, bool)> =
+            sqlx::query_as("SELECT id, chain_id, protocol_id, curator_id, is_active FROM vault WHERE id = ANY($1)")
+                .bind(vaults)
+                .fetch_all(&mut **tx)
+                .await?;
+        deciding.vaults = rows
+            .into_iter()
+            .map(|(id, chain, protocol, curator, active)| (id, (chain, protocol, curator, active)))
+            .collect();
+    }
+    Ok(deciding)
+}
+
+/// Moves the feed from what was decided before to what is decided now; answers whether that may show. The caller holds the
+/// writers' turn.
+pub async fn follow(tx: &mut Tx<'_>, before: &Deciding, now: &Deciding) -> Result<bool, StoreError> {
+    let chains: Vec<i64> = differing(&before.chains, &now.chains).copied().collect();
+    let vaults: Vec<&str> = differing(&before.vaults, &now.vaults).map(String::as_str).collect();
+    let mut moved = 0;
+    if !chains.is_empty() {
+        // A chain decides which events are shown at all, and so which of a group.
+        let events = events_of(tx, &chains, &[]).await?;
+        event_feed::refresh(tx, &events, &[]).await?;
+        moved += events.len() as u64;
+    }
+    if !vaults.is_empty() {
+        let events = events_of(tx, &[], &vaults).await?;
+        moved += replace(tx, &events).await?;
+    }
+    Ok(moved > 0)
+}
+
+fn differing<'a, K: Ord, V: PartialEq>(
+    before: &'a BTreeMap<K, V>,
+    now: &'a BTreeMap<K, V>,
+) -> impl Iterator<Item = &'a K> {
+    now.iter().filter(|(key, value)| before.get(key) != Some(value)).map(|(key, _)| key)
+}
+
+/// The events whose place depends on these chains or vaults.
+async fn events_of(tx: &mut Tx<'_>, chains: &[i64], vaults: &[&str]) -> Result<Vec<i64>, StoreError> {
+    let ids = sqlx::query_scalar(
+        "WITH concerned AS MATERIALIZED (SELECT id, protocol_id FROM vault WHERE chain_id = ANY($1) OR id = ANY($2)) \
+         SELECT id FROM event WHERE chain_id = ANY($1) \
+         UNION SELECT e.id FROM event e JOIN market m ON m.contract = e.market WHERE m.chain_id = ANY($1) \
+         UNION SELECT l.event_id FROM concerned v JOIN event_link l ON l.scope = 'vault' AND l.subject_id = v.id \
+         UNION SELECT l.event_id FROM (SELECT DISTINCT protocol_id FROM concerned) AS p \
+               JOIN event_link l ON l.scope = 'protocol' AND l.subject_id = p.protocol_id AND l.affects_protocol_score",
+    );
+    Ok(ids.bind(chains).bind(vaults).fetch_all(&mut **tx).await?)
+}
+
+/// Writes the places of those shown rows that belong elsewhere now; answers how many.
+async fn replace(tx: &mut Tx<'_>, events: &[i64]) -> Result<u64, StoreError> {
+    if events.is_empty() {
+        return Ok(0);
+    }
+    let moved = sqlx::query(
+        "UPDATE event_feed f SET protocol_id = p.protocol_id, chain_id = p.chain_id, curator_id = p.curator_id, \
+                protocol_ids = p.protocol_ids, chain_ids = p.chain_ids, curator_ids = p.curator_ids \
+         FROM event_place p WHERE p.event_id = f.event_id AND f.event_id = ANY($1) \
+           AND (f.protocol_id, f.chain_id, f.curator_id, f.protocol_ids, f.chain_ids, f.curator_ids) \
+               IS DISTINCT FROM (p.protocol_id, p.chain_id, p.curator_id, p.protocol_ids, p.chain_ids, p.curator_ids)",
+    );
+    Ok(moved.bind(events).execute(&mut **tx).await?.rows_affected())
+}

@@ -4,6 +4,7 @@
 //! Amounts are USD as `f64`, rates are decimal fractions, scores are [`crate::scoring::MilliPoints`].
 
 pub mod chain;
+pub mod content_hash;
 pub mod curator;
 pub mod encoded;
 pub mod event;

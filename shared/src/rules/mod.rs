@@ -8,7 +8,9 @@
 //! | [`tiers`] | the bands a score falls in |
 //! | [`dwell`] | when a new score becomes the published one |
 //! | [`downsampling`] | thinning a series for a chart |
+//! | [`baskets`] | reference baskets: eligibility, weights, rebalances, versions |
 
+pub mod baskets;
 pub mod borrow;
 pub mod downsampling;
 pub mod dwell;

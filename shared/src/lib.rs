@@ -8,6 +8,7 @@
 //! | [`model`] | the resources as the API serves them |
 //! | [`rules`] | derived facts: liquidity, borrow costs, tiers, dwell, thinning of series |
 //! | [`scoring`] | the methodology: tables as data, asset and vault scores, provenance |
+//! | [`graph`] | decisioning: look-through, checks against limits, signed decisions and their verification |
 //! | [`select`] | the engine that filters, sorts and pages every list |
 //!
 //! Architecture invariants:
@@ -27,6 +28,7 @@ extern crate alloc;
 extern crate std;
 
 pub mod access;
+pub mod graph;
 pub mod model;
 pub mod route;
 pub mod rules;

@@ -6,6 +6,7 @@
 
 mod asset;
 mod basket;
+mod decision;
 mod publication;
 mod read;
 mod vault;
@@ -26,7 +27,7 @@ macro_rules! vectors {
     };
 }
 
-const ALL: [Vectors; 8] = [
+const ALL: [Vectors; 11] = [
     vectors!("scoring/assets.jsonl", asset::check),
     vectors!("scoring/random_assets.jsonl", asset::check),
     vectors!("scoring/vaults.jsonl", vault::check),
@@ -35,6 +36,9 @@ const ALL: [Vectors; 8] = [
     vectors!("scoring/random_publication.jsonl", publication::check),
     vectors!("baskets/baskets.jsonl", basket::check),
     vectors!("baskets/random_baskets.jsonl", basket::check),
+    vectors!("decisions/checks.jsonl", decision::check),
+    vectors!("decisions/random_checks.jsonl", decision::check),
+    vectors!("decisions/verifications.jsonl", decision::check_verification),
 ];
 
 /// Every vector that is not met: file, line and difference.

@@ -7,6 +7,7 @@
 mod asset;
 mod basket;
 mod decision;
+mod graph;
 mod publication;
 mod read;
 mod vault;
@@ -27,7 +28,7 @@ macro_rules! vectors {
     };
 }
 
-const ALL: [Vectors; 11] = [
+const ALL: [Vectors; 12] = [
     vectors!("scoring/assets.jsonl", asset::check),
     vectors!("scoring/random_assets.jsonl", asset::check),
     vectors!("scoring/vaults.jsonl", vault::check),
@@ -39,6 +40,7 @@ const ALL: [Vectors; 11] = [
     vectors!("decisions/checks.jsonl", decision::check),
     vectors!("decisions/random_checks.jsonl", decision::check),
     vectors!("decisions/verifications.jsonl", decision::check_verification),
+    vectors!("decisions/random_graphs.jsonl", graph::check),
 ];
 
 /// Every vector that is not met: file, line and difference.

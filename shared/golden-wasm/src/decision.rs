@@ -85,7 +85,8 @@ fn members(object: &Value) -> impl Iterator<Item = (&String, &Value)> {
 
 fn limits(given: &Value) -> Result<Limits, Mismatch> {
     let limit = |(name, limit): (&String, &Value)| Some((name.parse().ok()?, Ppm(limit.as_i64()?)));
-    members(given).map(limit).collect::<Option<_>>().ok_or_else(|| Mismatch::unreadable("limits"))
+    let limits = members(given).map(limit).collect::<Option<Vec<_>>>();
+    limits.and_then(Limits::from_ppm).ok_or_else(|| Mismatch::unreadable("limits"))
 }
 
 fn index(given: &Value) -> Result<ExposureIndex, Mismatch> {

@@ -4,7 +4,7 @@
 
 use super::amount::{RunningTotal, Share, Usd};
 use super::facts::Trust;
-use super::index::{ExposureIndex, KeyId, Reach};
+use super::index::{ExposureIndex, Reach};
 use super::limits::{Dimension, Limits};
 use super::portfolio::Portfolio;
 use crate::model::content_hash::ContentHash;
@@ -14,6 +14,7 @@ use crate::scoring::number::rhe;
 use crate::scoring::{Ppm, named_enum};
 use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
+use alloc::vec;
 use alloc::vec::Vec;
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
@@ -120,9 +121,9 @@ pub fn check(portfolio: &Portfolio, index: &ExposureIndex, limits: &Limits) -> C
         let mut exact = RunningTotal::new(|sum: u128| sum / ONE);
         let limit = limits.get(*dimension);
         let mut listed = Vec::new();
-        for (key, sum) in sums.iter().filter(|((of, _), _)| of == dimension).map(|((_, key), sum)| (key, sum)) {
+        for ((_, key), sum) in sums.iter().filter(|((of, _), _)| of == dimension) {
             let exposure = Exposure {
-                key: index.keys.text(*key).into(),
+                key: (*key).into(),
                 usd: Usd::from_micros(exact.next(sum.every)),
                 share: sum.share_of(total),
                 trust: sum.trust,
@@ -193,29 +194,30 @@ impl Sum {
     }
 }
 
-type Sums = Vec<((Dimension, KeyId), Sum)>;
+/// What is behind each key that any position maps to, by dimension and key.
+type Sums<'a> = Vec<((Dimension, &'a str), Sum)>;
 
-/// What is behind each key, sorted by dimension and key, and the vaults that could not be resolved.
-fn add_up(portfolio: &Portfolio, index: &ExposureIndex, holdings_asked_for: bool) -> (Sums, Vec<VaultKey>) {
-    let (mut all, mut unresolved) = (Vec::new(), Vec::new());
+/// Adds up all positions, and lists the vaults that could not be resolved.
+fn add_up<'a>(portfolio: &Portfolio, index: &'a ExposureIndex, holdings_asked_for: bool) -> (Sums<'a>, Vec<VaultKey>) {
+    let mut sums: Vec<Option<Sum>> = vec![None; index.keys.len()];
+    let mut unresolved = Vec::new();
     for (vault, amount) in portfolio.positions() {
         let known = index.vaults.get(vault);
         if known.is_none_or(|known| holdings_asked_for && !known.holdings_known) {
             unresolved.push(vault.clone());
         }
-        let reaches = known.into_iter().flat_map(|known| &known.reaches);
-        all.extend(reaches.map(|(at, reach)| (*at, Sum::of(amount, reach))));
-    }
-    all.sort_unstable_by_key(|(at, _)| *at);
-    let mut sums = Sums::new();
-    for (at, sum) in all {
-        match sums.last_mut() {
-            Some((last, known)) if *last == at => known.add(&sum),
-            _ => sums.push((at, sum)),
+        for (slot, reach) in known.into_iter().flat_map(|known| &known.reaches) {
+            let added = Sum::of(amount, reach);
+            match sums.get_mut(slot.place()) {
+                Some(Some(sum)) => sum.add(&added),
+                Some(empty) => *empty = Some(added),
+                None => {}
+            }
         }
     }
     unresolved.sort_by_cached_key(ToString::to_string);
-    (sums, unresolved)
+    let reached = index.keys.iter().zip(sums).filter_map(|(key, sum)| Some((key, sum?)));
+    (reached.collect(), unresolved)
 }
 
 impl Serialize for Exposure {

@@ -104,13 +104,14 @@ impl Envelope {
     /// Reads an envelope's text. Null unless it is the canonical text of an envelope of this form, byte for byte.
     pub fn parse(text: &str) -> Option<Self> {
         let written: Written = serde_json::from_str(text).ok()?;
-        let limits = written.limits.iter().map(|(field, limit)| Limits::from_ppm(field, *limit));
+        let limit = |(field, limit): (&String, &i64)| Some((Dimension::of_limit_field(field)?, Ppm(*limit)));
+        let limits: BTreeMap<_, _> = written.limits.iter().map(limit).collect::<Option<_>>()?;
         let envelope = Envelope {
             subject: Subject {
                 portfolio_ref: written.portfolio_ref,
                 positions_hash: ContentHash::parse(&written.positions_hash)?,
                 snapshot_id: ContentHash::parse(&written.snapshot_id)?,
-                limits: limits.collect::<Option<BTreeMap<Dimension, Ppm>>>()?.into_iter().collect(),
+                limits: Limits::from_ppm(limits)?,
                 verdict: written.verdict,
                 findings_hash: ContentHash::parse(&written.findings_hash)?,
                 methodology_scope: written.methodology_scope,

@@ -6,7 +6,7 @@
 
 use super::amount::{Share, Usd, priced};
 use super::facts::{AssetRoute, Trust};
-use super::index::{KeyId, Reach};
+use super::index::Reach;
 use super::limits::Dimension;
 use super::look_through::{ExposureGraph, Gap, Opened};
 use crate::model::ids::{ChainId, VaultKey};
@@ -122,13 +122,10 @@ impl ExposureGraph {
             chain: vault.key.chain_id,
             unattributed: unattributed.collect(),
             assets,
-            signer_sets: self
-                .answerable(opened, Dimension::SignerSet)
-                .map(|(key, reach)| self.trusted(key, reach))
-                .collect(),
+            signer_sets: self.answerable(opened, Dimension::SignerSet).map(trusted).collect(),
             clusters: self
                 .answerable(opened, Dimension::Cluster)
-                .map(|(key, reach)| PlainShare { id: self.index.keys.text(key), share: reach.every })
+                .map(|(id, reach)| PlainShare { id, share: reach.every })
                 .collect(),
             cycles: opened.cycles.iter().filter_map(|cycle| self.cycles.get(*cycle)).map(Vec::as_slice).collect(),
         })
@@ -145,15 +142,16 @@ impl ExposureGraph {
         by_asset.into_iter().map(|(asset_key, routes)| asset(asset_key, &routes, usd)).collect()
     }
 
-    fn answerable(&self, opened: &Opened, wanted: Dimension) -> impl Iterator<Item = (KeyId, Reach)> {
-        let of = opened.answerable.iter().filter(move |((dimension, _), _)| *dimension == wanted);
-        of.map(|((_, key), reach)| (*key, *reach))
+    /// Who answers for the vault in one dimension.
+    fn answerable<'a>(&'a self, opened: &'a Opened, wanted: Dimension) -> impl Iterator<Item = (&'a str, Reach)> {
+        let keyed = opened.answerable.iter().filter_map(|(slot, reach)| Some((self.index.keys.get(*slot)?, *reach)));
+        keyed.filter(move |((dimension, _), _)| *dimension == wanted).map(|((_, key), reach)| (key, reach))
     }
+}
 
-    fn trusted(&self, key: KeyId, reach: Reach) -> TrustedShare<'_> {
-        let Trust { verified, confidence } = reach.trust;
-        TrustedShare { id: self.index.keys.text(key), verified, confidence, share: reach.every }
-    }
+fn trusted((id, reach): (&str, Reach)) -> TrustedShare<'_> {
+    let Trust { verified, confidence } = reach.trust;
+    TrustedShare { id, verified, confidence, share: reach.every }
 }
 
 fn asset<'a>(
@@ -177,10 +175,6 @@ fn asset<'a>(
         }
     }
     let share = routes.iter().fold(Share::ZERO, |sum, (_, share)| sum.plus(*share));
-    let trusted = |(id, reach): (&'a str, Reach)| {
-        let Trust { verified, confidence } = reach.trust;
-        TrustedShare { id, verified, confidence, share: reach.every }
-    };
     AssetExposure {
         asset_key,
         symbol: routes.first().map_or("", |(route, _)| &route.symbol),

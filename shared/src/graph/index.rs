@@ -8,28 +8,43 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// A key's place among all keys; sorts as the keys do.
+/// A key's place among all keys of all dimensions; sorts by dimension, then key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(super) struct KeyId(u32);
+pub(super) struct Slot(u32);
 
-/// All keys of all dimensions: curators, protocols, chains, assets, feeds, …, each text once, sorted.
+impl Slot {
+    /// Its place in a table of [`Keys::len`] entries.
+    pub(super) fn place(self) -> usize {
+        usize::try_from(self.0).unwrap_or(usize::MAX)
+    }
+}
+
+/// All keys: curators, protocols, chains, assets, feeds, …, each once in its dimension, sorted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Keys(Vec<String>);
+pub(super) struct Keys(Vec<(Dimension, String)>);
 
 impl Keys {
-    pub(super) fn new(texts: BTreeSet<&str>) -> Self {
-        Keys(texts.into_iter().map(String::from).collect())
+    pub(super) fn new(keys: BTreeSet<(Dimension, &str)>) -> Self {
+        Keys(keys.into_iter().map(|(dimension, key)| (dimension, key.into())).collect())
     }
 
-    /// Null for a text that is no key.
-    pub(super) fn id(&self, text: &str) -> Option<KeyId> {
-        let place = self.0.binary_search_by(|key| key.as_str().cmp(text)).ok()?;
-        u32::try_from(place).ok().map(KeyId)
+    /// Null for what is no key.
+    pub(super) fn slot(&self, dimension: Dimension, key: &str) -> Option<Slot> {
+        let place = self.0.binary_search_by(|(of, text)| (*of, text.as_str()).cmp(&(dimension, key))).ok()?;
+        u32::try_from(place).ok().map(Slot)
     }
 
-    pub(super) fn text(&self, id: KeyId) -> &str {
-        let place = usize::try_from(id.0).unwrap_or(usize::MAX);
-        self.0.get(place).map_or("", String::as_str)
+    pub(super) fn get(&self, slot: Slot) -> Option<(Dimension, &str)> {
+        self.0.get(slot.place()).map(|(dimension, key)| (*dimension, key.as_str()))
+    }
+
+    pub(super) const fn len(&self) -> usize {
+        self.0.len()
+    }
+
+    /// All of them, in the order of their slots.
+    pub(super) fn iter(&self) -> impl Iterator<Item = (Dimension, &str)> {
+        self.0.iter().map(|(dimension, key)| (*dimension, key.as_str()))
     }
 }
 
@@ -64,10 +79,10 @@ impl Reach {
 }
 
 /// Reaches by key: what a position is exposed to.
-pub(super) type Reaches = BTreeMap<(Dimension, KeyId), Reach>;
+pub(super) type Reaches = BTreeMap<Slot, Reach>;
 
 /// Adds a reach to those of its key.
-pub(super) fn add(reaches: &mut Reaches, at: (Dimension, KeyId), reach: Reach) {
+pub(super) fn add(reaches: &mut Reaches, at: Slot, reach: Reach) {
     reaches.entry(at).and_modify(|known| *known = known.add(reach)).or_insert(reach);
 }
 
@@ -75,7 +90,7 @@ pub(super) fn add(reaches: &mut Reaches, at: (Dimension, KeyId), reach: Reach) {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct VaultExposure {
     /// Sorted by key.
-    pub reaches: Vec<((Dimension, KeyId), Reach)>,
+    pub reaches: Vec<(Slot, Reach)>,
     /// Whether look-through accounts for everything the vault holds.
     pub holdings_known: bool,
 }
@@ -104,12 +119,13 @@ impl ExposureIndex {
     /// The index of vaults whose mappings are known as such; mappings of a vault to one key add up.
     pub fn from_mappings(vaults: impl IntoIterator<Item = (VaultKey, Vec<Mapping>)>) -> Self {
         let vaults: Vec<_> = vaults.into_iter().collect();
-        let keys = Keys::new(vaults.iter().flat_map(|(_, mappings)| mappings).map(|it| it.key.as_str()).collect());
+        let all = vaults.iter().flat_map(|(_, mappings)| mappings);
+        let keys = Keys::new(all.map(|it| (it.dimension, it.key.as_str())).collect());
         let exposure = |mappings: &[Mapping]| {
             let mut reaches = Reaches::new();
             for mapping in mappings {
-                if let Some(key) = keys.id(&mapping.key) {
-                    add(&mut reaches, (mapping.dimension, key), Reach::new(mapping.share, mapping.trust));
+                if let Some(slot) = keys.slot(mapping.dimension, &mapping.key) {
+                    add(&mut reaches, slot, Reach::new(mapping.share, mapping.trust));
                 }
             }
             VaultExposure { reaches: reaches.into_iter().collect(), holdings_known: true }

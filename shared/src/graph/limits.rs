@@ -105,14 +105,10 @@ impl Limits {
         self.0.keys().any(|dimension| dimension.is_of_holdings())
     }
 
-    pub(super) fn from_ppm(field: &str, limit: i64) -> Option<(Dimension, Ppm)> {
-        (0..=Ppm::ONE.0).contains(&limit).then_some((Dimension::of_limit_field(field)?, Ppm(limit)))
-    }
-}
-
-impl FromIterator<(Dimension, Ppm)> for Limits {
-    fn from_iter<I: IntoIterator<Item = (Dimension, Ppm)>>(limits: I) -> Self {
-        Limits(limits.into_iter().collect())
+    /// Limits that are in parts per million already; null when one is outside 0 to 1 000 000.
+    pub fn from_ppm(limits: impl IntoIterator<Item = (Dimension, Ppm)>) -> Option<Self> {
+        let limits: BTreeMap<_, _> = limits.into_iter().collect();
+        limits.values().all(|limit| (0..=Ppm::ONE.0).contains(&limit.0)).then_some(Limits(limits))
     }
 }
 

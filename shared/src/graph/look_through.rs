@@ -7,7 +7,7 @@
 use super::amount::{Share, scaled};
 use super::cycles::{components, distances, shortest};
 use super::facts::{AssetRoute, Facts, Holding, Trust, VaultFacts};
-use super::index::{ExposureIndex, KeyId, Keys, Reach, Reaches, VaultExposure, add};
+use super::index::{ExposureIndex, Keys, Reach, Reaches, Slot, VaultExposure, add};
 use super::limits::Dimension;
 use crate::model::ids::VaultKey;
 use crate::scoring::named_enum;
@@ -68,9 +68,15 @@ impl ExposureGraph {
         let nesting: Vec<Vec<usize>> = facts.vaults().iter().map(|vault| held_vaults(&facts, vault)).collect();
         let routes: BTreeSet<&AssetRoute> = facts.vaults().iter().flat_map(routes).collect();
         let routes: Vec<AssetRoute> = routes.into_iter().cloned().collect();
-        let chains: BTreeSet<String> = facts.vaults().iter().map(|vault| vault.key.chain_id.to_string()).collect();
-        let named = facts.vaults().iter().flat_map(texts);
-        let keys = Keys::new(named.chain(chains.iter().map(String::as_str)).collect());
+        let keys = {
+            let chains: BTreeSet<String> = facts.vaults().iter().map(|vault| vault.key.chain_id.to_string()).collect();
+            let named = facts.vaults().iter().flat_map(answerable).map(|(dimension, key, _)| (dimension, key));
+            let borne = routes.iter().flat_map(borne).map(|(dimension, key, _)| (dimension, key));
+            let chains = chains.iter().map(|chain| (Dimension::Chain, chain.as_str()));
+            Keys::new(named.chain(borne).chain(chains).collect())
+        };
+        let slots = |(dimension, key, trust): (_, &str, _)| Some((keys.slot(dimension, key)?, trust));
+        let borne: Vec<Vec<_>> = routes.iter().map(|route| borne(route).filter_map(slots).collect()).collect();
         let mut graph = ExposureGraph {
             routes,
             cycles: Vec::new(),
@@ -82,7 +88,7 @@ impl ExposureGraph {
             graph.open(&nesting, &component);
         }
         let exposures = graph.facts.vaults().iter().zip(&graph.opened);
-        graph.index.vaults = exposures.map(|(vault, opened)| (vault.key.clone(), graph.exposure(opened))).collect();
+        graph.index.vaults = exposures.map(|(vault, opened)| (vault.key.clone(), exposure(opened, &borne))).collect();
         graph
     }
 
@@ -155,9 +161,10 @@ impl ExposureGraph {
             (Some(_), Some(route)) => opened.hold(self.route(route), idle),
             (Some(_), None) => opened.miss(Gap::Idle, idle),
         }
-        for (dimension, text, trust) in answerable(vault) {
-            if let Some(key) = self.index.keys.id(&text) {
-                opened.answer((dimension, key), trust);
+        let chain = vault.key.chain_id.to_string();
+        for (dimension, key, trust) in answerable(vault).chain([(Dimension::Chain, chain.as_str(), Trust::FACT)]) {
+            if let Some(slot) = self.index.keys.slot(dimension, key) {
+                opened.answer(slot, trust);
             }
         }
         opened
@@ -167,20 +174,18 @@ impl ExposureGraph {
     fn route(&self, route: &AssetRoute) -> RouteId {
         self.routes.binary_search(route).unwrap_or(RouteId::MAX)
     }
+}
 
-    /// An opened vault as checks read it: by key, holdings included.
-    fn exposure(&self, opened: &Opened) -> VaultExposure {
-        let mut reaches = opened.answerable.clone();
-        for (id, share) in &opened.assets {
-            for (dimension, text, trust) in self.routes.get(*id).into_iter().flat_map(borne) {
-                if let Some(key) = self.index.keys.id(text) {
-                    add(&mut reaches, (dimension, key), Reach::new(*share, trust));
-                }
-            }
+/// An opened vault as checks read it, given what each route bears.
+fn exposure(opened: &Opened, borne: &[Vec<(Slot, Trust)>]) -> VaultExposure {
+    let mut reaches = opened.answerable.clone();
+    for (route, share) in &opened.assets {
+        for (slot, trust) in borne.get(*route).into_iter().flatten() {
+            add(&mut reaches, *slot, Reach::new(*share, *trust));
         }
-        let holdings_known = opened.gaps.keys().all(|gap| *gap == Gap::Idle);
-        VaultExposure { reaches: reaches.into_iter().collect(), holdings_known }
     }
+    let holdings_known = opened.gaps.keys().all(|gap| *gap == Gap::Idle);
+    VaultExposure { reaches: reaches.into_iter().collect(), holdings_known }
 }
 
 impl Opened {
@@ -214,7 +219,7 @@ impl Opened {
 
     /// Puts the whole vault behind a key. What vaults inside put there too is part of that, and counts only where they
     /// are better founded.
-    fn answer(&mut self, at: (Dimension, KeyId), trust: Trust) {
+    fn answer(&mut self, at: Slot, trust: Trust) {
         let own = Reach::new(Share::ONE, trust);
         let inner = self.answerable.get(&at).copied().filter(|_| !trust.is_sure());
         let reach = inner.map_or(own, |inner| Reach { sure: inner.sure, trust: trust.and(inner.trust), ..own });
@@ -239,22 +244,15 @@ fn routes(vault: &VaultFacts) -> impl Iterator<Item = &AssetRoute> {
     held.chain(&vault.idle)
 }
 
-/// Every text of a vault that is a key of some dimension, but its chain.
-fn texts(vault: &VaultFacts) -> impl Iterator<Item = &str> {
-    let sets = vault.signer_sets.iter().map(|set| set.id.as_str());
-    let named = vault.clusters.iter().chain(&vault.curator).chain(&vault.protocol).map(String::as_str);
-    sets.chain(named).chain(routes(vault).flat_map(borne).map(|(_, text, _)| text))
-}
-
-/// Who answers for the whole of a vault.
-fn answerable(vault: &VaultFacts) -> impl Iterator<Item = (Dimension, String, Trust)> {
-    let fact = |dimension| move |text: &String| (dimension, text.clone(), Trust::FACT);
-    let chain = core::iter::once((Dimension::Chain, vault.key.chain_id.to_string(), Trust::FACT));
-    chain
-        .chain(vault.clusters.iter().map(fact(Dimension::Cluster)))
-        .chain(vault.curator.iter().map(fact(Dimension::Curator)))
-        .chain(vault.protocol.iter().map(fact(Dimension::Protocol)))
-        .chain(vault.signer_sets.iter().map(|set| (Dimension::SignerSet, set.id.clone(), set.trust)))
+/// Who answers for the whole of a vault, but its chain.
+fn answerable(vault: &VaultFacts) -> impl Iterator<Item = (Dimension, &str, Trust)> {
+    let clusters = vault.clusters.iter().map(|cluster| (Dimension::Cluster, cluster));
+    let curator = vault.curator.iter().map(|curator| (Dimension::Curator, curator));
+    let protocol = vault.protocol.iter().map(|protocol| (Dimension::Protocol, protocol));
+    let facts = clusters.chain(curator).chain(protocol);
+    facts
+        .map(|(dimension, key)| (dimension, key.as_str(), Trust::FACT))
+        .chain(vault.signer_sets.iter().map(|set| (Dimension::SignerSet, set.id.as_str(), set.trust)))
 }
 
 /// What a holding puts its share behind. A vendor of two of its feeds bears it once.

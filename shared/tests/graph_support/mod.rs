@@ -108,5 +108,5 @@ pub fn mappings() -> impl Strategy<Value = Vec<Mapping>> {
 
 pub fn limits() -> impl Strategy<Value = Limits> {
     let limit = prop_oneof![select(vec![1, 250_000, 500_000, 1_000_000]), 1..=1_000_000_i64].prop_map(Ppm);
-    btree_map(select(Dimension::ALL), limit, 0..9).prop_map(|limits| limits.into_iter().collect())
+    btree_map(select(Dimension::ALL), limit, 0..9).prop_map(|limits| Limits::from_ppm(limits).unwrap())
 }

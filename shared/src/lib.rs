@@ -6,7 +6,7 @@
 //! | [`wire`] | what crosses HTTP: envelopes, error codes, ETags, timestamps, pages |
 //! | [`access`] | who is calling: first-party origins, the edge's assertion, what a caller may page through |
 //! | [`model`] | the resources as the API serves them |
-//! | [`rules`] | derived facts: liquidity, borrow costs, tiers, dwell, thinning of series |
+//! | [`rules`] | derived facts: liquidity, borrow costs, tiers, dwell, thinning of series, baskets |
 //! | [`scoring`] | the methodology: tables as data, asset and vault scores, provenance |
 //! | [`graph`] | decisioning: look-through, checks against limits, signed decisions and their verification |
 //! | [`select`] | the engine that filters, sorts and pages every list |

@@ -109,6 +109,8 @@ struct Standing<'a> {
     name: &'a Name,
     /// Milli-points above the pivot; never 0.
     excess: u128,
+    /// Whether it stands at the single-name cap.
+    full: bool,
     /// The exact weight in parts per million: `share / of`.
     share: u128,
     of: u128,
@@ -139,7 +141,7 @@ fn above_pivot(names: &[Name], pivot: MilliPoints) -> Result<Vec<Standing<'_>>, 
     }
     let above = names.iter().filter(|name| name.score > pivot);
     let mut standing: Vec<_> = above
-        .map(|name| Standing { name, excess: name.score.wide() - pivot.wide(), share: 0, of: 1, units: 0 })
+        .map(|name| Standing { name, excess: name.score.wide() - pivot.wide(), full: false, share: 0, of: 1, units: 0 })
         .collect();
     standing.sort_unstable_by(|a, b| a.name.id.cmp(&b.name.id));
     Ok(standing)
@@ -188,28 +190,25 @@ fn distribute(standing: &mut [Standing<'_>], caps: Caps) {
 
 /// Shares `total` among the names in proportion to excess, none above `single_name`; answers the denominator they share.
 fn fill(names: &mut [&mut Standing<'_>], total: u128, single_name: u128) -> u128 {
-    let mut full: BTreeSet<usize> = BTreeSet::new();
+    names.iter_mut().for_each(|name| name.full = false);
     loop {
-        let left = full.iter().fold(total, |left, _| left.saturating_sub(single_name));
-        let free = |place: &usize| !full.contains(place);
-        let excess: u128 = names.iter().enumerate().filter(|(place, _)| free(place)).map(|(_, name)| name.excess).sum();
-        let over = |name: &Standing<'_>| left * name.excess > single_name * excess;
-        let more: Vec<usize> = names
-            .iter()
-            .enumerate()
-            .filter(|(place, name)| free(place) && over(name))
-            .map(|(place, _)| place)
-            .collect();
-        if more.is_empty() {
+        let free = names.iter().filter(|name| !name.full);
+        let excess: u128 = free.map(|name| name.excess).sum();
+        let left = names.iter().filter(|name| name.full).fold(total, |left, _| left.saturating_sub(single_name));
+        let mut more = false;
+        for name in names.iter_mut().filter(|name| !name.full && left * name.excess > single_name * excess) {
+            name.full = true;
+            more = true;
+        }
+        if !more {
             // Nothing is free when every name stands at its cap; one is then as good a denominator as any.
             let of = excess.max(1);
-            for (place, name) in names.iter_mut().enumerate() {
-                name.share = if full.contains(&place) { single_name * of } else { left * name.excess };
+            for name in names.iter_mut() {
+                name.share = if name.full { single_name * of } else { left * name.excess };
                 name.of = of;
             }
             return of;
         }
-        full.extend(more);
     }
 }
 

@@ -6,8 +6,9 @@
 //! | [`wire`] | what crosses HTTP: envelopes, error codes, ETags, timestamps, pages |
 //! | [`access`] | who is calling: first-party origins, the edge's assertion, what a caller may page through |
 //! | [`model`] | the resources as the API serves them |
-//! | [`rules`] | derived facts: liquidity, borrow costs, tiers, dwell, thinning of series |
+//! | [`rules`] | derived facts: liquidity, borrow costs, tiers, dwell, thinning of series, baskets |
 //! | [`scoring`] | the methodology: tables as data, asset and vault scores, provenance |
+//! | [`graph`] | decisioning: look-through, checks against limits, signed decisions and their verification |
 //! | [`select`] | the engine that filters, sorts and pages every list |
 //!
 //! Architecture invariants:
@@ -27,6 +28,7 @@ extern crate alloc;
 extern crate std;
 
 pub mod access;
+pub mod graph;
 pub mod model;
 pub mod route;
 pub mod rules;

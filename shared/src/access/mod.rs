@@ -20,7 +20,7 @@ pub use principal::Principal;
 
 use alloc::vec::Vec;
 
-fn unhex(text: &str) -> Option<Vec<u8>> {
+pub(crate) fn unhex(text: &str) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(text.len() / 2);
     for pair in text.as_bytes().chunks(2) {
         let [high, low] = pair else { return None };

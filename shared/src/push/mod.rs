@@ -4,12 +4,17 @@
 //! |---|---|
 //! | [`cursor`], [`gap`] | where a stream begins, and what a client is told that cannot be given everything |
 //! | [`frames`] | the bytes of the stream |
+//! | [`webhook`], [`signature`] | the bytes and headers of a delivery |
+//! | [`schedule`] | when a delivery is attempted |
 //!
 //! Source: interface, "Events", "Webhook subscription" and "Delivery limits".
 
 pub mod cursor;
 pub mod frames;
 pub mod gap;
+pub mod schedule;
+pub mod signature;
+pub mod webhook;
 
 pub use cursor::Cursor;
 

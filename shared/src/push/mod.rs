@@ -6,9 +6,11 @@
 //! | [`frames`] | the bytes of the stream |
 //! | [`webhook`], [`signature`] | the bytes and headers of a delivery |
 //! | [`schedule`] | when a delivery is attempted |
+//! | [`breaker`] | when a subscription is paused or disabled |
 //!
 //! Source: interface, "Events", "Webhook subscription" and "Delivery limits".
 
+pub mod breaker;
 pub mod cursor;
 pub mod frames;
 pub mod gap;

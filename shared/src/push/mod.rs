@@ -7,15 +7,18 @@
 //! | [`webhook`], [`signature`] | the bytes and headers of a delivery |
 //! | [`schedule`] | when a delivery is attempted |
 //! | [`breaker`] | when a subscription is paused or disabled |
+//! | [`target`], [`address`] | where deliveries may go |
 //!
 //! Source: interface, "Events", "Webhook subscription" and "Delivery limits".
 
+pub mod address;
 pub mod breaker;
 pub mod cursor;
 pub mod frames;
 pub mod gap;
 pub mod schedule;
 pub mod signature;
+pub mod target;
 pub mod webhook;
 
 pub use cursor::Cursor;

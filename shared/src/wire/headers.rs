@@ -32,6 +32,22 @@ pub const SUBCLIENT_REMAINING: &str = "x-ratelimit-subclient-remaining";
 pub const SUBCLIENT: &str = "x-service-subclient";
 /// The platform's fail-safe mode, when it is not normal.
 pub const FAIL_SAFE_MODE: &str = "x-service-failsafe-mode";
+/// On a webhook delivery: `t=<unix seconds>,v1=<hex>`, one `v1` a secret.
+pub const SIGNATURE: &str = "x-service-signature";
+/// On a webhook delivery: what receivers deduplicate on.
+pub const EVENT_ID: &str = "x-service-event-id";
+/// On a webhook delivery: the attempt's number, from 1.
+pub const DELIVERY_ATTEMPT: &str = "x-service-delivery-attempt";
+/// Standard Webhooks: the event's id.
+pub const WEBHOOK_ID: &str = "webhook-id";
+/// Standard Webhooks: the attempt's unix seconds.
+pub const WEBHOOK_TIMESTAMP: &str = "webhook-timestamp";
+/// Standard Webhooks: `v1,<base64>`, one a secret.
+pub const WEBHOOK_SIGNATURE: &str = "webhook-signature";
+/// A body's media type.
+pub const CONTENT_TYPE: &str = "content-type";
+/// Who sends.
+pub const USER_AGENT: &str = "user-agent";
 
 /// `X-Cache`. Source: interface, "Common behaviors", 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -156,6 +156,7 @@ const history = {
       reconstructed: oneOf('full', 'partial'),
       // additive
       flags: listOf(text),
+      hard_fail_overrides: listOf(record({ flag: text, preparer: text, approver: text, reason: text, expires_at: text })),
     }),
   ),
 };

@@ -52,11 +52,17 @@ export class Stack {
     }
   }
 
-  /** Every vault there is, protocol by protocol: each of those lists is short enough to be paged to its end. */
+  /** Every vault of the demo, as the holder of a key may page through them; never out of copies, which may be older than the last change. */
   async vaults() {
-    const { json } = await this.ok('/v1/protocols');
-    const lists = json.data.map(({ id }) => this.pages(`/v1/vaults?protocol=${id}`));
-    return (await Promise.all(lists)).flat();
+    const headers = { authorization: `Bearer ${this.keys.data}` };
+    // A chain that does not exist adds nothing, and makes this a list that nobody asked for before.
+    const list = `/v1/vaults?limit=100&chain=devnet,no-${randomBytes(6).toString('hex')}`;
+    const rows = [];
+    for (let page = 1; ; page += 1) {
+      const { json } = await this.ok(`${list}&page=${page}`, { headers });
+      rows.push(...json.data);
+      if (page >= json.meta.totalPages) return rows;
+    }
   }
 
   /** A request that must succeed. */

@@ -12,9 +12,6 @@ const edge = new Edge(steady);
 const mortal = new Edge(fragile);
 const admitted = (replies) => replies.filter((reply) => reply.status === 200);
 const remaining = (replies) => replies.map((reply) => Number(reply.headers["x-ratelimit-remaining"]));
-/** Ends when the crowds are through: the storm would take their minute from them. */
-let crowdsAreThrough;
-const calm = new Promise((resolve) => (crowdsAreThrough = resolve));
 const countdown = (from, to = 0) => Array.from({ length: from - to + 1 }, (_, n) => from - n);
 const descending = (numbers) => numbers.sort((a, b) => b - a);
 
@@ -46,7 +43,6 @@ describe("access", { concurrency: true }, () => {
       for (const reply of refused) assert.ok(Number(reply.headers["retry-after"]) >= 1);
       if (minute === 1) await sleep(end - Date.now() + 20);
     }
-    crowdsAreThrough();
   });
 
   test("windows survive the death of the runtime, and guessed keys leave nothing on its disk", async () => {
@@ -79,36 +75,6 @@ describe("access", { concurrency: true }, () => {
     assert.ok(Date.now() < end, "all of it in one minute");
     assert.deepEqual([admitted(first).length, admitted(second).length], [30, 20]);
     assert.deepEqual([admitted(keyless).length, admitted(after).length], [4, 6]);
-  });
-
-  test("of thousands of requests none that began after a revocation was acknowledged is served", async () => {
-    const key = origin.mint({ rpm: 1_000_000 });
-    await calm;
-    let [number, enough] = [0, false];
-    const replies = [];
-    const caller = async () => {
-      while (!enough) {
-        // An address each: the budget for rejected keys is not this story's.
-        const ip = `10.${(number >> 16) & 255}.${(number >> 8) & 255}.${number++ & 255}`;
-        replies.push(await edge.get("/v1/vaults", { key, ip }));
-      }
-    };
-    const crowd = Promise.all(Array.from({ length: 200 }, caller));
-    const since = (instant) => replies.filter(({ begun }) => begun > instant);
-    try {
-      await until("thousands were answered", 60, () => replies.length > 2_000);
-      const revoked = { ...key.record, active: false, version: 2 };
-      origin.keys.set(key.digest, revoked);
-      assert.equal((await edge.tell(key.digest, revoked)).status, 204);
-      const acknowledged = performance.now();
-      await until("a thousand came after", 60, () => since(acknowledged).length > 1_000);
-      assert.deepEqual([...new Set(since(acknowledged).map(({ status }) => status))], [401]);
-      const early = replies.filter(({ begun }) => begun <= acknowledged);
-      assert.deepEqual([...new Set(early.map(({ status }) => status))].sort(), [200, 401], "and nothing in between");
-    } finally {
-      enough = true;
-      await crowd;
-    }
   });
 
   test("with the origin away a record holds for thirty seconds; then the gate is shut and the public is anonymous", async () => {
@@ -159,4 +125,36 @@ describe("access", { concurrency: true }, () => {
     const health = rows.find(({ endpoint }) => endpoint === "GET /v1/health");
     assert.deepEqual([health.served, health.day], [3, Math.floor((end - WINDOW) / 86_400_000)]);
   });
+});
+
+// By itself: it would take the minute from the others.
+test("of thousands of requests none that began after a revocation was acknowledged is served", async () => {
+  const key = origin.mint({ rpm: 1_000_000 });
+  let [number, enough] = [0, false];
+  const replies = [];
+  const caller = async () => {
+    while (!enough) {
+      // An address each: the budget for rejected keys is not this story's.
+      const ip = `10.${(number >> 16) & 255}.${(number >> 8) & 255}.${number++ & 255}`;
+      // A connection that breaks under the load has served nobody.
+      const reply = await edge.get("/v1/vaults", { key, ip }).catch(() => undefined);
+      if (reply) replies.push(reply);
+    }
+  };
+  const crowd = Promise.all(Array.from({ length: 128 }, caller));
+  const since = (instant) => replies.filter(({ begun }) => begun > instant);
+  try {
+    await until("thousands were answered", 60, () => replies.length > 2_000);
+    const revoked = { ...key.record, active: false, version: 2 };
+    origin.keys.set(key.digest, revoked);
+    assert.equal((await edge.tell(key.digest, revoked)).status, 204);
+    const acknowledged = performance.now();
+    await until("a thousand came after", 60, () => since(acknowledged).length > 1_000);
+    assert.deepEqual([...new Set(since(acknowledged).map(({ status }) => status))], [401]);
+    const early = replies.filter(({ begun }) => begun <= acknowledged);
+    assert.deepEqual([...new Set(early.map(({ status }) => status))].sort(), [200, 401], "and nothing in between");
+  } finally {
+    enough = true;
+    await crowd;
+  }
 });

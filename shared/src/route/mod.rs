@@ -9,7 +9,9 @@ pub mod matching;
 pub mod param;
 pub mod query;
 pub mod row;
+mod rows_macro;
 pub mod table;
+mod vault_params;
 
 pub use family::Family;
 pub use matching::{Found, Matching, match_route};

@@ -1,0 +1,41 @@
+//! Turns the table's notation into ids and rows, so that there is no id without a row.
+
+macro_rules! routes {
+    ($($id:ident: $method:ident $path:literal {
+        access: $access:expr, family: $family:ident, cache: $cache:expr,
+        $(door: $door:ident,)? $(body: $body:expr,)?
+        query: [$($param:expr),* $(,)?], answers: $answers:literal, errors: [$($error:ident),* $(,)?], about: $about:literal $(,)?
+    })*) => {
+        /// Every route of the service.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        pub enum RouteId { $(#[doc = $about] $id,)* }
+
+        impl RouteId {
+            /// The route's name in metrics and operation ids.
+            pub const fn name(self) -> &'static str {
+                match self { $(RouteId::$id => stringify!($id),)* }
+            }
+
+            /// The route's row.
+            #[expect(clippy::indexing_slicing, reason = "ids and rows come from one macro, in one order; a test walks all of them")]
+            pub fn route(self) -> &'static Route {
+                &ROUTES[self as usize]
+            }
+        }
+
+        /// The table.
+        pub static ROUTES: &[Route] = &[$(
+            Route {
+                id: RouteId::$id, method: Method::$method, path: $path, access: $access, family: Family::$family, cache: $cache,
+                door: routes!(@door $($door)?), body: routes!(@body $($body)?), query: &[$($param),*],
+                answers: $answers, errors: &[$($error),*], about: $about,
+            },
+        )*];
+    };
+    (@door) => { Door::Edge };
+    (@door $door:ident) => { Door::$door };
+    (@body) => { Body::None };
+    (@body $body:expr) => { $body };
+}
+
+pub(super) use routes;

@@ -14,6 +14,7 @@ pub mod facts;
 pub mod health;
 pub mod holders;
 pub mod index_tokens;
+pub mod journal;
 pub mod keys;
 pub mod markets;
 pub mod oracles;
@@ -24,6 +25,7 @@ pub mod rewards;
 pub mod rwa;
 pub mod scores;
 pub mod scoring;
+pub mod stream_leases;
 pub mod strategies;
 pub mod symbols;
 pub mod usage;
@@ -77,6 +79,18 @@ pub enum StoreError {
         /// What was found.
         text: String,
     },
+}
+
+impl StoreError {
+    /// Postgres' code for what went wrong, where Postgres said it.
+    pub fn sqlstate(&self) -> Option<String> {
+        match self {
+            StoreError::Unavailable(error) | StoreError::Conflict(error) | StoreError::Internal(error) => {
+                error.as_database_error()?.code().map(String::from)
+            }
+            StoreError::Corrupt { .. } => None,
+        }
+    }
 }
 
 impl From<sqlx::Error> for StoreError {

@@ -15,6 +15,7 @@ pub mod journal;
 pub mod keys;
 pub mod metrics;
 pub mod outbound;
+pub mod publication;
 pub mod rwa;
 pub mod scoring_run;
 pub mod simulate;

@@ -74,10 +74,13 @@ pub async fn after(
 ) -> Result<Vec<Entry>, StoreError> {
     let sql = "
         -- journal_after
-        select j.seq, o.id is not null as is_whole, o.stream_op, o.vault_ids,
-            case when o.stream_op is not null and ($3::text is null or $3 = any (o.vault_ids)) then o.body end as body
+        select j.seq, o.id is not null as is_whole, case when s.shown then o.stream_op end as stream_op, o.vault_ids,
+            case when s.shown and o.stream_op is not null and ($3::text is null or $3 = any (o.vault_ids)) then o.body end
+                as body
         from (select seq, operation_id, recorded_at from journal where seq > $1 order by seq limit $2) j
         left join push_operation o on o.id = j.operation_id and o.recorded_at = j.recorded_at
+        cross join lateral (select not exists (
+            select from chain c where c.chain_id = any (o.chain_ids) and not c.is_served) as shown) s
         order by j.seq";
     let rows = sqlx::query(sql)
         .bind(i64::try_from(after).unwrap_or(i64::MAX))
@@ -115,6 +118,6 @@ pub async fn head(db: impl PgExecutor<'_>) -> Result<u64, StoreError> {
 
 /// The chains that the service does not serve publicly: their operations are shown to nobody, whenever they were captured.
 pub async fn withheld(db: impl PgExecutor<'_>) -> Result<Vec<i64>, StoreError> {
-    let _ = db;
-    Ok(Vec::new())
+    let sql = "/* withheld_chains */ select chain_id from chain where not is_served order by chain_id";
+    Ok(sqlx::query_scalar(sql).fetch_all(db).await?)
 }

@@ -50,7 +50,7 @@ async fn follow(app: &App, began: &mut bool, working: &mut bool) -> Result<Never
     let mut connection = connect(&app.db, "rds-tailer", STATEMENT).await?;
     let mut withheld = in_time(limit, table::withheld(&mut connection)).await?;
     if !std::mem::replace(began, true) {
-        let extent = in_time(limit, table::extent(&mut *connection, app.clock.now())).await?;
+        let extent = in_time(limit, table::extent(&mut connection, app.clock.now())).await?;
         begin_after(app, extent.tail.get());
     }
     let mut asked = Stopwatch::start();
@@ -82,7 +82,7 @@ fn begin_after(app: &App, place: u64) {
 
 /// Reads what is new. `true` when there may be more.
 async fn read_on(app: &App, connection: &mut PgConnection) -> Result<bool, StoreError> {
-    let (head, tail) = (table::head(connection).await?, app.journal.ring.tail());
+    let (head, tail) = (table::head(&mut *connection).await?, app.journal.ring.tail());
     app.journal.meters.head.store(head, Relaxed);
     if head < tail {
         // An older copy of the database, and nobody has stepped over the lost numbers yet: the sequencer will.

@@ -11,6 +11,7 @@ use crate::keys::bcrypt_rows::Prover;
 use crate::metrics::{Gauges, Metrics};
 use crate::store::Db;
 use crate::store::health::HealthFacts;
+use crate::stream::Streams;
 use crate::telemetry::AccessLog;
 use arc_swap::ArcSwapOption;
 use rds_shared::access::AssertionKey;
@@ -32,6 +33,8 @@ pub struct App {
     pub catalog: Holder,
     /// What left the service, in its order.
     pub journal: Journal,
+    /// The streams that are open here.
+    pub streams: Arc<Streams>,
     /// What is counted.
     pub metrics: Arc<Metrics>,
     /// Where requests are logged.
@@ -63,6 +66,7 @@ impl App {
             db,
             catalog: Holder::default(),
             journal: Journal::default(),
+            streams: Arc::new(Streams::new(config.anonymous_stream)),
             metrics: Arc::default(),
             access_log,
             assertion_keys: config.assertion_keys.clone(),
@@ -77,9 +81,10 @@ impl App {
         })
     }
 
-    /// Says that this process is going away: from now on it is not ready.
+    /// Says that this process is going away: from now on it is not ready, and its streams tell their clients.
     pub fn begin_draining(&self) {
         self.draining.store(true, Relaxed);
+        self.journal.signal();
     }
 
     /// Whether this process is going away.
@@ -91,6 +96,7 @@ impl App {
     pub fn scrape(&self) -> String {
         let mut page = self.metrics.render(&self.gauges());
         self.journal.meters.render(&mut page, self.clock.wall().as_seconds(), self.journal.ring.size());
+        self.streams.meters.render(&mut page, self.streams.open());
         page
     }
 

@@ -1,5 +1,5 @@
 //! What runs beside the requests, and when: the catalog's refresh, the listening for changes, the scheduled score run, the
-//! daily roll-up, the journal, and the telling of changed keys to the edge.
+//! daily roll-up, the journal and its streams, and the telling of changed keys to the edge.
 
 use crate::app::App;
 use crate::catalog::refresh;
@@ -7,6 +7,7 @@ use crate::edge_link::{EdgeLink, outbox};
 use crate::journal::{retention, sequence, tail};
 use crate::scoring_run;
 use crate::store::{StoreError, edge_outbox, journal, publication};
+use crate::stream::keeper;
 use crate::symbol_days;
 use sqlx::postgres::PgListener;
 use std::sync::Arc;
@@ -51,6 +52,11 @@ impl Jobs {
         jobs.spawn(async move { tail::keep_following(&following).await });
         let keeping = app.clone();
         jobs.spawn(async move { retention::keep_partitions(&keeping).await });
+        let (giving, living, revoking, timing) = (app.clone(), app.clone(), app.clone(), app.clone());
+        jobs.spawn(async move { keeper::keep_giving_back(&giving).await });
+        jobs.spawn(async move { keeper::keep_alive(&living).await });
+        jobs.spawn(async move { keeper::keep_revoking(&revoking).await });
+        jobs.spawn(async move { keeper::keep_time(&timing).await });
         let rolling = app.clone();
         jobs.spawn(async move { keep_days(&rolling).await });
         Jobs(jobs)
@@ -78,10 +84,11 @@ async fn listen(app: &App, link: Option<&EdgeLink>) {
                 if about(journal::CHANNEL) {
                     app.journal.numbered();
                 }
-                if about(edge_outbox::CHANNEL)
-                    && let Some(link) = link
-                {
-                    link.queued();
+                if about(edge_outbox::CHANNEL) {
+                    app.streams.keys_changed();
+                    if let Some(link) = link {
+                        link.queued();
+                    }
                 }
             }
         }

@@ -21,5 +21,6 @@ pub mod scoring_run;
 pub mod simulate;
 pub mod sources;
 pub mod store;
+pub mod stream;
 pub mod symbol_days;
 pub mod telemetry;

@@ -5,6 +5,7 @@
 mod credentials;
 mod doctor;
 mod facts;
+mod journal;
 mod serve;
 
 use crate::clock::Clock;
@@ -52,6 +53,9 @@ enum Command {
     /// Score runs.
     #[command(subcommand)]
     Score(Score),
+    /// The numbers of the event stream.
+    #[command(subcommand)]
+    Journal(Journal),
     /// API keys.
     #[command(subcommand)]
     Keys(Keys),
@@ -86,6 +90,16 @@ struct Simulate {
 enum Score {
     /// Score every vault now.
     Run,
+}
+
+#[derive(Debug, Subcommand)]
+enum Journal {
+    /// Step over every number that may have been given before the database was set back to an earlier copy of its disk.
+    Step {
+        /// Why; it is kept with the step.
+        #[arg(long)]
+        reason: String,
+    },
 }
 
 #[derive(Debug, Subcommand)]
@@ -175,6 +189,7 @@ async fn dispatch(command: Command, out: Output) -> anyhow::Result<ExitCode> {
             facts::simulate(&database().await?, &clock, Options { seed, vaults, hours }, out).await?;
         }
         Command::Score(Score::Run) => facts::score(&database().await?, &clock, out).await?,
+        Command::Journal(Journal::Step { reason }) => journal::step(&database().await?, &clock, &reason, out).await?,
         Command::Keys(command) => return credentials::keys(&database().await?, &clock, command, out).await,
         Command::IndexTokens(command) => {
             return credentials::index_tokens(&database().await?, &clock, command, out).await;

@@ -1,13 +1,11 @@
 //! Three sockets, and how they close: trust is a matter of the door.
 
 use super::pipeline::{self, Door};
+use super::wire;
 use crate::app::App;
 use crate::config::Config;
 use anyhow::Context;
-use axum::extract::Request;
-use axum::serve::{IncomingStream, ListenerExt};
-use std::convert::Infallible;
-use std::future::{Future, ready};
+use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
@@ -90,25 +88,17 @@ async fn bind(address: SocketAddr, variable: &str) -> anyhow::Result<TcpListener
         .with_context(|| format!("cannot listen on {address}; set {variable} to a free address"))
 }
 
-async fn open(app: Arc<App>, door: Door, listener: TcpListener, mut phase: watch::Receiver<Phase>, closes_at: Phase) {
-    // Answers are written in one go: waiting to fill a packet would only delay them.
-    let listener = listener.tap_io(|stream| {
-        let _ = stream.set_nodelay(true);
-    });
-    let closed = async move {
-        // A sender that is gone means that the service is: close as well.
-        let _ = phase.wait_for(|phase| *phase >= closes_at).await;
+async fn open(app: Arc<App>, door: Door, listener: TcpListener, phase: watch::Receiver<Phase>, closes_at: Phase) {
+    let closed = move || {
+        let mut phase = phase.clone();
+        async move {
+            // A sender that is gone means that the service is: close as well.
+            let _ = phase.wait_for(|phase| *phase >= closes_at).await;
+        }
     };
-    // Each connection's service knows from where it came.
-    let connections = tower::service_fn(move |stream: IncomingStream<'_, _>| {
-        let (app, peer): (_, SocketAddr) = (app.clone(), *stream.remote_addr());
-        ready(Ok::<_, Infallible>(tower::service_fn(move |request: Request| {
-            let app = app.clone();
-            async move { Ok::<_, Infallible>(pipeline::answer(&app, door, peer.ip(), request).await) }
-        })))
-    });
-    let served = axum::serve(listener, connections).with_graceful_shutdown(closed).await;
-    if let Err(error) = served {
-        tracing::error!(%error, door = door.name(), "a door closed by itself");
-    }
+    wire::serve(listener, closed, move |peer, request| {
+        let app = app.clone();
+        async move { pipeline::answer(&app, door, peer.ip(), request).await }
+    })
+    .await;
 }

@@ -9,6 +9,7 @@
 //! | [`relay_door`], [`relay_meter`] | the few routes that backends reach directly, and their allowances |
 //! | [`admin_door`], [`ingest`] | metrics, the test clock, and how facts come in |
 //! | [`router`] | from a row of the route table to its handler |
+//! | [`event_stream`], [`wire`] | the stream of events, and the sockets that carry it |
 //! | [`call`], [`answer`], [`encoded`] | what a handler is given, and what it gives back |
 //! | [`changes`], [`holders`], [`allocation`], [`strategies`] | what vaults changed, who holds them, where deposits are |
 //! | [`vaults`], [`vault_detail`], [`chains`], [`protocols`], [`curators`], [`me`], [`health`] | the families of routes |
@@ -27,6 +28,7 @@ pub mod changes;
 pub mod curators;
 pub mod edge_door;
 pub mod encoded;
+pub mod event_stream;
 pub mod health;
 pub mod holders;
 pub mod ingest;
@@ -49,3 +51,4 @@ pub mod strategies;
 pub mod symbols;
 pub mod vault_detail;
 pub mod vaults;
+pub mod wire;

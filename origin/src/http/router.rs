@@ -4,7 +4,7 @@ use super::answer::{Answer, Failure};
 use super::call::Call;
 use super::pipeline::Trace;
 use super::{
-    allocation, assets, chains, changes, curators, health, holders, markets, me, oracles, portfolio, protocols,
+    allocation, assets, chains, changes, curators, event_stream, health, holders, markets, me, oracles, portfolio, protocols,
     reviewers, royco, rwa, stats, strategies, symbols, vault_detail, vaults,
 };
 use crate::app::App;
@@ -32,7 +32,7 @@ pub async fn route(
         Matching::WrongMethod(allow) => return Err(wrong_method(allow).into()),
     };
     trace.label = Label::Route(found.route.id);
-    gate::admit(found.route.access, &principal)?;
+    gate::admit(found.route.access_now(app.streams.anonymous), &principal)?;
     let query = Query::parse(found.route.query, head.uri.query().unwrap_or(""))?;
     let call = Call {
         found,
@@ -43,11 +43,11 @@ pub async fn route(
         if_none_match: head.headers.get(IF_NONE_MATCH).cloned(),
         now: app.clock.now(),
     };
-    dispatch(app, &call).await
+    dispatch(app, &call, head).await
 }
 
 /// Handlers that ask the database are boxed: their state is large, and the answers from the catalog need not carry it along.
-async fn dispatch(app: &Arc<App>, call: &Call) -> Result<Answer, Failure> {
+async fn dispatch(app: &Arc<App>, call: &Call, head: &Parts) -> Result<Answer, Failure> {
     match call.route().id {
         RouteId::VaultList => vaults::list(app, call),
         RouteId::VaultScores => vaults::scores(app, call),
@@ -88,6 +88,7 @@ async fn dispatch(app: &Arc<App>, call: &Call) -> Result<Answer, Failure> {
         RouteId::RwaHistory => Box::pin(rwa::history(app, call)).await,
         RouteId::RwaById => Box::pin(rwa::by_id(app, call)).await,
         RouteId::ReviewerList => reviewers::list(app, call),
+        RouteId::EventStream => Box::pin(event_stream::open(app, call, head)).await,
         RouteId::Health => Box::pin(health::health(app, call)).await,
         RouteId::Ready => Box::pin(health::ready(app)).await,
     }

@@ -3,6 +3,7 @@
 use super::asset_params::*;
 use super::family::Family;
 use super::param::{Above::Clamp, Param};
+use super::push_params::*;
 use super::row::{Access, Body, Cache, Door, Method, Route};
 use super::rows_macro::routes;
 use super::vault_params::*;
@@ -223,6 +224,12 @@ routes! {
         access: Public, family: Public, cache: Cache::public(30),
         query: [], answers: "Data<Vec<ReviewerRow>>", errors: [],
         about: "Who reviews assets, with the public keys that their attestations are checked with.",
+    }
+    EventStream: Get "/v1/events/stream" {
+        access: Data, family: Public, cache: Cache::NEVER,
+        door: EdgeAndRelay,
+        query: [STREAM_VAULT, STREAM_SINCE], answers: "EventStream", errors: [StreamLimitReached, ShuttingDown],
+        about: "What becomes public, is promoted or retracted, as server-sent events, with replay of the last 24 hours.",
     }
     Health: Get "/v1/health" {
         access: Public, family: Health, cache: Cache::NEVER,

@@ -30,6 +30,16 @@ pub const SUBCLIENT_LIMIT: &str = "x-ratelimit-subclient-limit";
 pub const SUBCLIENT_REMAINING: &str = "x-ratelimit-subclient-remaining";
 /// On shared keys: which of the holder's clients a request is for.
 pub const SUBCLIENT: &str = "x-service-subclient";
+/// The end viewer whom a keyed relay serves; without a key, the caller's address in the edge's words.
+pub const CLIENT_IP: &str = "x-service-client-ip";
+/// The last cursor that a reconnecting client was given.
+pub const LAST_EVENT_ID: &str = "last-event-id";
+/// Keeps proxies from collecting a stream.
+pub const ACCEL_BUFFERING: &str = "x-accel-buffering";
+/// `Cache-Control` of a stream: nobody keeps it, nobody packs it.
+pub const NO_STORE_NO_TRANSFORM: &str = "no-store, no-transform";
+/// A stream's media type.
+pub const EVENT_STREAM: &str = "text/event-stream";
 /// The platform's fail-safe mode, when it is not normal.
 pub const FAIL_SAFE_MODE: &str = "x-service-failsafe-mode";
 /// On a webhook delivery: `t=<unix seconds>,v1=<hex>`, one `v1` a secret.

@@ -11,6 +11,8 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
 
 /// How long requests under way may take to finish once the service is told to stop.
 const DRAIN: Duration = Duration::from_secs(10);
@@ -65,21 +67,25 @@ impl Listeners {
     /// seconds at most), and last the admin door, which shows the draining until then.
     pub async fn serve(self, app: Arc<App>, stop: impl Future<Output = ()>) {
         let (phase, watched) = watch::channel(Phase::AllOpen);
-        let mut edge = tokio::spawn(open(app.clone(), Door::Edge, self.edge, watched.clone(), Phase::OnlyAdmin));
-        let mut relay = tokio::spawn(open(app.clone(), Door::Relay, self.relay, watched.clone(), Phase::OnlyAdmin));
-        let mut admin = tokio::spawn(open(app.clone(), Door::Admin, self.admin, watched, Phase::AllClosed));
+        // Dropped with this future, and every connection with them.
+        let (mut public, mut private) = (JoinSet::new(), JoinSet::new());
+        public.spawn(open(app.clone(), Door::Edge, self.edge, watched.clone(), Phase::OnlyAdmin));
+        public.spawn(open(app.clone(), Door::Relay, self.relay, watched.clone(), Phase::OnlyAdmin));
+        private.spawn(open(app.clone(), Door::Admin, self.admin, watched, Phase::AllClosed));
         stop.await;
         app.begin_draining();
         tracing::info!("draining: no new connections at the public doors");
         phase.send_replace(Phase::OnlyAdmin);
-        let drained = tokio::time::timeout(DRAIN, async { tokio::join!(&mut edge, &mut relay) }).await;
-        if drained.is_err() {
+        if timeout(DRAIN, all(&mut public)).await.is_err() {
             tracing::warn!("requests were still under way after {} seconds and were cut off", DRAIN.as_secs());
         }
         phase.send_replace(Phase::AllClosed);
-        let _ = tokio::time::timeout(Duration::from_secs(1), &mut admin).await;
-        [edge, relay, admin].iter().for_each(tokio::task::JoinHandle::abort);
+        let _ = timeout(Duration::from_secs(1), all(&mut private)).await;
     }
+}
+
+async fn all(doors: &mut JoinSet<()>) {
+    while doors.join_next().await.is_some() {}
 }
 
 async fn bind(address: SocketAddr, variable: &str) -> anyhow::Result<TcpListener> {

@@ -260,7 +260,7 @@ async fn s14_head_old_clients_and_clients_that_want_it_packed_are_served_as_they
     publish(&test, ["x"]).await;
     assert_eq!((old.operation().await.title().as_str(), packed.operation().await.title().as_str()), ("x", "x"));
     let post = Ask { method: Some("POST"), ..Ask::with(&key) }.at(&serving).await;
-    assert_eq!((post.status(), post.header("allow")), (405, Some("get, head")));
+    assert_eq!((post.status(), post.header("allow")), (405, Some("get, head, options")));
 }
 
 #[tokio::test]

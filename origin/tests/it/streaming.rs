@@ -6,7 +6,7 @@ use crate::testapp::{TestApp, Wish};
 use rds_origin::app::App;
 use rds_origin::http::listeners::{Addresses, Listeners};
 use rds_origin::jobs::Jobs;
-use rds_origin::keys::{self, Minted};
+use rds_origin::keys::{self, KeyWish, Minted};
 use rds_origin::store::Db;
 use rds_origin::store::push_operations::{self, OperationRow};
 use rds_shared::access::Plan;
@@ -97,9 +97,10 @@ pub async fn beside(test: &TestApp) -> (TestApp, Serving) {
     (test, serving)
 }
 
-/// A key of plan `data`.
+/// A key of plan `data` that may ask as often as a test likes.
 pub async fn key(test: &TestApp) -> Minted {
-    keys::mint(&test.app.db, &test.app.clock, &wish("Acme", Plan::Data)).await.unwrap()
+    let wish = KeyWish { rpm: Some(1_000_000), ..wish("Acme", Plan::Data) };
+    keys::mint(&test.app.db, &test.app.clock, &wish).await.unwrap()
 }
 
 /// A vault's id, one a number.

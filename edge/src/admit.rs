@@ -55,6 +55,7 @@ fn page(route: RouteId, query: &Query) -> Option<PageRequest> {
         | RouteId::RwaHistory
         | RouteId::RwaById
         | RouteId::ReviewerList
+        | RouteId::EventStream
         | RouteId::Health
         | RouteId::Ready => None,
     }

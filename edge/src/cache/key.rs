@@ -60,6 +60,7 @@ pub fn fold(found: &mut Found) {
         | RouteId::RwaHistory
         | RouteId::RwaById
         | RouteId::ReviewerList
+        | RouteId::EventStream
         | RouteId::Health
         | RouteId::Ready => {}
     }

@@ -2,7 +2,7 @@
 
 use crate::config::Config;
 use rds_shared::access::{Assertion, SignedRequest};
-use rds_shared::route::Method;
+use rds_shared::route::{Method, TagVersions};
 use rds_shared::wire::{RequestId, Timestamp, headers};
 
 /// Response headers that reach the caller. Everything else the origin, or a proxy before it, may say ends here.
@@ -10,9 +10,9 @@ const PASSED: [&str; 6] =
     ["content-type", "cache-control", "etag", "retry-after", headers::DATA_VERSION, headers::FAIL_SAFE_MODE];
 
 /// Response headers that are read at all: those, and what only the edge acts upon.
-pub const READ: [&str; 7] = {
+pub const READ: [&str; 8] = {
     let [a, b, c, d, e, f] = PASSED;
-    [a, b, c, d, e, f, headers::CDN_CACHE_CONTROL]
+    [a, b, c, d, e, f, headers::CDN_CACHE_CONTROL, headers::TAGS]
 };
 
 /// Longest error body that is handed on, in bytes.
@@ -68,6 +68,14 @@ impl Call {
         self.streams = true;
         self
     }
+
+    /// The same call for an answer that has every change up to `known`. Not signed: it can only make the origin wait a moment.
+    pub fn not_older_than(mut self, known: &TagVersions) -> Self {
+        if !known.is_empty() {
+            self.headers.push((headers::TAGS, known.to_text()));
+        }
+        self
+    }
 }
 
 /// What makes one call unlike every other.
@@ -115,6 +123,11 @@ impl OriginAnswer {
     pub fn is_stream(&self) -> bool {
         let essence = self.header("content-type").and_then(|given| given.split(';').next());
         self.status == 200 && essence.is_some_and(|essence| essence.trim() == headers::EVENT_STREAM)
+    }
+
+    /// The versions it says it was made from; none where it says nothing.
+    pub fn tags(&self) -> TagVersions {
+        self.header(headers::TAGS).map(TagVersions::parse).unwrap_or_default()
     }
 
     /// Whether the body is JSON.

@@ -1,8 +1,9 @@
-//! The Workers runtime behind the pipeline's seams. With [`crate::cache::store`] and the objects of [`crate::guard`], the
+//! The Workers runtime behind the pipeline's seams. With [`crate::cache::store`], [`crate::epochs::object`] and the objects of [`crate::guard`], the
 //! only code that touches JavaScript.
 
 use crate::cache::{Entry, store};
 use crate::config::Config;
+use crate::epochs::EpochMessage;
 use crate::guard::client::Objects;
 use crate::guard::message::{AddressTake, KeyMessage, KeyReply};
 use crate::origin::{self, Call, OriginAnswer};
@@ -12,6 +13,7 @@ use crate::respond::Reply;
 use core::time::Duration;
 use rds_shared::access::KeyDigest;
 use rds_shared::access::budget::Verdict;
+use rds_shared::route::TagVersions;
 use rds_shared::wire::Timestamp;
 use std::cell::{Cell, OnceCell};
 use std::future::{Future, poll_fn};
@@ -76,7 +78,7 @@ fn objects(env: &Env) -> Option<Objects> {
     let find = || {
         let objects = Objects::bound(env);
         if objects.is_none() {
-            console_error!("configuration: KEYS and ADDRESSES must be bound to Durable Objects");
+            console_error!("configuration: KEYS, ADDRESSES and EPOCHS must be bound to Durable Objects");
         }
         objects
     };
@@ -236,6 +238,22 @@ impl Guards for Runtime<'_> {
             {
                 console_error!("a report was lost: {}", unreachable.0);
             }
+        });
+    }
+
+    async fn epochs(&self, seen: &TagVersions) -> Result<TagVersions, Unreachable> {
+        let message = EpochMessage { seen: *seen };
+        self.objects.epochs(&message, self.config.guard_timeout).await.map(|reply| reply.versions)
+    }
+
+    fn renew_lease(&self, begun: Timestamp, seen: TagVersions) {
+        let (objects, isolate, limit) = (self.objects.clone(), ISOLATE.with(Rc::clone), self.config.guard_timeout);
+        self.context.wait_until(async move {
+            let reply = objects.epochs(&EpochMessage { seen }, limit).await;
+            if let Err(unreachable) = &reply {
+                console_error!("the versions of tags are not known: {}", unreachable.0);
+            }
+            isolate.epochs.borrow_mut().end(begun, now(), reply.ok().map(|reply| reply.versions));
         });
     }
 

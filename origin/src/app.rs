@@ -103,11 +103,13 @@ impl App {
     /// The values that it reads from other parts.
     fn gauges(&self) -> Gauges {
         let catalog = self.catalog.current();
-        let current_at = self.metrics.catalog_current_at.load(Relaxed);
+        let now = self.clock.wall().as_seconds();
+        let since = |at: i64| if at == 0 { 0 } else { (now - at).max(0) };
         Gauges {
             catalog_version: catalog.as_ref().map_or(0, |catalog| catalog.version),
             catalog_rows: catalog.as_ref().map_or(0, |catalog| catalog.active_vaults()),
-            catalog_age_seconds: if current_at == 0 { 0 } else { (self.clock.wall().as_seconds() - current_at).max(0) },
+            catalog_age_seconds: since(self.metrics.catalog_current_at.load(Relaxed)),
+            edge_tags_lag_seconds: since(self.metrics.edge_tags_known_to.load(Relaxed)),
             db_connections: self.db.pool.size(),
             db_idle: self.db.pool.num_idle(),
             bcrypt_proofs: self.prover.asked.load(Relaxed),

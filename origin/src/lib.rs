@@ -14,6 +14,7 @@ pub mod jobs;
 pub mod journal;
 pub mod keys;
 pub mod metrics;
+pub mod observed_changes;
 pub mod outbound;
 pub mod publication;
 pub mod rwa;

@@ -11,4 +11,6 @@ mod outages;
 mod refusals;
 mod signed_calls;
 mod streams;
+mod tag_news;
+mod tags;
 mod world;

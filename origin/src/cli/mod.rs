@@ -4,6 +4,8 @@
 
 mod credentials;
 mod doctor;
+mod edge;
+mod events;
 mod facts;
 mod journal;
 mod serve;
@@ -50,6 +52,9 @@ enum Command {
     },
     /// Fill the devnet chain with an invented market and its history.
     Simulate(Simulate),
+    /// Publish, retract, promote and draft events.
+    #[command(subcommand)]
+    Events(Events),
     /// Score runs.
     #[command(subcommand)]
     Score(Score),
@@ -99,6 +104,33 @@ enum Journal {
         /// Why; it is kept with the step.
         #[arg(long)]
         reason: String,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+enum Events {
+    /// Make an event public, for the first time or again.
+    Publish {
+        /// Its id, or the key that its source gave it.
+        id: String,
+    },
+    /// Withdraw a public event.
+    Retract {
+        /// Its id, or the key that its source gave it.
+        id: String,
+        /// Why, in words that subscribers are sent.
+        #[arg(long)]
+        reason: Option<String>,
+    },
+    /// Mark a public event as promoted into the feed.
+    Promote {
+        /// Its id, or the key that its source gave it.
+        id: String,
+    },
+    /// Take in observations of kind event as drafts.
+    Draft {
+        /// A file, or - for standard input.
+        file: PathBuf,
     },
 }
 
@@ -188,6 +220,7 @@ async fn dispatch(command: Command, out: Output) -> anyhow::Result<ExitCode> {
         Command::Simulate(Simulate { seed, vaults, hours }) => {
             facts::simulate(&database().await?, &clock, Options { seed, vaults, hours }, out).await?;
         }
+        Command::Events(command) => return events::events(&database().await?, &clock, command, out).await,
         Command::Score(Score::Run) => facts::score(&database().await?, &clock, out).await?,
         Command::Journal(Journal::Step { reason }) => journal::step(&database().await?, &clock, &reason, out).await?,
         Command::Keys(command) => return credentials::keys(&database().await?, &clock, command, out).await,

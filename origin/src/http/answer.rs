@@ -9,7 +9,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::Response;
 use rds_shared::access::budget::Verdict;
 use rds_shared::access::gate::metered_headers;
-use rds_shared::route::ROUTES;
+use rds_shared::route::{ROUTES, TagVersions};
 use rds_shared::wire::{ApiError, ErrorCode, RequestId, headers};
 use serde::Serialize;
 use std::sync::LazyLock;
@@ -18,10 +18,11 @@ use std::sync::LazyLock;
 pub const METRICS_TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// Headers of an answer, the server's own `Date` and `Connection` among them.
-const HEADERS: usize = 8;
+const HEADERS: usize = 9;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static(headers::REQUEST_ID);
 const DATA_VERSION: HeaderName = HeaderName::from_static(headers::DATA_VERSION);
+const TAGS: HeaderName = HeaderName::from_static(headers::TAGS);
 const CDN_CACHE_CONTROL: HeaderName = HeaderName::from_static(headers::CDN_CACHE_CONTROL);
 
 /// A good answer.
@@ -31,6 +32,7 @@ pub struct Answer {
     content_type: &'static str,
     body: Content,
     validators: Option<Validators>,
+    made_of: TagVersions,
     retry_after: Option<u32>,
 }
 
@@ -53,7 +55,14 @@ struct Validators {
 impl Answer {
     /// JSON bytes, never kept.
     pub fn json(body: Vec<u8>) -> Self {
-        Answer { status: StatusCode::OK, content_type: headers::JSON, body: Content::Whole(body), validators: None, retry_after: None }
+        Answer {
+            status: StatusCode::OK,
+            content_type: headers::JSON,
+            body: Content::Whole(body),
+            validators: None,
+            made_of: TagVersions::default(),
+            retry_after: None,
+        }
     }
 
     /// A stream of events, or only its headers.
@@ -79,6 +88,11 @@ impl Answer {
     /// The caller's copy still holds.
     pub fn not_modified(etag: String, version: i64) -> Self {
         Answer { status: StatusCode::NOT_MODIFIED, ..Self::tagged(etag, version, Vec::new()) }
+    }
+
+    /// The same, known to have every change up to these versions.
+    pub fn made_of(self, tags: TagVersions) -> Self {
+        Answer { made_of: tags, ..self }
     }
 
     /// Done, and nothing to say.
@@ -167,7 +181,7 @@ pub fn respond(result: Result<Answer, Failure>, request_id: RequestId, label: La
 }
 
 fn good(answer: Answer, label: Label, head_only: bool) -> Response {
-    let Answer { status, content_type, body, validators, retry_after } = answer;
+    let Answer { status, content_type, body, validators, made_of, retry_after } = answer;
     let mut response = match body {
         _ if matches!(status, StatusCode::NOT_MODIFIED | StatusCode::NO_CONTENT) => with_headers(Body::empty()),
         Content::Whole(body) => with_body(content_type, body, head_only),
@@ -186,6 +200,9 @@ fn good(answer: Answer, label: Label, head_only: bool) -> Response {
     if let Some(Validators { etag, version }) = validators {
         set(&mut response, ETAG, etag);
         response.headers_mut().insert(DATA_VERSION, HeaderValue::from(version));
+        if !made_of.is_empty() {
+            set(&mut response, TAGS, made_of.to_text());
+        }
     }
     if let Some(seconds) = retry_after {
         response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));

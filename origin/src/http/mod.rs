@@ -14,6 +14,7 @@
 //! | [`changes`], [`holders`], [`allocation`], [`strategies`] | what vaults changed, who holds them, where deposits are |
 //! | [`vaults`], [`vault_detail`], [`chains`], [`protocols`], [`curators`], [`me`], [`health`] | the families of routes |
 //! | [`markets`], [`oracles`], [`symbols`], [`stats`], [`portfolio`], [`royco`] | more of them |
+//! | [`events`], [`critical`] | the events feed, and vaults with critical incidents |
 //! | [`assets`], [`rwa`], [`reviewers`] | assets, real-world assets, and who signs their reviews |
 
 pub mod admin_door;
@@ -25,10 +26,12 @@ pub mod body;
 pub mod call;
 pub mod chains;
 pub mod changes;
+pub mod critical;
 pub mod curators;
 pub mod edge_door;
 pub mod encoded;
 pub mod event_stream;
+pub mod events;
 pub mod health;
 pub mod holders;
 pub mod ingest;

@@ -32,6 +32,8 @@ pub mod scoring;
 pub mod stream_leases;
 pub mod strategies;
 pub mod symbols;
+pub mod tags;
+pub mod told;
 pub mod usage;
 
 pub use at::At;

@@ -116,7 +116,7 @@ pub fn operation(text: &str, vaults: &[String]) -> OperationRow {
         event_id: "7".to_owned(),
         vault_ids: vaults.to_vec(),
         chain_ids: vec![1],
-        body: serde_json::to_vec(&serde_json::json!({ "id": "7", "title": text })).unwrap(),
+        body: serde_json::json!({ "id": "7", "title": text }).to_string(),
     }
 }
 

@@ -4,6 +4,7 @@
 //! hosts match on [`RouteId`] without a catch-all arm, so a route that nobody answers does not compile.
 
 mod asset_params;
+mod event_params;
 pub mod family;
 pub mod matching;
 pub mod param;
@@ -12,6 +13,7 @@ pub mod query;
 pub mod row;
 mod rows_macro;
 pub mod table;
+pub mod tag;
 mod vault_params;
 
 pub use family::Family;
@@ -20,3 +22,4 @@ pub use param::{Above, Kind, Param};
 pub use query::Query;
 pub use row::{Access, Body, Cache, Door, Method, Route};
 pub use table::{ROUTES, RouteId};
+pub use tag::{Tag, TagVersions};

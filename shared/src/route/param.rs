@@ -91,6 +91,11 @@ impl Param {
         Param { default: Default::Int(default), ..Self::new(name, Kind::Int { min, max, above }, about) }
     }
 
+    /// A whole number from `min` to `max` whose absence is a meaning of its own; it reads as 0, which lies below `min`.
+    pub const fn optional_int(name: &'static str, min: i64, max: i64, above: Above, about: &'static str) -> Self {
+        Self::new(name, Kind::Int { min, max, above }, about)
+    }
+
     /// `page`, counted from 1.
     pub const fn page(name: &'static str) -> Self {
         Self::int(name, 1, u32::MAX as i64, 1, Above::Clamp, "The page, counted from 1.")

@@ -3,6 +3,7 @@
 use super::family::Family;
 use super::param::Param;
 use super::table::RouteId;
+use super::tag::Tag;
 use crate::wire::error::ErrorCode;
 use alloc::format;
 use alloc::string::String;
@@ -119,6 +120,8 @@ pub struct Route {
     pub family: Family,
     /// How long an answer is kept.
     pub cache: Cache,
+    /// The facts it is made of: a change of them makes copies too old. Every kept answer has some.
+    pub tags: &'static [Tag],
     /// The doors that answer it.
     pub door: Door,
     /// The body it takes.

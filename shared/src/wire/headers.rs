@@ -10,6 +10,9 @@ pub const CACHE_STATUS: &str = "cache-status";
 pub const WARNING: &str = "warning";
 /// The catalog version an answer was made from.
 pub const DATA_VERSION: &str = "x-data-version";
+/// Versions of tags ([`crate::route::TagVersions`]): in the origin's answer those it was made from, in the edge's request
+/// those it must not be older than. Never forwarded to the caller.
+pub const TAGS: &str = "x-service-tags";
 /// RFC 9213: how long the edge may hold an answer; never forwarded to the caller.
 pub const CDN_CACHE_CONTROL: &str = "cdn-cache-control";
 /// The edge's signature over a request to the origin.

@@ -92,12 +92,11 @@ impl Config {
         let origin_timeout = reader.optional("ORIGIN_TIMEOUT_MS", MILLIS, ORIGIN_TIMEOUT, millis);
         let read_deadline = reader.optional("READ_DEADLINE_MS", MILLIS, READ_DEADLINE, millis);
         let guard_timeout = reader.optional("GUARD_TIMEOUT_MS", MILLIS, GUARD_TIMEOUT, millis);
-        let anonymous_stream =
-            reader.optional("STREAM_ANONYMOUS", "must be 1 or 0", false, |text| match text {
-                "1" | "true" => Some(true),
-                "0" | "false" => Some(false),
-                _ => None,
-            });
+        let anonymous_stream = reader.optional("STREAM_ANONYMOUS", "must be 1 or 0", false, |text| match text {
+            "1" | "true" => Some(true),
+            "0" | "false" => Some(false),
+            _ => None,
+        });
         let signing = keys.as_ref().and_then(|keys| keys.first().cloned());
         match (origin_url, signing, keys) {
             (Some(origin_url), Some(assertion_key), Some(verification_keys)) if reader.faults.is_empty() => {

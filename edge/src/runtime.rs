@@ -25,8 +25,8 @@ use wasm_bindgen::{JsCast, JsValue};
 use worker::js_sys::{self, Reflect, Uint8Array};
 use worker::wasm_bindgen_futures::JsFuture;
 use worker::web_sys::{
-    AbortController, AbortSignal, Headers, ReadableStream, ReadableStreamDefaultReader, Request, RequestInit, RequestRedirect, Response, ResponseInit,
-    WorkerGlobalScope,
+    AbortController, AbortSignal, Headers, ReadableStream, ReadableStreamDefaultReader, Request, RequestInit,
+    RequestRedirect, Response, ResponseInit, WorkerGlobalScope,
 };
 use worker::{Context, Delay, Env, console_error};
 

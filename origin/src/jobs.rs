@@ -75,13 +75,18 @@ impl Jobs {
 async fn listen(app: &App, link: Option<&EdgeLink>) {
     loop {
         if let Ok(mut listener) = PgListener::connect_with(&app.db.pool).await
-            && listener.listen_all([publication::CHANNEL, tags::CHANNEL, edge_outbox::CHANNEL, journal::CHANNEL]).await.is_ok()
+            && listener
+                .listen_all([publication::CHANNEL, tags::CHANNEL, edge_outbox::CHANNEL, journal::CHANNEL])
+                .await
+                .is_ok()
         {
             while let Ok(notice) = listener.try_recv().await {
                 // None is a connection that was lost and found: anything may have changed.
                 let about = |channel| notice.as_ref().is_none_or(|notice| notice.channel() == channel);
                 if about(publication::CHANNEL) || about(tags::CHANNEL) {
                     app.catalog.facts_changed();
+                    // Where facts changed, operations may have been captured.
+                    app.journal.committed();
                     if let Some(link) = link {
                         link.touched();
                     }

@@ -11,10 +11,8 @@ const STREAM: &str = "/v1/events/stream";
 
 /// A stream as the host reads it: its headers, and no byte of its body.
 fn stream() -> OriginAnswer {
-    let headers = vec![
-        ("content-type", "text/event-stream".to_owned()),
-        ("cache-control", "no-store, no-transform".to_owned()),
-    ];
+    let headers =
+        vec![("content-type", "text/event-stream".to_owned()), ("cache-control", "no-store, no-transform".to_owned())];
     OriginAnswer { status: 200, headers, body: Vec::new() }
 }
 
@@ -69,7 +67,8 @@ fn the_last_cursor_and_the_relays_viewer_reach_the_origin_in_the_callers_spellin
 #[test]
 fn without_a_key_it_is_refused_at_the_edge_until_it_is_rolled_out() {
     let mut world = world(|_| Ok(stream()));
-    let anonymous = Ask::new("GET", STREAM).with("cf-connecting-ip", "192.0.2.7").with("x-service-client-ip", "203.0.113.9");
+    let anonymous =
+        Ask::new("GET", STREAM).with("cf-connecting-ip", "192.0.2.7").with("x-service-client-ip", "203.0.113.9");
     let reply = world.send(&anonymous);
     assert_eq!((reply.status, world.asked()), (401, 0));
     assert!(text(&reply).contains("tier_required"));
@@ -87,14 +86,16 @@ fn without_a_key_it_is_refused_at_the_edge_until_it_is_rolled_out() {
 
 #[test]
 fn a_refusal_of_the_origins_is_finite_and_comes_as_it_is() {
-    let world = world(|call| Ok(OriginAnswer {
-        headers: vec![
-            ("content-type", "application/json".to_owned()),
-            ("retry-after", "10".to_owned()),
-            ("cache-control", "no-store".to_owned()),
-        ],
-        ..envelope(429, "STREAM_LIMIT_REACHED", call)
-    }));
+    let world = world(|call| {
+        Ok(OriginAnswer {
+            headers: vec![
+                ("content-type", "application/json".to_owned()),
+                ("retry-after", "10".to_owned()),
+                ("cache-control", "no-store".to_owned()),
+            ],
+            ..envelope(429, "STREAM_LIMIT_REACHED", call)
+        })
+    });
     let reply = world.send(&keyed(STREAM));
     assert_eq!((reply.status, reply.streams, reply.header("retry-after")), (429, false, Some("10")));
     assert_eq!(reply.header("cache-control"), Some("no-store"));

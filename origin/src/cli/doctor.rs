@@ -96,11 +96,17 @@ async fn journal(db: &Db) -> Check {
     };
     let said = format!("head {head}, {waiting} operations without a number, {steps} steps over lost numbers");
     if !here {
-        return Check::good(NAME, format!("{said}; restored from elsewhere: the service steps over what may be lost when it starts"));
+        return Check::good(
+            NAME,
+            format!("{said}; restored from elsewhere: the service steps over what may be lost when it starts"),
+        );
     }
     if oldest_writer_seconds > OLD_WRITER_SECONDS {
         let why = "its operations come when it ends, and nothing can be vacuumed until then";
-        return Check::bad(NAME, format!("{said}; a transaction has been writing for {oldest_writer_seconds} s: {why}"));
+        return Check::bad(
+            NAME,
+            format!("{said}; a transaction has been writing for {oldest_writer_seconds} s: {why}"),
+        );
     }
     let hint = "after setting the database's disk back to an earlier copy run: rds-origin journal step --reason TEXT";
     Check::good(NAME, format!("{said}; {hint}"))

@@ -19,5 +19,8 @@ pub(super) async fn step(db: &Db, clock: &Clock, reason: &str, out: Output) -> a
         stepped.to + 1 + i64::try_from(stepped.numbered)?,
         stepped.from,
     );
-    out.show(text, &json!({ "from": stepped.from.to_string(), "to": stepped.to.to_string(), "numbered": stepped.numbered }))
+    out.show(
+        text,
+        &json!({ "from": stepped.from.to_string(), "to": stepped.to.to_string(), "numbered": stepped.numbered }),
+    )
 }

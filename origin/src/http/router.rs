@@ -4,8 +4,8 @@ use super::answer::{Answer, Failure};
 use super::call::Call;
 use super::pipeline::Trace;
 use super::{
-    allocation, assets, chains, changes, critical, curators, event_stream, events, health, holders, markets, me, oracles, portfolio,
-    protocols, reviewers, royco, rwa, stats, strategies, symbols, vault_detail, vaults,
+    allocation, assets, chains, changes, critical, curators, event_stream, events, health, holders, markets, me,
+    oracles, portfolio, protocols, reviewers, royco, rwa, stats, strategies, symbols, vault_detail, vaults,
 };
 use crate::app::App;
 use crate::metrics::Label;

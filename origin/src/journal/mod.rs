@@ -7,8 +7,8 @@
 //! | [`ring`] | the newest frames, shared by every stream |
 //! | [`retention`] | partitions made ahead and dropped behind |
 //!
-//! Producers append to `push_operation` in their own transactions and say [`Journal::committed`] afterwards; nothing depends on
-//! their saying it.
+//! Producers append to `push_operation` in their own transactions and say nothing. The notice that facts have changed wakes the
+//! sequencer ([`Journal::committed`]); nothing depends on it.
 
 pub mod meters;
 pub mod retention;
@@ -49,7 +49,7 @@ impl Default for Journal {
 }
 
 impl Journal {
-    /// Operations were committed by this process: they are numbered at once instead of at the next look.
+    /// Operations may have been committed: they are numbered at once instead of at the next look.
     pub fn committed(&self) {
         self.due.notify_one();
     }
@@ -103,10 +103,7 @@ async fn connect(db: &Db, name: &str, statement: Duration) -> Result<PgConnectio
 }
 
 /// A database call that ends in time even if nobody answers: the connection is then given up by the caller.
-async fn in_time<T>(
-    limit: Duration,
-    call: impl Future<Output = Result<T, StoreError>>,
-) -> Result<T, StoreError> {
+async fn in_time<T>(limit: Duration, call: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
     match tokio::time::timeout(limit, call).await {
         Ok(result) => result,
         Err(_) => Err(StoreError::Unavailable(sqlx::Error::PoolTimedOut)),

@@ -29,8 +29,8 @@ pub mod rewards;
 pub mod rwa;
 pub mod scores;
 pub mod scoring;
-pub mod stream_leases;
 pub mod strategies;
+pub mod stream_leases;
 pub mod symbols;
 pub mod tags;
 pub mod told;
@@ -115,9 +115,10 @@ impl From<sqlx::Error> for StoreError {
     }
 }
 
-/// Connection failures (class 08), too many connections, and an operator's or a crash's shutdown (57P0x: also "starting up").
+/// Connection failures (class 08), a full disk and other wants (class 53), an operator's or a crash's shutdown (57P0x: also
+/// "starting up"), and a database that takes no writes for now (25006).
 fn is_unavailable(sqlstate: &str) -> bool {
-    sqlstate.starts_with("08") || sqlstate.starts_with("57P") || sqlstate == "53300"
+    sqlstate.starts_with("08") || sqlstate.starts_with("53") || sqlstate.starts_with("57P") || sqlstate == "25006"
 }
 
 /// The settings of every pool. JIT is off: our statements are short, and after a bulk load compiling one took longer than running it.

@@ -160,8 +160,7 @@ impl Streams {
     /// Compares what is open with what the database counts. A stream whose place is gone ends: this process was taken for dead,
     /// and somebody else may have the place. A place without a stream is given back. How many streams were ended.
     pub(super) async fn reconcile(&self, db: &Db) -> Result<usize, StoreError> {
-        let settled: Vec<i64> =
-            self.held().open.iter().filter(|(_, open)| open.settled).map(|(id, _)| *id).collect();
+        let settled: Vec<i64> = self.held().open.iter().filter(|(_, open)| open.settled).map(|(id, _)| *id).collect();
         let counted: HashMap<i64, bool> = table::held_by(db, self.process).await?.into_iter().collect();
         let mut held = self.held();
         let mut ended = 0;

@@ -4,19 +4,19 @@
 //! where the ring does not reach back that far, then from the ring: there is no moment between the two at which an operation
 //! could be lost or come twice.
 
+use super::Place;
 use super::body::Outlet;
 use super::pages::{self, Page};
-use super::Place;
 use crate::app::App;
 use crate::clock::Stopwatch;
 use crate::journal::ring::Batch;
 use crate::store::StoreError;
 use crate::store::journal::read::Extent;
 use axum::body::Bytes;
+use rds_shared::push::Cursor;
 use rds_shared::push::cursor::{REPLAY_LIMIT, Resume, Start, Window};
 use rds_shared::push::frames::{self, HEARTBEAT_SECONDS, QUEUE_FRAMES};
 use rds_shared::push::gap::Gap;
-use rds_shared::push::Cursor;
 use rds_shared::wire::Timestamp;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;

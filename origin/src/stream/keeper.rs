@@ -42,7 +42,10 @@ pub async fn keep_alive(app: &App) {
         };
         // The sequencer says when the database is down; once is enough.
         if let Ok(ended @ 1..) = kept.await {
-            tracing::warn!(ended, "streams were ended: this process had been taken for dead and their places given away");
+            tracing::warn!(
+                ended,
+                "streams were ended: this process had been taken for dead and their places given away"
+            );
             app.journal.signal();
         }
         sleep(ALIVE).await;

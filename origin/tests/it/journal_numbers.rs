@@ -271,13 +271,16 @@ async fn f8_f14_without_notices_and_through_broken_connections_polling_delivers(
     assert_eq!(head(&Db::connect(&test.facts.url, 1).await.unwrap()).await, 6);
 }
 
-
 #[tokio::test]
 async fn a_backlog_longer_than_a_tick_may_take_is_numbered_all_the_same() {
     let test = TestApp::with(Wish { env: vec![("RDS_SCORE_EVERY_SECONDS", "0")], ..Wish::default() }).await;
     // Each row is slow to number, as a very long backlog would be.
     let mut one = connect(&test.facts).await;
-    run(&mut one, "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.7); RETURN NEW; END'").await;
+    run(
+        &mut one,
+        "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.7); RETURN NEW; END'",
+    )
+    .await;
     run(&mut one, "CREATE TRIGGER slow BEFORE INSERT ON journal FOR EACH ROW EXECUTE FUNCTION slow()").await;
     for number in 0..3 {
         append(&mut one, &number.to_string()).await;

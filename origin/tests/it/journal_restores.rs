@@ -1,7 +1,8 @@
 //! F12: a database that is not the one that gave the last number, or an older copy of it. No number is ever given twice.
 
 use crate::db::TestDb;
-use crate::streaming::{Ask, eventually, key, published, service};
+use crate::stream_client::Ask;
+use crate::streaming::{eventually, key, published, service};
 use rds_origin::store::journal::{self, Cause, STEP, Stepped, Tick};
 use rds_shared::wire::Timestamp;
 use sqlx::postgres::PgConnectOptions;
@@ -44,7 +45,11 @@ async fn f12_a_dump_that_is_loaded_into_another_cluster_goes_on_above_every_numb
     as_restored_from_another_cluster(&mut one).await;
     append(&mut one, "written after the restore").await;
 
-    assert_eq!(journal::tick(&mut one, NOW).await.unwrap(), Tick::Numbered(0), "without a step nothing would ever come");
+    assert_eq!(
+        journal::tick(&mut one, NOW).await.unwrap(),
+        Tick::Numbered(0),
+        "without a step nothing would ever come"
+    );
     let stepped = journal::step(&mut one, Cause::Moved, NOW).await.unwrap();
     assert_eq!(stepped, Some(Stepped { from: 1, to: STEP, numbered: 2 }));
     assert_eq!(journal::step(&mut one, Cause::Moved, NOW).await.unwrap(), None, "once");

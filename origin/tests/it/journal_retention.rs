@@ -1,7 +1,8 @@
 //! The journal's partitions: made ahead, dropped whole, and never while somebody needs them.
 
 use crate::db::TestDb;
-use crate::streaming::{Ask, eventually, key, publish_rows, published, service, operation};
+use crate::stream_client::Ask;
+use crate::streaming::{eventually, key, operation, publish_rows, published, service};
 use crate::testapp::TestApp;
 use rds_origin::store::At;
 use rds_origin::store::journal::{self, retention, retention::HOUR};
@@ -14,6 +15,13 @@ const NOW: Timestamp = Timestamp::from_seconds(1_795_219_200);
 
 async fn connect(facts: &TestDb) -> PgConnection {
     PgConnection::connect_with(&PgConnectOptions::from_str(&facts.url).unwrap()).await.unwrap()
+}
+
+/// A database whose journal nobody reads at their own pace.
+async fn unread() -> TestDb {
+    let facts = TestDb::new().await;
+    sqlx::query("DELETE FROM journal_consumer").execute(&facts.db.pool).await.unwrap();
+    facts
 }
 
 async fn append(connection: &mut PgConnection, at: Timestamp) {
@@ -39,7 +47,7 @@ fn hours(hours: i64) -> Timestamp {
 
 #[tokio::test]
 async fn an_hour_is_dropped_whole_when_it_has_left_the_window_and_never_before() {
-    let facts = TestDb::new().await;
+    let facts = unread().await;
     let (mut one, first) = (connect(&facts).await, NOW.as_seconds() / HOUR);
     let made = retention::round(&mut one, NOW, 3).await.unwrap();
     assert_eq!((made.made, made.dropped), (10, 0), "five hours of each table");
@@ -65,7 +73,7 @@ async fn an_hour_is_dropped_whole_when_it_has_left_the_window_and_never_before()
 
 #[tokio::test]
 async fn what_has_no_number_yet_and_what_a_consumer_has_yet_to_read_is_kept() {
-    let facts = TestDb::new().await;
+    let facts = unread().await;
     let mut one = connect(&facts).await;
     retention::round(&mut one, NOW, 3).await.unwrap();
     append(&mut one, NOW).await;
@@ -87,7 +95,7 @@ async fn what_has_no_number_yet_and_what_a_consumer_has_yet_to_read_is_kept() {
 
 #[tokio::test]
 async fn a_producer_is_taken_in_whether_or_not_its_hour_has_a_partition() {
-    let facts = TestDb::new().await;
+    let facts = unread().await;
     let mut one = connect(&facts).await;
     append(&mut one, NOW).await;
     append(&mut one, hours(500)).await;
@@ -107,7 +115,7 @@ async fn a_producer_is_taken_in_whether_or_not_its_hour_has_a_partition() {
 
 #[tokio::test]
 async fn a_producer_that_is_slow_is_not_waited_for() {
-    let facts = TestDb::new().await;
+    let facts = unread().await;
     let (mut slow, mut one) = (connect(&facts).await, connect(&facts).await);
     retention::round(&mut one, NOW, 3).await.unwrap();
     append(&mut one, NOW).await;
@@ -123,7 +131,7 @@ async fn a_producer_that_is_slow_is_not_waited_for() {
 
 #[tokio::test]
 async fn two_processes_keep_partitions_side_by_side() {
-    let facts = TestDb::new().await;
+    let facts = unread().await;
     let (mut one, mut other) = (connect(&facts).await, connect(&facts).await);
     let (a, b) = tokio::join!(retention::round(&mut one, NOW, 6), retention::round(&mut other, NOW, 6));
     assert_eq!(a.unwrap().made + b.unwrap().made, 16);
@@ -145,6 +153,7 @@ async fn f11_a_partition_that_goes_while_it_is_replayed_is_a_gap_and_not_an_erro
     let (test, serving) = service().await;
     let key = key(&test).await;
     let mut one = connect(&test.facts).await;
+    sqlx::query("DELETE FROM journal_consumer").execute(&mut one).await.unwrap();
     has_its_hour(&test, &mut one).await;
     // Long enough that the replay cannot be written ahead of its reader.
     let text = "x".repeat(4_000);

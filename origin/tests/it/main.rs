@@ -40,6 +40,7 @@ mod keys_told;
 mod market;
 mod rwa;
 mod stream_admission;
+mod stream_client;
 mod stream_cursors;
 mod stream_delivery;
 mod stream_faults;

@@ -2,7 +2,8 @@
 //!
 //! The cases S10 and S11 of the fault list.
 
-use crate::streaming::{Ask, Client, Serving, beside, eventually, key, publish, service, service_as};
+use crate::stream_client::{Ask, Client};
+use crate::streaming::{Serving, beside, eventually, key, publish, service, service_as};
 use crate::testapp::{Reply, TestApp, holder, signed, signed_as};
 use axum::extract::Request;
 use axum::http::StatusCode;
@@ -25,7 +26,10 @@ async fn refused(client: &mut Client) -> String {
     assert_eq!(client.header("content-type"), Some("application/json"));
     let id = client.header("x-request-id").unwrap().to_owned();
     let body: Value = serde_json::from_str(&client.rest().await).unwrap();
-    assert_eq!((body["error"]["code"].as_str(), body["error"]["request_id"].as_str()), (Some("STREAM_LIMIT_REACHED"), Some(&*id)));
+    assert_eq!(
+        (body["error"]["code"].as_str(), body["error"]["request_id"].as_str()),
+        (Some("STREAM_LIMIT_REACHED"), Some(&*id))
+    );
     body["error"]["message"].as_str().unwrap().to_owned()
 }
 
@@ -189,7 +193,11 @@ async fn without_a_key_there_is_no_stream_until_it_is_rolled_out() {
     let body: Value = serde_json::from_str(&client.rest().await).unwrap();
     assert_eq!(body["error"]["legacy_code"], "tier_required");
     let mut wrong = Ask::default().header("authorization", "Bearer pk_live_nonsense").at(&serving).await;
-    assert_eq!((wrong.status(), wrong.header("x-ratelimit-limit")), (401, Some("10")), "a rejected key costs its address");
+    assert_eq!(
+        (wrong.status(), wrong.header("x-ratelimit-limit")),
+        (401, Some("10")),
+        "a rejected key costs its address"
+    );
     assert!(wrong.rest().await.contains("invalid_api_key"));
     assert_eq!(places(&test).await, 0);
 }
@@ -230,9 +238,13 @@ async fn at_the_edge(test: &TestApp, request: Request) -> axum::response::Respon
 async fn at_the_edges_door_the_callers_plan_decides() {
     let (test, _serving) = service().await;
     let reply: Reply = test.get(STREAM).await;
-    assert_eq!((reply.status, reply.json()["error"]["legacy_code"].as_str()), (StatusCode::UNAUTHORIZED, Some("tier_required")));
+    assert_eq!(
+        (reply.status, reply.json()["error"]["legacy_code"].as_str()),
+        (StatusCode::UNAUTHORIZED, Some("tier_required"))
+    );
     for plan in [Plan::Data, Plan::Decisioning, Plan::Embedded] {
-        let minted = keys::mint(&test.app.db, &test.app.clock, &crate::keys_operators::wish("Plans", plan)).await.unwrap();
+        let minted =
+            keys::mint(&test.app.db, &test.app.clock, &crate::keys_operators::wish("Plans", plan)).await.unwrap();
         let Principal::Key { org_id, .. } = holder(plan) else { unreachable!() };
         let principal = Principal::Key { id: minted.id, org_id, plan };
         let response = at_the_edge(&test, signed_as(&principal.to_json(), "GET", STREAM, "")).await;

@@ -2,7 +2,8 @@
 //!
 //! The cases S1 to S6 of the fault list.
 
-use crate::streaming::{Ask, Client, again, eventually, head, key, operation, publish_rows, published, service, vault};
+use crate::stream_client::{Ask, Client};
+use crate::streaming::{again, eventually, head, key, operation, publish_rows, published, service, vault};
 use rds_origin::keys::Minted;
 use rds_origin::store::journal::retention::HOUR;
 
@@ -51,7 +52,11 @@ async fn s1_resumed_at_any_position_a_client_gets_exactly_the_rest() {
     for round in 0..2 {
         for at in 0..=40 {
             let cursor = format!("v2:{at}");
-            let ask = if at % 2 == 0 { Ask::with(&key).after(cursor) } else { Ask::with(&key).query(&format!("since={cursor}")) };
+            let ask = if at % 2 == 0 {
+                Ask::with(&key).after(cursor)
+            } else {
+                Ask::with(&key).query(&format!("since={cursor}"))
+            };
             let mut client = ask.opened(&serving).await;
             let rest = usize::try_from(40 - at).unwrap();
             assert_eq!(client.titles(rest).await, numbers(at + 1..=40), "round {round}, after {at}");
@@ -150,7 +155,8 @@ async fn s4_only_what_a_filter_lets_through_counts_and_it_is_told_how_far_it_is(
     publish_rows(&test, rows.collect()).await;
     eventually("all are read", async || test.app.journal.ring.tail() == 3_000).await;
     test.app.journal.ring.begin_after(3_000);
-    let mut client = Ask::with(&key).query(&format!("vaultId={}", mine.to_uppercase())).after("v2:0").opened(&serving).await;
+    let mut client =
+        Ask::with(&key).query(&format!("vaultId={}", mine.to_uppercase())).after("v2:0").opened(&serving).await;
     let hundreds: Vec<String> = (1..=30).map(|hundred| (hundred * 100).to_string()).collect();
     assert_eq!(client.titles(30).await, hundreds, "the case of an address means nothing");
     published(&test, ["theirs"]).await;
@@ -185,7 +191,8 @@ async fn s5_a_cursor_older_than_a_day_is_told_and_the_window_is_replayed() {
 /// Asks with `id` as the header and as the parameter, which mean the same.
 async fn told(serving: &crate::streaming::Serving, key: &Minted, id: &[u8], reason: &str) {
     let encoded: String = id.iter().map(|byte| format!("%{byte:02X}")).collect();
-    let header_can_say_it = !id.iter().any(|byte| matches!(byte, 0 | b'\n' | b'\r')) && id.trim_ascii() == id && !id.is_empty();
+    let header_can_say_it =
+        !id.iter().any(|byte| matches!(byte, 0 | b'\n' | b'\r')) && id.trim_ascii() == id && !id.is_empty();
     let mut asks = vec![Ask::with(key).query(&format!("since={encoded}"))];
     if header_can_say_it {
         asks.push(Ask::with(key).after(id));
@@ -214,8 +221,27 @@ async fn s6_whatever_is_sent_as_a_cursor_is_classified_and_never_an_error_page()
     }
     let long = "7".repeat(1_500);
     for invalid in [
-        &b"v1:2"[..], b"v2:", b"v2:-1", b"-1", b"+1", b"v2:+1", b"v2: 1", b" v2:1", b"v2:1 ", b"v2:01", b"v2:18446744073709551616",
-        b"V2:1", b"", b"\0", b"v2:1\0", b"null", b"undefined", b"\xff\xfe", b"v2:\xd9\xa1", b"v2:1\r\nid: 9", long.as_bytes(),
+        &b"v1:2"[..],
+        b"v2:",
+        b"v2:-1",
+        b"-1",
+        b"+1",
+        b"v2:+1",
+        b"v2: 1",
+        b" v2:1",
+        b"v2:1 ",
+        b"v2:01",
+        b"v2:18446744073709551616",
+        b"V2:1",
+        b"",
+        b"\0",
+        b"v2:1\0",
+        b"null",
+        b"undefined",
+        b"\xff\xfe",
+        b"v2:\xd9\xa1",
+        b"v2:1\r\nid: 9",
+        long.as_bytes(),
     ] {
         told(&serving, &key, invalid, "cursor_invalid").await;
     }

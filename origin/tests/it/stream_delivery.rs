@@ -2,7 +2,10 @@
 //!
 //! The cases S7, S8, S12, S14, S15, S17 and S18 of the fault list.
 
-use crate::streaming::{Ask, Client, PATIENCE, beside, eventually, key, operation, publish, publish_rows, published, service, vault};
+use crate::stream_client::{Ask, Client};
+use crate::streaming::{
+    PATIENCE, beside, eventually, key, operation, publish, publish_rows, published, service, vault,
+};
 use rds_origin::store::push_operations::OperationRow;
 use rds_shared::push::gap::GapReason;
 use std::sync::Arc;
@@ -40,7 +43,11 @@ async fn what_a_filter_hides_moves_the_cursor_and_shows_nothing() {
     let (key, mine, theirs) = (key(&test).await, vault(1), vault(2));
     let mut client = Ask::with(&key).query(&format!("vaultId={mine}")).opened(&serving).await;
     let both = [mine.clone(), theirs.clone()];
-    publish_rows(&test, vec![operation("hidden", &[theirs.clone()]), operation("both", &both), operation("nobody's", &[])]).await;
+    publish_rows(
+        &test,
+        vec![operation("hidden", &[theirs.clone()]), operation("both", &both), operation("nobody's", &[])],
+    )
+    .await;
     assert_eq!(client.next().await.title(), "both");
     let cursor = client.next().await;
     assert_eq!((cursor.event.as_str(), cursor.number(), cursor.data.as_str()), ("cursor", 3, "{}"));
@@ -56,7 +63,9 @@ async fn what_a_filter_hides_moves_the_cursor_and_shows_nothing() {
         tokio::spawn(async move {
             while busy.load(Relaxed) {
                 let mut tx = pool.pool.begin().await.unwrap();
-                rds_origin::store::push_operations::append(&mut tx, now.into(), std::slice::from_ref(&row)).await.unwrap();
+                rds_origin::store::push_operations::append(&mut tx, now.into(), std::slice::from_ref(&row))
+                    .await
+                    .unwrap();
                 tx.commit().await.unwrap();
             }
         })
@@ -95,7 +104,15 @@ async fn a_withheld_chain_is_never_shown_whenever_it_was_withheld() {
 async fn s15_no_text_breaks_out_of_its_frame() {
     let (test, serving) = service().await;
     let key = key(&test).await;
-    let texts = ["a\nb", "a\r\nid: v2:99\r\n\r\n", "\r", "data: x\n\nevent: gap", "\u{2028}\u{2029}\u{85}", "\u{feff}🦀 \0", "\\n\""];
+    let texts = [
+        "a\nb",
+        "a\r\nid: v2:99\r\n\r\n",
+        "\r",
+        "data: x\n\nevent: gap",
+        "\u{2028}\u{2029}\u{85}",
+        "\u{feff}🦀 \0",
+        "\\n\"",
+    ];
     let mut client = Ask::with(&key).opened(&serving).await;
     publish(&test, texts).await;
     for (text, number) in texts.iter().zip(1..) {
@@ -152,7 +169,7 @@ async fn s7_attaching_while_operations_come_in_loses_none_and_repeats_none() {
 }
 
 /// The frames of a client that stopped reading and began again: operations in order, then how it ended.
-fn split(frames: Vec<crate::streaming::Frame>, from: u64) -> (u64, crate::streaming::Frame) {
+fn split(frames: Vec<crate::stream_client::Frame>, from: u64) -> (u64, crate::stream_client::Frame) {
     let (last, operations) = frames.split_last().unwrap();
     for (frame, expected) in operations.iter().filter(|frame| frame.comment.is_none()).zip(from + 1..) {
         assert_eq!(frame.number(), expected);
@@ -177,7 +194,10 @@ async fn s8_a_client_that_does_not_read_gets_its_queue_the_gap_and_the_end_and_n
     let (received, gap) = split(slow.all().await, 0);
     let told = gap.json();
     assert_eq!((gap.event.as_str(), told["reason"].as_str()), ("gap", Some("queue_overflow")));
-    assert_eq!((told["from"].as_str(), told["cursor"].as_str()), (Some(&*format!("v2:{received}")), told["from"].as_str()));
+    assert_eq!(
+        (told["from"].as_str(), told["cursor"].as_str()),
+        (Some(&*format!("v2:{received}")), told["from"].as_str())
+    );
     assert_eq!(told["to"], "v2:1000");
     // What the kernels and the connection held, and a hundred: far from all.
     assert!((100..600).contains(&received), "{received}");
@@ -196,7 +216,8 @@ async fn s8_a_burst_is_no_reason_to_drop_a_client_that_reads() {
     let key = key(&test).await;
     let mut client = Ask::with(&key).opened(&serving).await;
     for burst in 0..5u64 {
-        publish_rows(&test, (1..=700).map(|number| operation(&(burst * 700 + number).to_string(), &[])).collect()).await;
+        publish_rows(&test, (1..=700).map(|number| operation(&(burst * 700 + number).to_string(), &[])).collect())
+            .await;
         assert_eq!(client.titles(700).await, numbers(burst * 700 + 1..=burst * 700 + 700));
     }
 }

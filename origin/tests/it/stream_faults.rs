@@ -1,13 +1,15 @@
 //! Streams when something breaks, and when the service goes.
 //!
-//! The case S16 of the fault list, and `replay_failed`.
+//! The cases S16 and F13 of the fault list, and `replay_failed`.
 
 use crate::chaos::ChaosProxy;
 use crate::db::TestDb;
-use crate::streaming::{Ask, Serving, eventually, key, operation, publish, publish_rows, published, service};
+use crate::stream_client::Ask;
+use crate::streaming::{Serving, eventually, key, operation, publish, publish_rows, published, service};
 use crate::testapp::{ADMIN_TOKEN, TestApp, Wish};
 use rds_shared::push::gap::GapReason;
 use serde_json::Value;
+use sqlx::Connection;
 use std::time::Duration;
 
 #[tokio::test(flavor = "multi_thread")]
@@ -33,7 +35,10 @@ async fn s16_a_service_that_stops_tells_its_streams_and_ends_them_one_after_the_
     while let Some(read) = reading.join_next().await {
         let (frames, at) = read.unwrap();
         let [draining] = &frames[..] else { panic!("{frames:?}") };
-        assert_eq!((draining.event.as_str(), draining.retry.as_deref(), &draining.id), ("draining", Some("1000"), &None));
+        assert_eq!(
+            (draining.event.as_str(), draining.retry.as_deref(), &draining.id),
+            ("draining", Some("1000"), &None)
+        );
         ends.push(at.as_millis() - began.as_millis());
     }
     let early = ends.iter().filter(|end| **end < 1_000).count();
@@ -74,6 +79,8 @@ async fn a_journal_that_cannot_be_read_is_a_gap_behind_a_known_cursor_and_an_ans
     eventually("all are read", async || test.app.journal.ring.tail() == 900).await;
     test.app.journal.ring.begin_after(900);
     let mut replaying = Ask { receive_buffer: 4_096, ..Ask::with(&key).after("v2:0") }.opened(&serving).await;
+    let first = replaying.operation().await.number();
+    assert_eq!(first, 1);
     let mut live = Ask::with(&key).opened(&serving).await;
     wire.cut();
     let frames = replaying.all().await;
@@ -113,8 +120,10 @@ async fn the_scrape_tells_of_journal_ring_streams_and_gaps() {
     let key = key(&test).await;
     let _open = Ask::with(&key).after("nonsense").opened(&serving).await;
     published(&test, ["1", "2"]).await;
-    let request = axum::extract::Request::builder().uri("/metrics").header("authorization", format!("Bearer {ADMIN_TOKEN}"));
-    let page = test.at(rds_origin::http::pipeline::Door::Admin, request.body(axum::body::Body::empty()).unwrap()).await.text();
+    let request =
+        axum::extract::Request::builder().uri("/metrics").header("authorization", format!("Bearer {ADMIN_TOKEN}"));
+    let page =
+        test.at(rds_origin::http::pipeline::Door::Admin, request.body(axum::body::Body::empty()).unwrap()).await.text();
     for line in [
         "rds_journal_head 2",
         "rds_journal_behind 0",
@@ -128,4 +137,36 @@ async fn the_scrape_tells_of_journal_ring_streams_and_gaps() {
         assert!(page.lines().any(|found| found == line), "{line}\n{page}");
     }
     assert!(page.contains("rds_journal_lag_seconds "));
+}
+
+/// Has a setting hold for everybody who connects from now on, and everybody connect anew.
+async fn set_for_all(test: &TestApp, setting: &str) {
+    let mut one = sqlx::PgConnection::connect(&test.facts.url).await.unwrap();
+    for sql in [
+        "SET default_transaction_read_only = off".to_owned(),
+        format!("DO $$ BEGIN EXECUTE 'ALTER DATABASE ' || current_database() || ' {setting}'; END $$"),
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            .to_owned(),
+    ] {
+        sqlx::query(&sql).execute(&mut one).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn f13_a_database_that_takes_no_writes_refuses_newcomers_keeps_streams_and_recovers_by_itself() {
+    let (test, serving) = service().await;
+    let key = key(&test).await;
+    published(&test, ["before"]).await;
+    let mut kept = Ask::with(&key).after("v2:0").opened(&serving).await;
+    assert_eq!(kept.operation().await.title(), "before");
+    set_for_all(&test, "SET default_transaction_read_only = on").await;
+    let refused = async || {
+        let mut client = Ask::with(&key).at(&serving).await;
+        (client.status(), client.header("retry-after").is_some(), client.rest().await.contains("SERVICE_UNAVAILABLE"))
+    };
+    eventually("newcomers are refused", async || refused().await == (503, true, true)).await;
+    set_for_all(&test, "RESET default_transaction_read_only").await;
+    eventually("newcomers are admitted", async || Ask::with(&key).at(&serving).await.status() == 200).await;
+    published(&test, ["after"]).await;
+    assert_eq!(kept.operation().await.title(), "after", "nobody had to connect anew");
 }

@@ -45,14 +45,14 @@ async fn what_a_filter_hides_moves_the_cursor_and_shows_nothing() {
     let both = [mine.clone(), theirs.clone()];
     publish_rows(
         &test,
-        vec![operation("hidden", &[theirs.clone()]), operation("both", &both), operation("nobody's", &[])],
+        vec![operation("hidden", std::slice::from_ref(&theirs)), operation("both", &both), operation("nobody's", &[])],
     )
     .await;
     assert_eq!(client.next().await.title(), "both");
     let cursor = client.next().await;
     assert_eq!((cursor.event.as_str(), cursor.number(), cursor.data.as_str()), ("cursor", 3, "{}"));
     // Kept as a checkpoint it works like an operation's.
-    publish_rows(&test, vec![operation("mine", &[mine.clone()])]).await;
+    publish_rows(&test, vec![operation("mine", std::slice::from_ref(&mine))]).await;
     let mut again = Ask::with(&key).query(&format!("vaultId={mine}")).after(cursor.id.unwrap()).opened(&serving).await;
     assert_eq!(again.next().await.title(), "mine");
     // While others keep publishing, the cursor still comes.

@@ -138,7 +138,7 @@ impl Market {
     }
 
     /// Writes a request as the edge would: signed, with a nonce that was never used.
-    fn signed(&self, target: &'static str, principal: &Principal) -> Result<impl FnMut(&mut Vec<u8>) + use<>> {
+    pub fn signed(&self, target: &'static str, principal: &Principal) -> Result<impl FnMut(&mut Vec<u8>) + use<>> {
         let keys = AssertionKey::parse_list(&self.assertion_keys()?).context("no assertion key")?;
         let key = keys.into_iter().next().context("no assertion key")?;
         let principal = principal.to_json();

@@ -128,7 +128,7 @@ describe("access", { concurrency: true }, () => {
 });
 
 // By itself: it would take the minute from the others.
-test("of thousands of requests none that began after a revocation was acknowledged is served", async () => {
+test("of ten thousand requests none that began after a revocation was acknowledged is served", async () => {
   const key = origin.mint({ rpm: 1_000_000 });
   let [number, enough] = [0, false];
   const replies = [];
@@ -144,12 +144,12 @@ test("of thousands of requests none that began after a revocation was acknowledg
   const crowd = Promise.all(Array.from({ length: 128 }, caller));
   const since = (instant) => replies.filter(({ begun }) => begun > instant);
   try {
-    await until("thousands were answered", 60, () => replies.length > 2_000);
+    await until("seven thousand were answered", 120, () => replies.length >= 7_000);
     const revoked = { ...key.record, active: false, version: 2 };
     origin.keys.set(key.digest, revoked);
     assert.equal((await edge.tell(key.digest, revoked)).status, 204);
     const acknowledged = performance.now();
-    await until("a thousand came after", 60, () => since(acknowledged).length > 1_000);
+    await until("three thousand came after", 120, () => since(acknowledged).length >= 3_000);
     assert.deepEqual([...new Set(since(acknowledged).map(({ status }) => status))], [401]);
     const early = replies.filter(({ begun }) => begun <= acknowledged);
     assert.deepEqual([...new Set(early.map(({ status }) => status))].sort(), [200, 401], "and nothing in between");

@@ -36,6 +36,12 @@ export class Origin {
   refusing = new Set();
   questions = [];
   batches = [];
+  /** What is committed of vaults, and what every answer is made of. */
+  version = 1;
+  /** Pages that were asked for. */
+  pages = 0;
+  /** Called when a page was read from what is committed, before it is answered. */
+  beforeAnswer = async () => {};
 
   async listen(port) {
     this.server = createServer((incoming, response) => this.#answer(incoming, response));
@@ -87,15 +93,21 @@ export class Origin {
       this.batches.push({ ...batch, taken });
       return taken ? say(204) : say(503, {});
     }
-    const kept = { "cdn-cache-control": "max-age=15, stale-if-error=86400", etag: 'W/"v1"' };
-    return say(200, { data: [] }, incoming.url.startsWith("/v1/vaults") ? kept : {});
+    if (!incoming.url.startsWith("/v1/vaults")) return say(200, { data: [] });
+    this.pages += 1;
+    const { version } = this;
+    await this.beforeAnswer(incoming);
+    const etag = `W/"v${version}"`;
+    const kept = { "cdn-cache-control": "max-age=15, stale-if-error=86400", etag, "x-service-tags": `vaults=${version}` };
+    if (incoming.headers["if-none-match"] === etag) return say(304, undefined, kept);
+    return say(200, { data: [], version }, kept);
   }
 }
 
 /** A workerd process over a laid-out folder. */
 export class Edge {
-  constructor({ folder, port }) {
-    Object.assign(this, { folder, port, said: "" });
+  constructor({ folder, port, twin }) {
+    Object.assign(this, { folder, port, twin, said: "" });
   }
 
   async start() {
@@ -114,22 +126,22 @@ export class Edge {
   }
 
   /** One request: its status, headers, and when it was begun. */
-  get(path, { key, ip = "192.0.2.1", ...headers } = {}) {
+  get(path, { key, ip = "192.0.2.1", port = this.port, ...headers } = {}) {
     if (key) headers.authorization = `Bearer ${key.text}`;
-    return this.send("GET", path, { "cf-connecting-ip": ip, ...headers });
+    return this.send("GET", path, { "cf-connecting-ip": ip, ...headers }, undefined, port);
   }
 
-  send(method, path, headers, body) {
+  send(method, path, headers, body, port = this.port) {
     return new Promise((resolve, reject) => {
       const begun = performance.now();
-      const options = { host: "127.0.0.1", port: this.port, method, path, headers, agent };
+      const options = { host: "127.0.0.1", port, method, path, headers, agent };
       const outgoing = request(options, (response) => {
         response.resume();
         response.once("end", () => resolve({ status: response.statusCode, headers: response.headers, begun }));
         response.once("error", reject);
       });
       // It may still close one at the moment of its reuse; then nothing was read of the request.
-      const again = () => this.send(method, path, headers, body).then(resolve, reject);
+      const again = () => this.send(method, path, headers, body, port).then(resolve, reject);
       outgoing.once("error", (error) => (outgoing.reusedSocket && error.code === "ECONNRESET" ? again() : reject(error)));
       outgoing.end(body);
     });
@@ -137,9 +149,17 @@ export class Edge {
 
   /** Tells of a changed key as the origin would; resolves when it is acknowledged. */
   tell(digest, record) {
-    const path = "/__origin/keys";
+    return this.#told("/__origin/keys", { digest, record });
+  }
+
+  /** The same of changed facts, as `vaults=7`. */
+  tellTags(versions) {
+    return this.#told("/__origin/tags", { versions });
+  }
+
+  #told(path, message) {
     const principal = '{"kind":"origin"}';
-    const body = JSON.stringify({ digest, record });
+    const body = JSON.stringify(message);
     const seconds = Math.floor(Date.now() / 1000);
     const nonce = randomBytes(16).toString("hex");
     const text = `v1\nPOST\n${path}\n${seconds}\n${nonce}\n${sha256(body)}\n${principal}`;

@@ -120,18 +120,22 @@ fn bundle(cache: &Cache, tally: &mut Tally) -> Result<()> {
     tally.passed += 1;
     counted(node_tests(&workspace::root().join("xtask/assets")), tally)?;
     let (folder, bundle) = (Scratch::new(cache, "edge")?, wasm::build(cache)?);
-    // One Worker for the stories that leave it alone, one for those that kill it.
-    let stacks = [0, 1].map(|number| lay_out_edge(&bundle, &folder.path.join(number.to_string()), number));
+    // One Worker for the stories that leave it alone, one for those that kill it, one for those of two isolates.
+    let stacks = [0, 1, 2].map(|number| lay_out_edge(&bundle, &folder.path.join(number.to_string()), number));
     let stacks: Vec<_> = stacks.into_iter().collect::<Result<_>>()?;
     let mut node = node_tests(&workspace::root().join("edge/tests"));
     node.env("RDS_WORKERD", provision::npm::workerd(cache)?).env("RDS_EDGE_STACKS", serde_json::to_string(&stacks)?);
     counted(node, tally)
 }
 
+/// The second isolate's main module, in `edge/tests`.
+const TWIN: &str = "counted.mjs";
+
 /// The Worker in a folder of its own, for an origin that the tests script; says where both listen.
 fn lay_out_edge(bundle: &wasm::Bundle, folder: &Path, number: u16) -> Result<serde_json::Value> {
     let port = first_free(24_000 + number * 500)?;
     let origin = first_free(port + 1)?;
+    let twin = first_free(origin + 1)?;
     let bindings = [
         Binding::variable("ORIGIN_URL", format!("http://127.0.0.1:{origin}")),
         Binding::variable("CLIENT_IP_HEADER", "CF-Connecting-IP"),
@@ -146,10 +150,12 @@ fn lay_out_edge(bundle: &wasm::Bundle, folder: &Path, number: u16) -> Result<ser
             bindings: &bindings,
             durable_objects: edge::DURABLE_OBJECTS,
             port,
+            twin: Some(edge::Twin { entry: TWIN, port: twin }),
             compatibility_date: &edge::compatibility_date()?,
         },
     )?;
-    Ok(json!({ "folder": folder, "port": port, "origin": origin }))
+    std::fs::copy(workspace::root().join("edge/tests").join(TWIN), folder.join(TWIN))?;
+    Ok(json!({ "folder": folder, "port": port, "origin": origin, "twin": twin }))
 }
 
 fn e2e(cache: &Cache, tally: &mut Tally) -> Result<()> {

@@ -1,6 +1,7 @@
-//! `reads`: what it costs to answer a list, at the origin and at the edge, and how long a start takes.
+//! `reads`: what it costs to answer a list or a page of the events feed, at the origin and at the edge, and how long a start takes.
 
 mod edge;
+mod feed;
 mod origin;
 mod start;
 
@@ -14,7 +15,7 @@ use xtask::provision::cache::Cache;
 use crate::report::Report;
 use crate::{Plan, cores, market};
 
-const PARTS: [&str; 3] = ["origin", "edge", "start"];
+const PARTS: [&str; 4] = ["origin", "feed", "edge", "start"];
 const METHOD: &str = "Every request to the origin carries a fresh signature, which the origin verifies; the origin's peer is axum of the same \
     version on the same runtime, with one handler that returns a static body. The edge and its peer run on plain workerd.";
 
@@ -26,7 +27,7 @@ pub struct Options {
     /// A folder of data sets whose import is timed.
     #[arg(long, default_value = "../shared/data")]
     data: PathBuf,
-    /// Only these parts: origin, edge, start.
+    /// Only these parts: origin, feed, edge, start.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
 }
@@ -49,6 +50,7 @@ pub fn run(options: &Options) -> Result<()> {
         heading(&format!("\nreads: {part}"));
         match part {
             "origin" => origin::measure(&cache, plan, &mut report)?,
+            "feed" => feed::measure(plan, &mut report)?,
             "edge" => edge::measure(&cache, plan, &mut report)?,
             _ => start::measure(data, &mut report)?,
         }

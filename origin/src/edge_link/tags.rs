@@ -11,13 +11,16 @@ use crate::clock::{Clock, Stopwatch};
 use crate::store::tags::{self as table, Claimed, Standing};
 use crate::store::{Db, StoreError, edge_outbox};
 use rds_shared::access::link::TagNews;
-use rds_shared::route::{ROUTES, Tag};
+use rds_shared::route::{ROUTES, Tag, TagVersions};
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use tokio::time::{sleep, timeout};
 
 /// How long a command waits for the edge before it says what that means.
 pub const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Failures in a row before the log says so: an edge that is just being started is no news.
+const WORTH_SAYING: u32 = 4;
 
 /// What one round came to.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -52,19 +55,20 @@ pub async fn tell_due(db: &Db, link: &EdgeLink) -> Result<Round, StoreError> {
 
 /// Tells changes until the process ends. Says once when the edge stops acknowledging, and once when it does again.
 pub async fn keep_told(app: &App, link: &EdgeLink) {
-    let mut working = true;
+    let mut failures: u32 = 0;
     loop {
         let round = tell_due(&app.db, link).await;
         match &round {
             Ok(Round::Acknowledged) => {
                 app.metrics.edge_tags_acknowledged.fetch_add(1, Relaxed);
-                if !std::mem::replace(&mut working, true) {
+                if std::mem::take(&mut failures) >= WORTH_SAYING {
                     tracing::info!("the edge hears of changed facts again");
                 }
             }
             Ok(Round::Failed(why)) => {
                 app.metrics.edge_tags_failed.fetch_add(1, Relaxed);
-                if std::mem::replace(&mut working, false) {
+                failures = failures.saturating_add(1);
+                if failures == WORTH_SAYING {
                     let fresh = freshest_for(&Tag::ALL);
                     tracing::warn!(
                         why,
@@ -84,7 +88,7 @@ pub async fn keep_told(app: &App, link: &EdgeLink) {
                 continue;
             }
         }
-        let rest = if working { POLL } else { pause(1) };
+        let rest = if failures == 0 { POLL } else { pause(1) };
         let _ = timeout(rest, link.touched.notified()).await;
     }
 }
@@ -115,30 +119,58 @@ pub async fn until_shown(
     tags: &[Tag],
     patience: Duration,
 ) -> Result<Shown, StoreError> {
-    let (_, newest) = table::newest(db).await?;
-    let (wanted, watch) = (newest.only(tags), Stopwatch::start());
-    let mut why = None;
+    let watch = Stopwatch::start();
+    let (mut wanted, mut why) = (None, None);
     loop {
-        if let Some(link) = link
-            && let Round::Failed(reason) = tell_due(db, link).await?
-        {
-            why = Some(reason);
-        }
-        let Standing { acknowledged, last_error, .. } = table::standing(db).await?;
-        if acknowledged.covers(&wanted) {
-            return Ok(Shown::Everywhere);
-        }
-        if link.is_none() {
-            let seen = edge_outbox::teller_seen_at(db).await?;
-            if seen.is_none_or(|seen| clock.wall().seconds_since(seen) > AT_WORK_SECONDS) {
-                return Ok(Shown::NoEdge);
-            }
+        match step(db, link, clock, tags, &mut wanted).await {
+            Ok(Step::Shown(shown)) => return Ok(shown),
+            Ok(Step::Waiting(reason)) => why = reason.or(why),
+            // What was changed is committed; only the telling is open.
+            Err(StoreError::Unavailable(error)) => why = Some(format!("the database is unavailable: {error}")),
+            Err(error) => return Err(error),
         }
         if u128::from(watch.micros()) > patience.as_micros() {
-            return Ok(Shown::CopiesFor { seconds: freshest_for(tags), why: last_error.or(why) });
+            return Ok(Shown::CopiesFor { seconds: freshest_for(tags), why });
         }
         sleep(LOOK).await;
     }
+}
+
+enum Step {
+    Shown(Shown),
+    Waiting(Option<String>),
+}
+
+/// Tells and looks once. `wanted` is what was committed of `tags` at the first look.
+async fn step(
+    db: &Db,
+    link: Option<&EdgeLink>,
+    clock: &Clock,
+    tags: &[Tag],
+    wanted: &mut Option<TagVersions>,
+) -> Result<Step, StoreError> {
+    let wanted = match wanted {
+        Some(wanted) => wanted,
+        None => wanted.insert(table::newest(db).await?.1.only(tags)),
+    };
+    let told = match link {
+        Some(link) => tell_due(db, link).await?,
+        None => Round::Nothing,
+    };
+    let Standing { acknowledged, last_error, .. } = table::standing(db).await?;
+    if acknowledged.covers(wanted) {
+        return Ok(Step::Shown(Shown::Everywhere));
+    }
+    if link.is_none() {
+        let seen = edge_outbox::teller_seen_at(db).await?;
+        if seen.is_none_or(|seen| clock.wall().seconds_since(seen) > AT_WORK_SECONDS) {
+            return Ok(Step::Shown(Shown::NoEdge));
+        }
+    }
+    Ok(Step::Waiting(match told {
+        Round::Failed(why) => Some(why),
+        Round::Nothing | Round::Acknowledged => last_error,
+    }))
 }
 
 /// For how long at most a copy with one of `tags` is served without asking, in seconds.

@@ -40,7 +40,7 @@ use crate::clock::Clock;
 use crate::ingest::kinds::AssetReview;
 use crate::ingest::{self, Batch, IngestError, Observation};
 use crate::publication::verbs;
-use crate::store::Db;
+use crate::store::{Db, publication};
 use crate::symbol_days;
 use actor::Actor;
 use moment::Moment;
@@ -120,6 +120,7 @@ pub async fn run(
         }
         for (event, verb) in events::edits(moment) {
             verbs::run(db, &at_that_hour, event, verb).await?;
+            report.data_version = publication::version(db).await?;
         }
     }
     Ok(report)

@@ -12,11 +12,12 @@ use sqlx::types::Json;
 use sqlx::{Postgres, QueryBuilder, Row};
 
 /// What a listed row is read from; the feed's row is `f`, its event `e`.
-const LISTED: &str = "SELECT e.id, e.event_type, e.severity, e.title, e.description, e.occurred_at, e.incident_severity, \
+const COLUMNS: &str = "SELECT e.id, e.event_type, e.severity, e.title, e.description, e.occurred_at, e.incident_severity, \
          e.loss_usd, e.remediation_status, e.links, e.group_key, e.source, e.published_at, f.occurrence_count, \
          f.protocol_id AS shown_protocol, pr.name AS protocol_name, f.chain_id AS shown_chain, c.name AS chain_name, \
-         f.curator_id AS shown_curator, cu.name AS curator_name \
-     FROM event_feed f JOIN event e ON e.id = f.event_id LEFT JOIN protocol pr ON pr.id = f.protocol_id \
+         f.curator_id AS shown_curator, cu.name AS curator_name";
+/// Where the rest of them stands.
+const JOINED: &str = "JOIN event e ON e.id = f.event_id LEFT JOIN protocol pr ON pr.id = f.protocol_id \
      LEFT JOIN chain c ON c.chain_id = f.chain_id LEFT JOIN curator cu ON cu.id = f.curator_id";
 
 /// The groups that these events are in.
@@ -213,7 +214,12 @@ pub async fn page(
     matches: &Matches,
     page: PageRequest,
 ) -> Result<(Vec<EventRow>, bool), StoreError> {
-    let mut query = QueryBuilder::new(LISTED);
+    // The page is cut before its rows are joined with their events: whatever lies before it costs an index entry.
+    let mut query = QueryBuilder::new(COLUMNS);
+    query.push(
+        " FROM (SELECT f.event_id, f.occurred_at, f.severity_rank, f.loss_usd, f.occurrence_count, f.protocol_id, f.chain_id, \
+                f.curator_id FROM event_feed f",
+    );
     filter.push_matches(&mut query, matches);
     filter.push_order(&mut query);
     // One row more than asked for says whether there are more.
@@ -223,6 +229,8 @@ pub async fn page(
         .push_bind(bound(page.size.saturating_add(1)))
         .push(" OFFSET ")
         .push_bind(bound(page.offset()));
+    query.push(") AS f ").push(JOINED);
+    filter.push_order(&mut query);
     let rows = query.build().persistent(false).fetch_all(&db.pool).await?;
     let size = usize::try_from(page.size).unwrap_or(usize::MAX);
     let listed = rows.iter().take(size).map(row_of).collect::<Result<_, _>>()?;
@@ -240,7 +248,10 @@ pub async fn nth_newest(db: &Db, filter: &FeedFilter<'_>, matches: &Matches, n: 
 
 /// The row that stands for a group; none when no event of it is public.
 pub async fn representative(db: &Db, group_key: &str) -> Result<Option<EventRow>, StoreError> {
-    let row = sqlx::query(&format!("{LISTED} WHERE f.group_key = $1")).bind(group_key).fetch_optional(&db.pool).await?;
+    let row = sqlx::query(&format!("{COLUMNS} FROM event_feed f {JOINED} WHERE f.group_key = $1"))
+        .bind(group_key)
+        .fetch_optional(&db.pool)
+        .await?;
     row.as_ref().map(row_of).transpose()
 }
 
@@ -251,7 +262,7 @@ pub async fn of_curator(db: &Db, id: &str, offset: u64, limit: u32) -> Result<(V
         .fetch_one(&db.pool)
         .await?;
     let rows = sqlx::query(&format!(
-        "{LISTED} WHERE f.curator_ids @> ARRAY[$1] ORDER BY f.occurred_at DESC, f.event_id DESC OFFSET $2 LIMIT $3"
+        "{COLUMNS} FROM event_feed f {JOINED} WHERE f.curator_ids @> ARRAY[$1] ORDER BY f.occurred_at DESC, f.event_id DESC OFFSET $2 LIMIT $3"
     ))
     .bind(id)
     .bind(i64::try_from(offset).unwrap_or(i64::MAX))

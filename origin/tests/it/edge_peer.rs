@@ -1,4 +1,5 @@
-//! An edge that a test can break: it hears the origin's news of keys, believes only what is signed, and answers as told.
+//! An edge that a test can break: it hears the origin's news of keys and facts, believes only what is signed, and answers as
+//! told.
 
 use axum::Router;
 use axum::body::to_bytes;
@@ -7,9 +8,11 @@ use axum::http::StatusCode;
 use rds_origin::clock::Clock;
 use rds_origin::config::LinkConfig;
 use rds_origin::edge_link::EdgeLink;
-use rds_shared::access::link::{KEY_NEWS, KeyNews, ORIGIN};
+use rds_shared::access::link::{KEY_NEWS, KeyNews, ORIGIN, TAG_NEWS, TagNews};
 use rds_shared::access::{Assertion, AssertionKey, SignedRequest};
+use rds_shared::route::TagVersions;
 use rds_shared::wire::headers;
+use serde::de::DeserializeOwned;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
 use tokio::net::TcpListener;
@@ -35,9 +38,12 @@ pub struct EdgePeer {
 struct Inside {
     keys: Vec<AssertionKey>,
     mood: watch::Sender<Mood>,
-    /// Counts the news that were believed, however they were answered.
+    /// Counts the news of keys that were believed, however they were answered.
     asked: watch::Sender<usize>,
+    /// The same of facts.
+    asked_tags: watch::Sender<usize>,
     acknowledged: Mutex<Vec<KeyNews>>,
+    acknowledged_tags: Mutex<Vec<TagVersions>>,
 }
 
 impl EdgePeer {
@@ -53,7 +59,9 @@ impl EdgePeer {
             keys: AssertionKey::parse_list(keys).unwrap(),
             mood: watch::Sender::new(Mood::Acknowledges),
             asked: watch::Sender::new(0),
+            asked_tags: watch::Sender::new(0),
             acknowledged: Mutex::default(),
+            acknowledged_tags: Mutex::default(),
         });
         let service = Router::new().fallback(answer).with_state(inside.clone());
         tokio::spawn(async move { axum::serve(listener, service).await });
@@ -70,14 +78,24 @@ impl EdgePeer {
         self.inside.mood.send_replace(mood);
     }
 
-    /// Waits until it was asked `times` times in all.
+    /// Waits until it was told of keys `times` times in all.
     pub async fn until_asked(&self, times: usize) {
         self.inside.asked.subscribe().wait_for(|asked| *asked >= times).await.unwrap();
+    }
+
+    /// Waits until it was told of facts `times` times in all.
+    pub async fn until_told_of_tags(&self, times: usize) {
+        self.inside.asked_tags.subscribe().wait_for(|asked| *asked >= times).await.unwrap();
     }
 
     /// What it acknowledged, in order.
     pub fn acknowledged(&self) -> Vec<KeyNews> {
         self.inside.acknowledged.lock().unwrap().clone()
+    }
+
+    /// What it acknowledged of facts, in order.
+    pub fn acknowledged_tags(&self) -> Vec<TagVersions> {
+        self.inside.acknowledged_tags.lock().unwrap().clone()
     }
 
     /// The origin's way to it.
@@ -90,6 +108,10 @@ impl EdgePeer {
 pub fn link(url: &str, keys: &str) -> EdgeLink {
     let config = LinkConfig { url: url.to_owned(), keys: AssertionKey::parse_list(keys).unwrap() };
     EdgeLink::new(&config, Clock::system()).unwrap()
+}
+
+fn read<T: DeserializeOwned>(body: &[u8]) -> T {
+    serde_json::from_slice(body).unwrap()
 }
 
 async fn answer(State(edge): State<Arc<Inside>>, request: Request) -> StatusCode {
@@ -105,15 +127,20 @@ async fn answer(State(edge): State<Arc<Inside>>, request: Request) -> StatusCode
     let now = Clock::system().wall().as_seconds();
     let holds = Assertion::parse(text(headers::ASSERTION))
         .is_ok_and(|assertion| assertion.verify(&edge.keys, &covered, now).is_ok());
-    if !holds || covered.method != "POST" || covered.target != KEY_NEWS || covered.principal != ORIGIN {
+    let is_of_tags = covered.target == TAG_NEWS;
+    let has_door = is_of_tags || covered.target == KEY_NEWS;
+    if !holds || covered.method != "POST" || !has_door || covered.principal != ORIGIN {
         return StatusCode::NOT_FOUND;
     }
-    let news = serde_json::from_slice(&body).unwrap();
-    edge.asked.send_modify(|asked| *asked += 1);
+    let asked = if is_of_tags { &edge.asked_tags } else { &edge.asked };
+    asked.send_modify(|asked| *asked += 1);
     let mood = *edge.mood.borrow();
     match mood {
         Mood::Acknowledges => {
-            edge.acknowledged.lock().unwrap().push(news);
+            match is_of_tags {
+                true => edge.acknowledged_tags.lock().unwrap().push(read::<TagNews>(&body).versions),
+                false => edge.acknowledged.lock().unwrap().push(read(&body)),
+            }
             StatusCode::NO_CONTENT
         }
         Mood::Fails => StatusCode::SERVICE_UNAVAILABLE,

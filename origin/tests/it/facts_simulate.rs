@@ -102,6 +102,13 @@ async fn the_demo_shows_every_tier_status_and_kind_of_change() {
              WHERE event_type = 'Incident'",
             &["major resolved", "major unresolved", "minor resolved"],
         ),
+        ("SELECT state FROM event", &["draft", "published", "retracted"]),
+        ("SELECT DISTINCT 'repeats' FROM event_feed WHERE occurrence_count > 1", &["repeats"]),
+        (
+            "SELECT DISTINCT e.event_type FROM event_feed f JOIN event e ON e.id = f.event_id \
+             WHERE e.source IN ('rating-change', 'observed-change')",
+            &["AllocationChange", "BadDebt", "DepositabilityChange", "RatingChange"],
+        ),
         (
             "SELECT scope || ' ' || affects_protocol_score FROM event_link",
             &["vault false", "protocol true", "protocol false"],

@@ -66,8 +66,18 @@ pub struct Worker<'a> {
     pub durable_objects: &'a [DurableObject],
     /// Where the Worker listens, on loopback.
     pub port: u16,
+    /// A second isolate of the Worker with the same objects and copies, as another place on earth would have one.
+    pub twin: Option<Twin<'a>>,
     /// As in `wrangler.toml`.
     pub compatibility_date: &'a str,
+}
+
+/// A second isolate, for tests.
+pub struct Twin<'a> {
+    /// Its main module in the folder, in front of the Worker's own.
+    pub entry: &'a str,
+    /// Where it listens, on loopback.
+    pub port: u16,
 }
 
 /// Lays out the folder, starts workerd and waits until the Worker answers `/ready`, which no limit holds back.
@@ -81,7 +91,7 @@ pub fn start(
 ) -> Result<Service> {
     let mut step = Step::start("the edge");
     let folder = state.path("edge");
-    let worker = Worker { bindings, durable_objects, port, compatibility_date: &compatibility_date()? };
+    let worker = Worker { bindings, durable_objects, port, twin: None, compatibility_date: &compatibility_date()? };
     lay_out(&folder, bundle, &worker)?;
     let mut command = Command::new(workerd);
     command
@@ -111,8 +121,7 @@ pub fn lay_out(folder: &Path, bundle: &Bundle, worker: &Worker<'_>) -> Result<()
 pub fn render(worker: &Worker<'_>, files: &[&str]) -> String {
     let mut modules = String::new();
     for file in files {
-        let kind = if file.ends_with(".wasm") { "wasm" } else { "esModule" };
-        let _ = writeln!(modules, "    (name = {0}, {kind} = embed {0}),", quoted(file));
+        modules.push_str(&module(file));
     }
     let mut bindings = String::new();
     for binding in worker.bindings {
@@ -123,11 +132,32 @@ pub fn render(worker: &Worker<'_>, files: &[&str]) -> String {
         };
         let _ = writeln!(bindings, "    (name = {}, {value}),", quoted(binding.name));
     }
-    let mut namespaces = String::new();
+    let (mut own, mut shared, mut namespaces) = (String::new(), String::new(), String::new());
     for object in worker.durable_objects {
-        let class = quoted(object.class);
-        let _ = writeln!(bindings, "    (name = {}, durableObjectNamespace = {class}),", quoted(object.binding));
+        let (class, name) = (quoted(object.class), quoted(object.binding));
+        let _ = writeln!(own, "    (name = {name}, durableObjectNamespace = {class}),");
+        let designator = format!("(className = {class}, serviceName = \"main\")");
+        let _ = writeln!(shared, "    (name = {name}, durableObjectNamespace = {designator}),");
         let _ = writeln!(namespaces, "    (className = {class}, uniqueKey = {class}, enableSql = true),");
+    }
+    let date = quoted(worker.compatibility_date);
+    let mut twin = TwinText::default();
+    if let Some(Twin { entry, port }) = worker.twin {
+        twin.service = "    (name = \"twin\", worker = .twin),\n".to_owned();
+        twin.socket = format!("    (name = \"twin\", address = \"{}\", http = (), service = \"twin\"),\n", local(port));
+        twin.worker = format!(
+            r#"
+const twin :Workerd.Worker = (
+  modules = [
+{entry}{modules}  ],
+  compatibilityDate = {date},
+  bindings = [
+{bindings}{shared}  ],
+  cacheApiOutbound = "cache-store",
+);
+"#,
+            entry = module(entry),
+        );
     }
     format!(
         r#"using Workerd = import "/workerd/workerd.capnp";
@@ -135,12 +165,14 @@ pub fn render(worker: &Worker<'_>, files: &[&str]) -> String {
 const config :Workerd.Config = (
   services = [
     (name = "main", worker = .main),
-    (name = "cache-store", worker = .cacheStore),
+{twin_service}    (name = "cache-store", worker = .cacheStore),
     (name = "objects", disk = (path = "objects", writable = true)),
     # The origin is on loopback, which workerd counts as private.
     (name = "internet", network = (allow = ["public", "private"], tlsOptions = (trustBrowserCas = true))),
   ],
-  sockets = [(name = "http", address = "{address}", http = (), service = "main")],
+  sockets = [
+    (name = "http", address = "{address}", http = (), service = "main"),
+{twin_socket}  ],
 );
 
 const main :Workerd.Worker = (
@@ -148,7 +180,7 @@ const main :Workerd.Worker = (
 {modules}  ],
   compatibilityDate = {date},
   bindings = [
-{bindings}  ],
+{bindings}{own}  ],
   durableObjectNamespaces = [
 {namespaces}  ],
   durableObjectStorage = (localDisk = "objects"),
@@ -159,10 +191,26 @@ const cacheStore :Workerd.Worker = (
   modules = [(name = "cache-store.mjs", esModule = embed "cache-store.mjs")],
   compatibilityDate = {date},
 );
-"#,
+{twin_worker}"#,
         address = local(worker.port),
-        date = quoted(worker.compatibility_date),
+        twin_service = twin.service,
+        twin_socket = twin.socket,
+        twin_worker = twin.worker,
     )
+}
+
+/// Where a second isolate stands in the configuration; empty without one.
+#[derive(Default)]
+struct TwinText {
+    service: String,
+    socket: String,
+    worker: String,
+}
+
+/// A module's line of the configuration.
+fn module(file: &str) -> String {
+    let kind = if file.ends_with(".wasm") { "wasm" } else { "esModule" };
+    format!("    (name = {0}, {kind} = embed {0}),\n", quoted(file))
 }
 
 /// The date in `wrangler.toml`, so that here and in production the runtime behaves alike.
@@ -204,6 +252,7 @@ mod tests {
             ],
             durable_objects: &[DurableObject { binding: "KEYS", class: "KeyGuard" }],
             port: 8787,
+            twin: Some(Twin { entry: "twin.mjs", port: 8788 }),
             compatibility_date: "2026-03-01",
         };
         let text = render(&worker, &["entry.mjs", "build/index_bg.wasm"]);
@@ -211,6 +260,7 @@ mod tests {
         assert!(!text.contains("topsecret"));
         assert!(text.contains(r#"fromEnvironment = "ASSERTION_KEY""#));
         assert!(text.contains(r#"text = "http://127.0.0.1:1\"), evil""#));
-        assert!(text.contains(r#"className = "KeyGuard""#));
+        assert!(text.contains(r#"className = "KeyGuard", uniqueKey"#));
+        assert!(text.contains(r#"(className = "KeyGuard", serviceName = "main")"#), "one object for both isolates");
     }
 }

@@ -1,0 +1,151 @@
+// A change of facts on real workerd: two isolates with one object and one store of copies.
+
+import assert from "node:assert/strict";
+import { after, before, test } from "node:test";
+import { Edge, Origin, sleep, until } from "./stack.mjs";
+
+const [, , stack] = JSON.parse(process.env.RDS_EDGE_STACKS);
+const origin = new Origin();
+const edge = new Edge(stack);
+const isolates = [stack.port, stack.twin];
+const cache = ({ headers }) => headers["x-cache"];
+const versionOf = ({ headers }) => Number(headers.etag.match(/v(\d+)/)[1]);
+let callers = 0;
+
+before(async () => {
+  await origin.listen(stack.origin);
+  await edge.start();
+});
+after(async () => {
+  if (edge.said) console.error(`workerd said:\n${edge.said.slice(-2_000)}`);
+  await edge.kill();
+  origin.close();
+});
+
+/** A read by somebody new at an isolate. */
+const read = (page, port = stack.port) => {
+  callers += 1;
+  return edge.get(`/v1/vaults?limit=${page}`, { port, ip: `198.18.${callers >> 8}.${callers & 255}` });
+};
+
+/** Commits a change; resolves when the edge has acknowledged it. */
+async function publish() {
+  origin.version += 1;
+  const { status } = await edge.tellTags(`vaults=${origin.version}`);
+  assert.equal(status, 204);
+}
+
+const asked = async () => Number((await edge.get("/counted", { port: stack.twin })).headers["x-asked"]);
+
+test("what is published shows on the next request at every isolate, of their own copies and the shared ones", async () => {
+  for (const port of isolates) await read(1, port);
+  for (const port of isolates) assert.equal(cache(await read(1, port)), "HIT");
+  await read(2);
+  for (let round = 0; round < 5; round += 1) {
+    await publish();
+    for (const port of round % 2 ? isolates : isolates.toReversed()) {
+      const [first, second] = [await read(1, port), await read(1, port)];
+      assert.deepEqual([versionOf(first), versionOf(second), cache(second)], [origin.version, origin.version, "HIT"]);
+    }
+    // Read by the other isolate only: this one finds it in the shared store, where it is too old.
+    assert.equal(versionOf(await read(2, stack.twin)), origin.version);
+  }
+});
+
+test("under a storm of changes no request that began after an acknowledgement sees what was before", async () => {
+  let over = false;
+  const seen = [];
+  const reader = async (port, page) => {
+    while (!over) {
+      const reply = await read(page, port).catch(() => undefined);
+      if (reply?.status === 200) seen.push({ begun: reply.begun, version: versionOf(reply) });
+    }
+  };
+  const readers = Promise.all([1, 2, 3, 4].flatMap((page) => isolates.map((port) => reader(port, page))));
+  const acknowledged = [];
+  try {
+    for (let change = 0; change < 6; change += 1) {
+      await publish();
+      acknowledged.push({ at: performance.now(), version: origin.version });
+    }
+    const enough = seen.length + 100;
+    await until("a hundred more were read", 20, () => seen.length >= enough);
+  } finally {
+    over = true;
+    await readers;
+  }
+  for (const { at, version } of acknowledged) {
+    const late = seen.filter((reply) => reply.begun > at);
+    assert.ok(late.length > 0);
+    assert.deepEqual(late.filter((reply) => reply.version < version), [], `after ${version} was acknowledged`);
+  }
+  assert.ok(origin.pages < seen.length, `${origin.pages} pages for ${seen.length} requests: copies were served between`);
+});
+
+test("an answer that was read before a change and came after it is not kept as new", async () => {
+  let release;
+  const held = new Promise((resolve) => (release = resolve));
+  origin.beforeAnswer = () => held;
+  const [before, pages] = [origin.version, origin.pages];
+  const slow = read(10);
+  await until("the origin has read the old state", 10, () => origin.pages > pages);
+  await publish();
+  origin.beforeAnswer = async () => {};
+  release();
+  assert.equal(versionOf(await slow), before, "it began before the change");
+  const [first, second] = [await read(10), await read(10)];
+  assert.deepEqual([versionOf(first), versionOf(second), cache(second)], [before + 1, before + 1, "HIT"]);
+});
+
+test("the object is asked about once a second by an isolate, however many copies it serves", async () => {
+  await read(1, stack.twin);
+  const [begun, before] = [performance.now(), await asked()];
+  let served = 0;
+  while (performance.now() - begun < 5_000) {
+    const replies = await Promise.all(Array.from({ length: 16 }, () => read(1, stack.twin)));
+    served += replies.filter((reply) => reply.status === 200).length;
+  }
+  const seconds = (performance.now() - begun) / 1000;
+  const calls = (await asked()) - before;
+  console.log(`${served} requests in ${seconds.toFixed(1)} s: ${calls} calls to the object`);
+  assert.ok(served > 200, String(served));
+  assert.ok(calls >= Math.floor(seconds) - 1 && calls <= Math.ceil(seconds / 0.7) + 1, `${calls} calls`);
+});
+
+test("versions survive eleven idle seconds, after which the object is evicted, and the death of the runtime", async () => {
+  await publish();
+  await sleep(12_000);
+  // Told again late and out of order: nothing goes back.
+  assert.equal((await edge.tellTags("vaults=1")).status, 204);
+  for (const port of isolates) assert.equal(versionOf(await read(20, port)), origin.version);
+  await edge.kill();
+  await edge.start();
+  // What the origin answers now is behind what the object remembers: it is never taken for current.
+  const newest = origin.version;
+  origin.version = newest - 1;
+  await read(21);
+  const pages = origin.pages;
+  for (const port of isolates) assert.equal(versionOf(await read(21, port)), newest - 1);
+  assert.equal(origin.pages, pages + 2, "it was asked again each time");
+  origin.version = newest;
+  await read(21);
+  assert.equal(cache(await read(21)), "HIT");
+});
+
+test("where the object cannot be reached, reads go on by the age of copies", async () => {
+  await read(30, stack.twin);
+  await edge.send("PUT", "/broken", {}, undefined, stack.twin);
+  const before = await asked();
+  await sleep(1_100);
+  const begun = performance.now();
+  for (let n = 0; n < 40; n += 1) {
+    const reply = await read(30, stack.twin);
+    assert.deepEqual([reply.status, cache(reply)], [200, "HIT"]);
+  }
+  const calls = (await asked()) - before;
+  assert.ok(calls <= 2 + (performance.now() - begun) / 700, `${calls} calls: not each request pays`);
+  await edge.send("DELETE", "/broken", {}, undefined, stack.twin);
+  await sleep(1_100);
+  await publish();
+  assert.equal(versionOf(await read(30, stack.twin)), origin.version, "and by the object again once it is back");
+});

@@ -1,0 +1,179 @@
+//! Versions of tags: raised with the facts or not at all, in the order of commits, and told with every answer.
+
+use crate::market::{self, line};
+use crate::testapp::{Reply, TestApp, signed};
+use axum::http::HeaderValue;
+use rds_origin::catalog::refresh;
+use rds_origin::ingest::{self, Batch};
+use rds_origin::store::{Db, StoreError, tags};
+use rds_shared::route::{Tag, TagVersions};
+use rds_shared::wire::headers;
+use serde_json::json;
+use std::collections::BTreeSet;
+
+/// Says that facts of `tags` changed, in a transaction of its own; answers their versions.
+pub async fn touch(db: &Db, tags: &'static [Tag]) -> TagVersions {
+    db.run_tx("touch", |tx| Box::pin(async move { tags::touch(tx, tags).await })).await.unwrap()
+}
+
+pub async fn newest(test: &TestApp) -> TagVersions {
+    tags::newest(&test.app.db).await.unwrap().1
+}
+
+/// Which tags are newer than they were.
+fn raised(before: &TagVersions, after: &TagVersions) -> Vec<Tag> {
+    Tag::ALL.into_iter().filter(|tag| after.of(*tag) > before.of(*tag)).collect()
+}
+
+fn made_of(reply: &Reply) -> TagVersions {
+    TagVersions::parse(reply.header(headers::TAGS).unwrap_or_default())
+}
+
+/// A GET by an edge that knows these versions.
+async fn get_knowing(test: &TestApp, target: &str, known: &TagVersions) -> Reply {
+    let mut request = signed("GET", target, "");
+    request.headers_mut().insert(headers::TAGS, HeaderValue::try_from(known.to_text()).unwrap());
+    test.ask(request).await
+}
+
+/// A batch committed by another process: this one has not looked yet.
+async fn committed_elsewhere(test: &TestApp, lines: &str) {
+    ingest::commit(&test.app.db, &test.app.clock, Batch::read(lines.as_bytes()).unwrap()).await.unwrap();
+}
+
+fn renamed() -> String {
+    line("curator", "2026-11-20T00:00:00Z", json!({ "id": "north", "name": "Newcomer" }))
+}
+
+#[tokio::test]
+async fn a_touch_raises_its_tags_when_it_commits_and_no_others() {
+    let test = TestApp::new().await;
+    let before = newest(&test).await;
+    assert!(
+        Tag::ALL.into_iter().all(|tag| before.of(tag) > 1_795_000_000_000 / 2),
+        "above what an older database gave"
+    );
+    let touched = touch(&test.app.db, &[Tag::Security, Tag::Events]).await;
+    let after = newest(&test).await;
+    assert_eq!(raised(&before, &after), [Tag::Events, Tag::Security]);
+    assert_eq!(touched, after.only(&[Tag::Events, Tag::Security]));
+    let rolled_back = test.app.db.run_tx("touch", |tx| {
+        Box::pin(async move {
+            tags::touch(tx, &[Tag::Events]).await?;
+            Err::<(), _>(StoreError::Corrupt { column: "none", text: "on purpose".to_owned() })
+        })
+    });
+    assert!(rolled_back.await.is_err());
+    assert_eq!(newest(&test).await, after);
+}
+
+#[tokio::test]
+async fn versions_become_visible_in_their_own_order() {
+    let test = TestApp::new().await;
+    let mut first = test.app.db.pool.begin().await.unwrap();
+    let ours = tags::touch(&mut first, &[Tag::Events]).await.unwrap();
+    let db = test.app.db.clone();
+    let other = tokio::spawn(async move { touch(&db, &[Tag::Events, Tag::Signals]).await });
+    let waiting =
+        "select exists (select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock')";
+    while !sqlx::query_scalar::<_, bool>(waiting).fetch_one(&test.app.db.pool).await.unwrap() {
+        tokio::task::yield_now().await;
+    }
+    assert!(newest(&test).await.of(Tag::Events) < ours.of(Tag::Events), "nobody is ahead of a commit");
+    first.commit().await.unwrap();
+    let theirs = other.await.unwrap();
+    assert!(theirs.of(Tag::Events) > ours.of(Tag::Events));
+}
+
+#[tokio::test]
+async fn writers_with_the_same_tags_in_any_order_all_get_through_and_no_version_twice() {
+    let test = TestApp::new().await;
+    let orders: [&[Tag]; 3] =
+        [&[Tag::Events, Tag::Security, Tag::Vaults], &[Tag::Vaults, Tag::Security, Tag::Events], &[Tag::Events]];
+    let writers: Vec<_> = (0..12)
+        .map(|number| {
+            let db = test.app.db.clone();
+            tokio::spawn(async move {
+                let mut versions = Vec::new();
+                for _ in 0..5 {
+                    versions.push(touch(&db, orders[number % 3]).await.of(Tag::Events));
+                }
+                versions
+            })
+        })
+        .collect();
+    let mut all = BTreeSet::new();
+    for writer in writers {
+        let versions = writer.await.unwrap();
+        assert!(versions.is_sorted());
+        all.extend(versions);
+    }
+    assert_eq!((all.len(), all.last().copied()), (60, Some(newest(&test).await.of(Tag::Events))));
+}
+
+#[tokio::test]
+async fn a_batch_raises_the_tags_of_what_it_changed_and_a_repeated_one_none() {
+    let test = TestApp::with_market().await;
+    let before = newest(&test).await;
+    test.ingest(&market::lines()).await;
+    assert_eq!(newest(&test).await, before);
+    test.ingest(&renamed()).await;
+    let after = newest(&test).await;
+    assert_eq!(raised(&before, &after), [Tag::Vaults]);
+    rds_origin::scoring_run::run_all(&test.app.db, &test.app.clock).await.unwrap();
+    assert_eq!(raised(&after, &newest(&test).await), [Tag::Vaults, Tag::Assets]);
+}
+
+#[tokio::test]
+async fn an_answer_says_what_it_is_made_of_and_a_process_that_is_behind_says_so() {
+    let test = TestApp::with_market().await;
+    let before = newest(&test).await;
+    for (target, tags) in [
+        ("/v1/vaults", &[Tag::Vaults][..]),
+        ("/v1/curators", &[Tag::Vaults]),
+        ("/v1/oracle", &[Tag::Feeds]),
+        ("/v1/assets/enriched", &[Tag::Assets]),
+    ] {
+        assert_eq!(made_of(&test.get(target).await), before.only(tags), "{target}");
+    }
+    for target in ["/v1/health", "/v1/vaults?page=0", "/v1/vaults/nobody"] {
+        assert_eq!(test.get(target).await.header(headers::TAGS), None, "{target}");
+    }
+    let etag = test.get("/v1/vaults").await.header("etag").unwrap().to_owned();
+    let mut request = signed("GET", "/v1/vaults", "");
+    request.headers_mut().insert("if-none-match", HeaderValue::try_from(etag).unwrap());
+    let unchanged = test.ask(request).await;
+    assert_eq!((unchanged.status.as_u16(), made_of(&unchanged)), (304, before.only(&[Tag::Vaults])));
+
+    committed_elsewhere(&test, &renamed()).await;
+    assert_eq!(made_of(&test.get("/v1/curators").await), before.only(&[Tag::Vaults]), "it has not looked yet");
+    refresh::refresh(&test.app).await.unwrap();
+    assert_eq!(made_of(&test.get("/v1/curators").await), newest(&test).await.only(&[Tag::Vaults]));
+}
+
+#[tokio::test]
+async fn an_answer_waits_for_a_change_that_the_edge_has_heard_of() {
+    let test = TestApp::with_market().await;
+    committed_elsewhere(&test, &renamed()).await;
+    let wanted = newest(&test).await;
+    let (reply, ()) = tokio::join!(get_knowing(&test, "/v1/curators", &wanted), async {
+        test.app.catalog.until_facts_change().await;
+        refresh::refresh(&test.app).await.unwrap();
+    });
+    assert_eq!(made_of(&reply), wanted.only(&[Tag::Vaults]));
+    assert!(reply.text().contains("Newcomer"));
+}
+
+#[tokio::test]
+async fn a_version_that_never_was_holds_an_answer_up_for_one_look_at_the_database() {
+    let test = TestApp::with_market().await;
+    let (known, mut beyond) = (newest(&test).await, TagVersions::default());
+    beyond.raise(Tag::Vaults, i64::MAX);
+    let (reply, ()) = tokio::join!(get_knowing(&test, "/v1/vaults", &beyond), async {
+        test.app.catalog.until_facts_change().await;
+        refresh::refresh(&test.app).await.unwrap();
+    });
+    assert_eq!((reply.status.as_u16(), made_of(&reply)), (200, known.only(&[Tag::Vaults])));
+    // Other facts are none of this route's.
+    assert_eq!(get_knowing(&test, "/v1/oracle", &beyond).await.status, 200);
+}

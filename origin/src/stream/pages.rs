@@ -31,11 +31,11 @@ pub async fn read(app: &App, extent: &mut Extent, after: u64, vault: Option<&str
         }
     }
     if entries.is_empty() && table::head(&app.db.pool).await? > after {
-        // A jump with nothing behind it yet, or a place whose successors are gone.
+        // A jump that begins here, or a place whose successors are gone.
         *extent = table::extent(&app.db.pool, app.clock.now()).await?;
-        let (tail, next) = (extent.tail.get(), successor(&extent.jumps, after));
-        return Ok(match next.checked_sub(1) == Some(tail) {
-            true => Page::Frames(Batch { upto: tail, ..Batch::default() }),
+        let landing = successor(&extent.jumps, after).saturating_sub(1);
+        return Ok(match landing > after {
+            true => Page::Frames(Batch { upto: landing, ..Batch::default() }),
             false => Page::Gone,
         });
     }

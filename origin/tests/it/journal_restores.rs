@@ -175,3 +175,18 @@ async fn f12_a_running_process_that_saw_higher_numbers_notices_that_the_head_wen
     assert_eq!((gap.event.as_str(), gap.json()["reason"].as_str()), ("gap", Some("cursor_unknown")));
     assert_eq!(client.titles(4).await, ["1", "2", "3", "six"]);
 }
+
+#[tokio::test]
+async fn f12_a_client_at_a_step_with_nothing_behind_it_is_led_across() {
+    let (test, serving) = service().await;
+    let key = key(&test).await;
+    published(&test, ["1"]).await;
+    let mut one = connect(&test.facts).await;
+    journal::step(&mut one, Cause::Told("a test"), test.app.clock.now()).await.unwrap().unwrap();
+    test.app.journal.ring.begin_after(STEP as u64);
+    let mut client = Ask::with(&key).after("v2:1").opened(&serving).await;
+    let cursor = client.next().await;
+    assert_eq!((cursor.event.as_str(), cursor.number()), ("cursor", STEP as u64));
+    append(&mut one, "behind it").await;
+    assert_eq!(client.operation().await.number(), STEP as u64 + 1);
+}

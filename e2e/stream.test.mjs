@@ -151,7 +151,9 @@ for (const [where, base] of Object.entries(DOORS)) {
       expectRetry(refused, 429, 'STREAM_LIMIT_REACHED');
       assert.equal(refused.headers.get('retry-after'), '10');
       readers.pop().close();
-      const next = await until('the place is free', 20, async () => {
+      // Behind a proxy the origin learns that a client has left when it writes: at the next frame, or at the heartbeat.
+      const next = await until('the place is free', 40, async () => {
+        await publish();
         const reader = await read(base, { key, headers });
         return reader.response.status === 200 && reader;
       }, 250);
@@ -172,12 +174,24 @@ for (const [where, base] of Object.entries(DOORS)) {
       const sent = [];
       let breakIt;
       const source = new EventSource(new URL(STREAM, base), {
-        fetch: (url, init) => {
+        fetch: async (url, init) => {
           sent.push(init.headers['Last-Event-ID'] ?? null);
-          const broken = new AbortController();
-          breakIt = () => broken.abort();
           const headers = { ...init.headers, authorization: `Bearer ${key}`, 'cf-connecting-ip': newCaller() };
-          return fetch(url, { ...init, headers, signal: AbortSignal.any([init.signal, broken.signal].filter(Boolean)) });
+          const response = await fetch(url, { ...init, headers });
+          const pieces = response.body.getReader();
+          const body = new ReadableStream({
+            start: (controller) => {
+              breakIt = () => {
+                pieces.cancel();
+                controller.close();
+              };
+            },
+            pull: async (controller) => {
+              const { done, value } = await pieces.read();
+              if (!done) controller.enqueue(value);
+            },
+          });
+          return { body, url: response.url, status: response.status, redirected: false, headers: response.headers };
         },
       });
       open.add(source);

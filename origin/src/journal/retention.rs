@@ -13,7 +13,7 @@ const LOOK: Duration = Duration::from_secs(1);
 /// Looks after which partitions that could not be dropped are tried again.
 const RETRY_LOOKS: u32 = 30;
 /// Hours for which partitions are made ahead: how long the service may be away before producers write to the default one.
-const AHEAD: i64 = 6;
+const AHEAD: i64 = 8;
 /// What a round may take.
 const ROUND: Duration = Duration::from_secs(120);
 

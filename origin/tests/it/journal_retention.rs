@@ -49,9 +49,9 @@ fn hours(hours: i64) -> Timestamp {
 async fn an_hour_is_dropped_whole_when_it_has_left_the_window_and_never_before() {
     let facts = unread().await;
     let (mut one, first) = (connect(&facts).await, NOW.as_seconds() / HOUR);
-    let made = retention::round(&mut one, NOW, 3).await.unwrap();
-    assert_eq!((made.made, made.dropped), (10, 0), "five hours of each table");
-    assert_eq!(retention::round(&mut one, NOW, 3).await.unwrap(), retention::Round::default(), "nothing to do");
+    let made = retention::round(&mut one, hours(-2), 5).await.unwrap();
+    assert_eq!((made.made, made.dropped), (8, 0), "four hours of each table");
+    assert_eq!(retention::round(&mut one, hours(-2), 5).await.unwrap(), retention::Round::default(), "nothing to do");
     for hour in 0..3 {
         append(&mut one, hours(hour)).await;
         journal::tick(&mut one, hours(hour)).await.unwrap();
@@ -75,7 +75,7 @@ async fn an_hour_is_dropped_whole_when_it_has_left_the_window_and_never_before()
 async fn what_has_no_number_yet_and_what_a_consumer_has_yet_to_read_is_kept() {
     let facts = unread().await;
     let mut one = connect(&facts).await;
-    retention::round(&mut one, NOW, 3).await.unwrap();
+    retention::round(&mut one, hours(-2), 3).await.unwrap();
     append(&mut one, NOW).await;
     assert!(retention::round(&mut one, hours(40), 0).await.unwrap().kept >= 1, "nobody has numbered it");
     assert_eq!(rows(&facts, "push_operation").await.len(), 1);
@@ -102,7 +102,7 @@ async fn a_producer_is_taken_in_whether_or_not_its_hour_has_a_partition() {
     journal::tick(&mut one, NOW).await.unwrap();
     assert_eq!(rows(&facts, "push_operation").await, [("push_operation_other".to_owned(), 2)]);
     retention::round(&mut one, NOW, 3).await.unwrap();
-    append(&mut one, hours(1)).await;
+    append(&mut one, hours(2)).await;
     append(&mut one, NOW).await;
     assert_eq!(rows(&facts, "push_operation").await.len(), 2, "its own hour stays where it began");
     journal::tick(&mut one, NOW).await.unwrap();
@@ -117,7 +117,7 @@ async fn a_producer_is_taken_in_whether_or_not_its_hour_has_a_partition() {
 async fn a_producer_that_is_slow_is_not_waited_for() {
     let facts = unread().await;
     let (mut slow, mut one) = (connect(&facts).await, connect(&facts).await);
-    retention::round(&mut one, NOW, 3).await.unwrap();
+    retention::round(&mut one, hours(-2), 3).await.unwrap();
     append(&mut one, NOW).await;
     journal::tick(&mut one, NOW).await.unwrap();
     sqlx::query("BEGIN").execute(&mut slow).await.unwrap();
@@ -129,19 +129,41 @@ async fn a_producer_that_is_slow_is_not_waited_for() {
     assert!(retention::round(&mut one, hours(30), 0).await.unwrap().dropped >= 1);
 }
 
+#[tokio::test(flavor = "multi_thread")]
+async fn no_producer_is_refused_while_partitions_are_made() {
+    let facts = unread().await;
+    let writing = {
+        let mut one = connect(&facts).await;
+        tokio::spawn(async move {
+            for number in 0..400 {
+                // Now, and in the hour that is about to begin.
+                append(&mut one, hours(number % 2)).await;
+            }
+        })
+    };
+    let mut keeper = connect(&facts).await;
+    let mut made = 0;
+    for ahead in 2..40 {
+        made += retention::round(&mut keeper, NOW, ahead).await.unwrap().made;
+    }
+    writing.await.unwrap();
+    assert_eq!(made, 2 * 38);
+    assert_eq!(rows(&facts, "push_operation").await, [("push_operation_other".to_owned(), 400)]);
+}
+
 #[tokio::test]
 async fn two_processes_keep_partitions_side_by_side() {
     let facts = unread().await;
     let (mut one, mut other) = (connect(&facts).await, connect(&facts).await);
     let (a, b) = tokio::join!(retention::round(&mut one, NOW, 6), retention::round(&mut other, NOW, 6));
-    assert_eq!(a.unwrap().made + b.unwrap().made, 16);
+    assert_eq!(a.unwrap().made + b.unwrap().made, 10);
 }
 
 /// Waits until this hour has its partitions, whoever makes them: the service keeps them as well.
 async fn has_its_hour(test: &TestApp, one: &mut PgConnection) {
     let name = format!("journal_{}", test.app.clock.now().as_seconds() / HOUR);
     eventually("the hour has its partition", async || {
-        retention::round(one, test.app.clock.now(), 1).await.unwrap();
+        retention::round(one, test.app.clock.now().plus_seconds(-2 * HOUR), 3).await.unwrap();
         sqlx::query_scalar("SELECT to_regclass($1) IS NOT NULL").bind(&name).fetch_one(&mut *one).await.unwrap()
     })
     .await;

@@ -52,8 +52,8 @@ impl Serving {
     /// Waits until the tailer has found its place.
     async fn is_following(&self) {
         eventually("the journal is followed", async || {
-            let head = head(&self.app.db).await;
-            self.app.journal.ring.tail() >= head
+            // The first signal is that the ring has begun.
+            *self.app.journal.signals().borrow() > 0
         })
         .await;
     }
@@ -67,8 +67,9 @@ impl Serving {
 
     /// Stops as on SIGKILL: nothing is said to anybody.
     pub async fn kill(mut self) {
-        self.served.abort();
         self.jobs.take().unwrap().stop().await;
+        self.served.abort();
+        assert!(self.served.await.is_err());
     }
 }
 

@@ -12,6 +12,9 @@ use sqlx::{Connection, PgConnection, Row};
 pub const HOUR: i64 = 3_600;
 /// How much longer than the window an hour is kept: a replay that began inside the window ends inside what is kept.
 const GRACE_SECONDS: i64 = 3_600;
+/// The nearest hour to come that a partition is made for. A row that is on its way to the default partition while its own is
+/// attached is refused, so none is made for an hour in which a producer may be writing, whatever its clock says.
+const NEAREST: i64 = 2;
 /// How long a change of partitions waits for producers and readers, who in turn wait behind it.
 const LOCK_TIMEOUT: &str = "set local lock_timeout = '200ms'";
 /// One process at a time; the others have nothing to do.
@@ -67,7 +70,7 @@ pub struct Round {
     pub kept: u32,
 }
 
-/// Makes the partitions from the hour before `now` to `ahead` hours after, and drops what has left the window.
+/// Makes the partitions of the hours from [`NEAREST`] to `ahead` after `now`, and drops what has left the window.
 pub async fn round(connection: &mut PgConnection, now: Timestamp, ahead: i64) -> Result<Round, StoreError> {
     let mut round = Round::default();
     let mine: bool =
@@ -78,7 +81,7 @@ pub async fn round(connection: &mut PgConnection, now: Timestamp, ahead: i64) ->
     let done = async {
         let hour = now.as_seconds().div_euclid(HOUR);
         for table in [Table::Operations, Table::Journal] {
-            for hour in hour - 1..=hour + ahead {
+            for hour in hour + NEAREST..=hour + ahead {
                 round.made += u32::from(make(connection, table, hour).await?);
             }
         }

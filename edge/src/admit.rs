@@ -65,6 +65,7 @@ fn page(route: RouteId, query: &Query) -> Option<PageRequest> {
         | RouteId::RwaById
         | RouteId::ReviewerList
         | RouteId::SignalById
+        | RouteId::EventStream
         | RouteId::Health
         | RouteId::Ready => None,
     }

@@ -7,7 +7,7 @@ use crate::pipeline::{Asked, Walk};
 use crate::ports::{Guards, Host, Inbound, NoAnswer};
 use crate::respond::{Answer, Content, Served};
 use rds_shared::route::TagVersions;
-use rds_shared::wire::headers::XCache;
+use rds_shared::wire::headers::{self, XCache};
 use rds_shared::wire::{ApiError, ErrorCode, Timestamp};
 use std::rc::Rc;
 
@@ -61,6 +61,20 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         }
     }
 
+    /// A stream of the origin's, or its word why there is none.
+    pub(crate) async fn streamed(&self, asked: &Asked) -> Answer {
+        if self.inbound.method() == "HEAD" {
+            // It would open a stream for nobody.
+            return Answer::Stream(Passed::read(stream_header));
+        }
+        match self.ask(asked, None, &TagVersions::default()).await {
+            Ok(answer) if answer.is_stream() => Answer::Stream(Passed::from(&answer)),
+            Ok(answer) if answer.status < 400 => self.failed(Failure::Unreachable, XCache::Bypass),
+            Ok(answer) => hand_on(answer, XCache::Bypass),
+            Err(failure) => self.failed(failure, XCache::Bypass),
+        }
+    }
+
     /// The isolate's copy, unless it is past all use.
     fn remembered(&self, asked: &Asked, now: Timestamp) -> Option<Rc<Entry>> {
         let mut memory = self.isolate.memory.borrow_mut();
@@ -100,6 +114,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         let principal = asked.principal.to_json();
         let call = Call::new(self.config, asked.route.method, &asked.target, asked.body.clone(), principal, etag, seal)
             .not_older_than(known);
+        let call = if asked.route.streams() { call.streaming(asked.said.clone()) } else { call };
         let limit = match copy {
             Some(_) => self.config.origin_timeout.min(self.config.read_deadline),
             None => self.config.read_deadline,
@@ -199,6 +214,15 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
             Failure::HeldOff { retry_after } => ApiError::from(ErrorCode::ServiceUnavailable).retry_after(retry_after),
         };
         Answer::Error(error)
+    }
+}
+
+/// The headers that a stream has, without the stream.
+fn stream_header(name: &str) -> Option<String> {
+    match name {
+        "content-type" => Some(headers::EVENT_STREAM.to_owned()),
+        "cache-control" => Some(headers::NO_STORE_NO_TRANSFORM.to_owned()),
+        _ => None,
     }
 }
 

@@ -29,6 +29,8 @@ pub struct Call {
     pub headers: Vec<(&'static str, String)>,
     /// Empty on reads.
     pub body: Vec<u8>,
+    /// Whether a stream is asked for: its body is handed through as it comes.
+    pub streams: bool,
 }
 
 impl Call {
@@ -55,7 +57,16 @@ impl Call {
             out.push(("content-type", headers::JSON.to_owned()));
         }
         out.extend(etag.map(|etag| ("if-none-match", etag.to_owned())));
-        Call { method, target: target.to_owned(), headers: out, body }
+        Call { method, target: target.to_owned(), headers: out, body, streams: false }
+    }
+
+    /// The same call for a stream, with what the caller says about it.
+    pub fn streaming(mut self, said: Vec<(&'static str, String)>) -> Self {
+        self.headers.retain(|(name, _)| *name != "accept");
+        self.headers.push(("accept", headers::EVENT_STREAM.to_owned()));
+        self.headers.extend(said);
+        self.streams = true;
+        self
     }
 
     /// The same call for an answer that has every change up to `known`. Not signed: it can only make the origin wait a moment.
@@ -85,7 +96,7 @@ pub struct OriginAnswer {
     pub status: u16,
     /// The headers, by lower-case name.
     pub headers: Vec<(&'static str, String)>,
-    /// The whole body.
+    /// The whole body; of a stream none, for that stays with the host until the answer goes out.
     pub body: Vec<u8>,
 }
 
@@ -106,6 +117,12 @@ impl OriginAnswer {
     /// A header's value.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// Whether it is a stream, whose body the host holds.
+    pub fn is_stream(&self) -> bool {
+        let essence = self.header("content-type").and_then(|given| given.split(';').next());
+        self.status == 200 && essence.is_some_and(|essence| essence.trim() == headers::EVENT_STREAM)
     }
 
     /// The versions it says it was made from; none where it says nothing.

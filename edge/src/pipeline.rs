@@ -75,6 +75,8 @@ pub(crate) struct Asked {
     /// The name of the copy.
     pub(crate) key: String,
     pub(crate) body: Vec<u8>,
+    /// What a caller says about the stream it asks for; nothing on other routes.
+    pub(crate) said: Vec<(&'static str, String)>,
 }
 
 /// Answers a request. There is no request that it does not answer.
@@ -178,8 +180,10 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         }
         let key = key::key(&found, &principal, &target);
         let body = self.read_body(route.body).await?;
-        let asked = Asked { route, target, principal, key, body };
+        let said = if route.streams() { self.said_of_stream(&principal) } else { Vec::new() };
+        let asked = Asked { route, target, principal, key, body, said };
         match route.cache.is_kept() {
+            _ if route.streams() => Ok(self.streamed(&asked).await),
             true => Ok(self.kept(&asked).await),
             false => Ok(self.passed_through(&asked).await),
         }

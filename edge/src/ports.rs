@@ -54,7 +54,8 @@ pub trait Host {
     /// Fresh random bytes.
     fn random(&self) -> [u8; 16];
 
-    /// Asks the origin, and gives up after `limit`, which covers the body too.
+    /// Asks the origin, and gives up after `limit`, which covers the body too. The body of a stream that was asked for is kept
+    /// aside, whole and unread, for the reply; `limit` covers its headers.
     async fn call(&self, call: &Call, limit: Duration) -> Result<OriginAnswer, NoAnswer>;
 
     /// The data centre's copy under `key`, if there is one and the cache answers.

@@ -8,10 +8,12 @@ use crate::edge_link::outbox::EdgeSeen;
 use crate::http::admin_door::AdminToken;
 use crate::http::assertion::Nonces;
 use crate::http::relay_meter::Meter;
+use crate::journal::Journal;
 use crate::keys::bcrypt_rows::Prover;
 use crate::metrics::{Gauges, Metrics};
 use crate::store::Db;
 use crate::store::health::HealthFacts;
+use crate::stream::Streams;
 use crate::telemetry::AccessLog;
 use arc_swap::ArcSwapOption;
 use rds_shared::access::{AssertionKey, Spray};
@@ -33,6 +35,10 @@ pub struct App {
     pub catalog: Holder,
     /// Readings of vaults that were asked for lately.
     pub histories: Histories,
+    /// What left the service, in its order.
+    pub journal: Journal,
+    /// The streams that are open here.
+    pub streams: Arc<Streams>,
     /// What is counted.
     pub metrics: Arc<Metrics>,
     /// Where requests are logged.
@@ -68,6 +74,8 @@ impl App {
             db,
             catalog: Holder::default(),
             histories: Histories::default(),
+            journal: Journal::default(),
+            streams: Arc::new(Streams::new(config.anonymous_stream)),
             metrics: Arc::default(),
             access_log,
             assertion_keys: config.assertion_keys.clone(),
@@ -84,9 +92,10 @@ impl App {
         })
     }
 
-    /// Says that this process is going away: from now on it is not ready.
+    /// Says that this process is going away: from now on it is not ready, and its streams tell their clients.
     pub fn begin_draining(&self) {
         self.draining.store(true, Relaxed);
+        self.journal.signal();
     }
 
     /// Whether this process is going away.
@@ -94,8 +103,16 @@ impl App {
         self.draining.load(Relaxed)
     }
 
-    /// The values a metrics scrape reads from other parts.
-    pub fn gauges(&self) -> Gauges {
+    /// The whole page of a metrics scrape.
+    pub fn scrape(&self) -> String {
+        let mut page = self.metrics.render(&self.gauges());
+        self.journal.meters.render(&mut page, self.clock.wall().as_seconds(), self.journal.ring.size());
+        self.streams.meters.render(&mut page, self.streams.open());
+        page
+    }
+
+    /// The values that it reads from other parts.
+    fn gauges(&self) -> Gauges {
         let catalog = self.catalog.current();
         let now = self.clock.wall().as_seconds();
         let since = |at: i64| if at == 0 { 0 } else { (now - at).max(0) };

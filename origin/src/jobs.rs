@@ -1,11 +1,13 @@
 //! What runs beside the requests, and when: the catalog's refresh, the listening for changes, the scheduled score run, the
-//! daily roll-up, and the telling of changed keys and facts to the edge.
+//! daily roll-up, the journal and its streams, and the telling of changed keys and facts to the edge.
 
 use crate::app::App;
 use crate::catalog::refresh;
 use crate::edge_link::{self, EdgeLink, outbox};
+use crate::journal::{retention, sequence, tail};
 use crate::scoring_run;
-use crate::store::{StoreError, edge_outbox, publication, tags};
+use crate::store::{StoreError, edge_outbox, journal, publication, tags};
+use crate::stream::keeper;
 use crate::symbol_days;
 use sqlx::postgres::PgListener;
 use std::sync::Arc;
@@ -46,6 +48,17 @@ impl Jobs {
             let scoring = app.clone();
             jobs.spawn(async move { keep_scored(&scoring).await });
         }
+        let numbering = app.clone();
+        jobs.spawn(async move { sequence::keep_numbering(&numbering).await });
+        let following = app.clone();
+        jobs.spawn(async move { tail::keep_following(&following).await });
+        let keeping = app.clone();
+        jobs.spawn(async move { retention::keep_partitions(&keeping).await });
+        let (giving, living, revoking, timing) = (app.clone(), app.clone(), app.clone(), app.clone());
+        jobs.spawn(async move { keeper::keep_giving_back(&giving).await });
+        jobs.spawn(async move { keeper::keep_alive(&living).await });
+        jobs.spawn(async move { keeper::keep_revoking(&revoking).await });
+        jobs.spawn(async move { keeper::keep_time(&timing).await });
         let rolling = app.clone();
         jobs.spawn(async move { keep_days(&rolling).await });
         Jobs(jobs)
@@ -57,24 +70,33 @@ impl Jobs {
     }
 }
 
-/// Wakes the refresh when the database says that facts have changed, and the tellers when facts or keys have. A lost connection costs
-/// nothing but speed: polling goes on.
+/// Wakes the refresh when the database says that facts have changed, the tailer when operations were numbered, and the tellers
+/// when facts or keys have. A lost connection costs nothing but speed: polling goes on.
 async fn listen(app: &App, link: Option<&EdgeLink>) {
     loop {
         if let Ok(mut listener) = PgListener::connect_with(&app.db.pool).await
-            && listener.listen_all([publication::CHANNEL, tags::CHANNEL, edge_outbox::CHANNEL]).await.is_ok()
+            && listener
+                .listen_all([publication::CHANNEL, tags::CHANNEL, edge_outbox::CHANNEL, journal::CHANNEL])
+                .await
+                .is_ok()
         {
             while let Ok(notice) = listener.try_recv().await {
-                let channel = notice.as_ref().map(|notice| notice.channel());
                 // None is a connection that was lost and found: anything may have changed.
-                if channel != Some(edge_outbox::CHANNEL) {
+                let about = |channel| notice.as_ref().is_none_or(|notice| notice.channel() == channel);
+                if about(publication::CHANNEL) || about(tags::CHANNEL) {
                     app.catalog.facts_changed();
-                }
-                if let Some(link) = link {
-                    if channel != Some(edge_outbox::CHANNEL) {
+                    // Where facts changed, operations may have been captured.
+                    app.journal.committed();
+                    if let Some(link) = link {
                         link.touched();
                     }
-                    if channel.is_none_or(|channel| channel == edge_outbox::CHANNEL) {
+                }
+                if about(journal::CHANNEL) {
+                    app.journal.numbered();
+                }
+                if about(edge_outbox::CHANNEL) {
+                    app.streams.keys_changed();
+                    if let Some(link) = link {
                         link.queued();
                     }
                 }

@@ -5,9 +5,11 @@
 //! | [`route`] | the route table: what may be asked, with which parameters, and how long an answer lives |
 //! | [`wire`] | what crosses HTTP: envelopes, error codes, ETags, timestamps, pages |
 //! | [`access`] | who is calling: first-party origins, the edge's assertion, what a caller may page through |
+//! | [`push`] | the event stream's cursors and frames; webhooks: envelope, signature, schedule, breaker, where they may go |
 //! | [`model`] | the resources as the API serves them |
-//! | [`rules`] | derived facts: liquidity, borrow costs, tiers, dwell, thinning of series |
+//! | [`rules`] | derived facts: liquidity, borrow costs, tiers, dwell, thinning of series, baskets |
 //! | [`scoring`] | the methodology: tables as data, asset and vault scores, provenance |
+//! | [`graph`] | decisioning: look-through, checks against limits, signed decisions and their verification |
 //! | [`select`] | the engine that filters, sorts and pages every list |
 //!
 //! Architecture invariants:
@@ -27,7 +29,9 @@ extern crate alloc;
 extern crate std;
 
 pub mod access;
+pub mod graph;
 pub mod model;
+pub mod push;
 pub mod route;
 pub mod rules;
 pub mod scoring;

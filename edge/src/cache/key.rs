@@ -68,6 +68,7 @@ pub fn fold(found: &mut Found) {
         | RouteId::LossBoard
         | RouteId::SignalList
         | RouteId::SignalById
+        | RouteId::EventStream
         | RouteId::Health
         | RouteId::Ready => {}
     }

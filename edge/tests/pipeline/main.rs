@@ -10,6 +10,7 @@ mod objects;
 mod outages;
 mod refusals;
 mod signed_calls;
+mod streams;
 mod tag_news;
 mod tags;
 mod world;

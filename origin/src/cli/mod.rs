@@ -8,6 +8,7 @@ mod edge;
 mod events;
 mod facts;
 mod security;
+mod journal;
 mod serve;
 
 use crate::clock::Clock;
@@ -61,6 +62,9 @@ enum Command {
     /// The security registry.
     #[command(subcommand)]
     Security(security::Security),
+    /// The numbers of the event stream.
+    #[command(subcommand)]
+    Journal(Journal),
     /// API keys.
     #[command(subcommand)]
     Keys(Keys),
@@ -95,6 +99,16 @@ struct Simulate {
 enum Score {
     /// Score every vault now.
     Run,
+}
+
+#[derive(Debug, Subcommand)]
+enum Journal {
+    /// Step over every number that may have been given before the database was set back to an earlier copy of its disk.
+    Step {
+        /// Why; it is kept with the step.
+        #[arg(long)]
+        reason: String,
+    },
 }
 
 #[derive(Debug, Subcommand)]
@@ -213,6 +227,7 @@ async fn dispatch(command: Command, out: Output) -> anyhow::Result<ExitCode> {
         Command::Events(command) => return events::events(&database().await?, &clock, command, out).await,
         Command::Score(Score::Run) => facts::score(&database().await?, &clock, out).await?,
         Command::Security(command) => return security::run(&database().await?, &clock, command, out).await,
+        Command::Journal(Journal::Step { reason }) => journal::step(&database().await?, &clock, &reason, out).await?,
         Command::Keys(command) => return credentials::keys(&database().await?, &clock, command, out).await,
         Command::IndexTokens(command) => {
             return credentials::index_tokens(&database().await?, &clock, command, out).await;

@@ -2,6 +2,7 @@
 
 use crate::metrics::Label;
 use crate::store::StoreError;
+use crate::stream::body::EventBody;
 use axum::body::Body;
 use axum::http::header::{ALLOW, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
@@ -29,10 +30,19 @@ const CDN_CACHE_CONTROL: HeaderName = HeaderName::from_static(headers::CDN_CACHE
 pub struct Answer {
     status: StatusCode,
     content_type: &'static str,
-    body: Vec<u8>,
+    body: Content,
     validators: Option<Validators>,
     made_of: TagVersions,
     retry_after: Option<u32>,
+}
+
+/// What an answer says.
+#[derive(Debug)]
+enum Content {
+    /// All of it.
+    Whole(Vec<u8>),
+    /// Events, as they come. None for a HEAD, which opens no stream.
+    Events(Option<EventBody>),
 }
 
 /// What a kept answer is recognised by.
@@ -48,11 +58,16 @@ impl Answer {
         Answer {
             status: StatusCode::OK,
             content_type: headers::JSON,
-            body,
+            body: Content::Whole(body),
             validators: None,
             made_of: TagVersions::default(),
             retry_after: None,
         }
+    }
+
+    /// A stream of events, or only its headers.
+    pub fn events(body: Option<EventBody>) -> Self {
+        Answer { content_type: headers::EVENT_STREAM, body: Content::Events(body), ..Self::json(Vec::new()) }
     }
 
     /// A serialised value, never kept.
@@ -167,10 +182,10 @@ pub fn respond(result: Result<Answer, Failure>, request_id: RequestId, label: La
 
 fn good(answer: Answer, label: Label, head_only: bool) -> Response {
     let Answer { status, content_type, body, validators, made_of, retry_after } = answer;
-    let mut response = if matches!(status, StatusCode::NOT_MODIFIED | StatusCode::NO_CONTENT) {
-        with_headers(Body::empty())
-    } else {
-        with_body(content_type, body, head_only)
+    let mut response = match body {
+        _ if matches!(status, StatusCode::NOT_MODIFIED | StatusCode::NO_CONTENT) => with_headers(Body::empty()),
+        Content::Whole(body) => with_body(content_type, body, head_only),
+        Content::Events(events) => return streamed(events),
     };
     *response.status_mut() = status;
     let kept = match label {
@@ -192,6 +207,16 @@ fn good(answer: Answer, label: Label, head_only: bool) -> Response {
     if let Some(seconds) = retry_after {
         response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
     }
+    response
+}
+
+/// A stream has no length, and nobody between us and the client may keep it, pack it or collect it.
+fn streamed(events: Option<EventBody>) -> Response {
+    let mut response = with_headers(events.map_or_else(Body::empty, Body::new));
+    let given = response.headers_mut();
+    given.insert(CONTENT_TYPE, HeaderValue::from_static(headers::EVENT_STREAM));
+    given.insert(CACHE_CONTROL, HeaderValue::from_static(headers::NO_STORE_NO_TRANSFORM));
+    given.insert(HeaderName::from_static(headers::ACCEL_BUFFERING), HeaderValue::from_static("no"));
     response
 }
 

@@ -9,6 +9,7 @@
 //! | [`relay_door`], [`relay_meter`] | the few routes that backends reach directly, and their allowances |
 //! | [`admin_door`], [`ingest`] | metrics, the test clock, and how facts come in |
 //! | [`router`] | from a row of the route table to its handler |
+//! | [`event_stream`], [`wire`] | the stream of events, and the sockets that carry it |
 //! | [`call`], [`answer`], [`encoded`] | what a handler is given, and what it gives back |
 //! | [`changes`], [`holders`], [`allocation`], [`strategies`] | what vaults changed, who holds them, where deposits are |
 //! | [`vaults`], [`vault_detail`], [`chains`], [`protocols`], [`curators`], [`me`], [`health`] | the families of routes |
@@ -30,6 +31,7 @@ pub mod critical;
 pub mod curators;
 pub mod edge_door;
 pub mod encoded;
+pub mod event_stream;
 pub mod events;
 pub mod health;
 pub mod holders;
@@ -55,3 +57,4 @@ pub mod strategies;
 pub mod symbols;
 pub mod vault_detail;
 pub mod vaults;
+pub mod wire;

@@ -4,8 +4,9 @@ use super::answer::{Answer, Failure};
 use super::call::Call;
 use super::pipeline::Trace;
 use super::{
-    allocation, assets, chains, changes, critical, curators, events, health, holders, markets, me, oracles, portfolio,
-    protocols, reviewers, royco, rwa, security, signals, stats, strategies, symbols, vault_detail, vaults,
+    allocation, assets, chains, changes, critical, curators, event_stream, events, health, holders, markets, me,
+    oracles, portfolio, protocols, reviewers, royco, rwa, security, signals, stats, strategies, symbols, vault_detail,
+    vaults,
 };
 use crate::app::App;
 use crate::metrics::Label;
@@ -36,7 +37,7 @@ pub async fn route(
         Matching::WrongMethod(allow) => return Err(wrong_method(allow).into()),
     };
     trace.label = Label::Route(found.route.id);
-    gate::admit(found.route.access, &principal)?;
+    gate::admit(found.route.access_now(app.streams.anonymous), &principal)?;
     let query = Query::parse(found.route.query, head.uri.query().unwrap_or(""))?;
     let call = Call {
         found,
@@ -48,10 +49,10 @@ pub async fn route(
         now: app.clock.now(),
     };
     if call.route().tags.is_empty() {
-        return dispatch(app, &call).await;
+        return dispatch(app, &call, head).await;
     }
     let tags = tags(app, &call, head).await;
-    Ok(dispatch(app, &call).await?.made_of(tags))
+    Ok(dispatch(app, &call, head).await?.made_of(tags))
 }
 
 /// The versions that the answer will have everything of. Where the edge knows newer ones than this process, it waits for them.
@@ -65,7 +66,7 @@ async fn tags(app: &App, call: &Call, head: &Parts) -> TagVersions {
 }
 
 /// Handlers that ask the database are boxed: their state is large, and the answers from the catalog need not carry it along.
-async fn dispatch(app: &Arc<App>, call: &Call) -> Result<Answer, Failure> {
+async fn dispatch(app: &Arc<App>, call: &Call, head: &Parts) -> Result<Answer, Failure> {
     match call.route().id {
         RouteId::VaultList => vaults::list(app, call),
         RouteId::VaultScores => vaults::scores(app, call),
@@ -115,6 +116,7 @@ async fn dispatch(app: &Arc<App>, call: &Call) -> Result<Answer, Failure> {
         RouteId::LossBoard => security::losses(app, call),
         RouteId::SignalList => Box::pin(signals::list(app, call)).await,
         RouteId::SignalById => Box::pin(signals::by_id(app, call)).await,
+        RouteId::EventStream => Box::pin(event_stream::open(app, call, head)).await,
         RouteId::Health => Box::pin(health::health(app, call)).await,
         RouteId::Ready => Box::pin(health::ready(app)).await,
     }

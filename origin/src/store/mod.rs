@@ -20,6 +20,7 @@ pub mod health;
 pub mod holders;
 pub mod hubs;
 pub mod index_tokens;
+pub mod journal;
 pub mod keys;
 pub mod losses;
 pub mod mappings;
@@ -36,6 +37,7 @@ pub mod scoring;
 pub mod security;
 pub mod signals;
 pub mod strategies;
+pub mod stream_leases;
 pub mod symbols;
 pub mod tags;
 pub mod told;
@@ -93,6 +95,18 @@ pub enum StoreError {
     },
 }
 
+impl StoreError {
+    /// Postgres' code for what went wrong, where Postgres said it.
+    pub fn sqlstate(&self) -> Option<String> {
+        match self {
+            StoreError::Unavailable(error) | StoreError::Conflict(error) | StoreError::Internal(error) => {
+                error.as_database_error()?.code().map(String::from)
+            }
+            StoreError::Corrupt { .. } => None,
+        }
+    }
+}
+
 impl From<sqlx::Error> for StoreError {
     fn from(error: sqlx::Error) -> Self {
         match &error {
@@ -109,9 +123,10 @@ impl From<sqlx::Error> for StoreError {
     }
 }
 
-/// Connection failures (class 08), too many connections, and an operator's or a crash's shutdown (57P0x: also "starting up").
+/// Connection failures (class 08), a full disk and other wants (class 53), an operator's or a crash's shutdown (57P0x: also
+/// "starting up"), and a database that takes no writes for now (25006).
 fn is_unavailable(sqlstate: &str) -> bool {
-    sqlstate.starts_with("08") || sqlstate.starts_with("57P") || sqlstate == "53300"
+    sqlstate.starts_with("08") || sqlstate.starts_with("53") || sqlstate.starts_with("57P") || sqlstate == "25006"
 }
 
 /// The settings of every pool. JIT is off: our statements are short, and after a bulk load compiling one took longer than running it.

@@ -1,10 +1,13 @@
 //! The golden vectors of the methodology, runnable natively and as a plain wasm module.
 //!
-//! Every line of `fixtures/scoring/*.jsonl` is an input and what the reference evaluator makes of it, in integers. The
+//! Every line of `fixtures/{scoring,baskets,decisions}/*.jsonl` is an input and what the reference evaluator makes of it, in integers. The
 //! same comparison runs in `cargo test` and, compiled to wasm, under any host that can instantiate a module: call
 //! `golden_failures()` and expect 0, and `golden_cases()` to see that there was something to compare.
 
 mod asset;
+mod basket;
+mod decision;
+mod graph;
 mod publication;
 mod read;
 mod vault;
@@ -21,17 +24,23 @@ struct Vectors {
 
 macro_rules! vectors {
     ($file:literal, $check:path) => {
-        Vectors { file: $file, lines: include_str!(concat!("../../../fixtures/scoring/", $file)), check: $check }
+        Vectors { file: $file, lines: include_str!(concat!("../../../fixtures/", $file)), check: $check }
     };
 }
 
-const ALL: [Vectors; 6] = [
-    vectors!("assets.jsonl", asset::check),
-    vectors!("random_assets.jsonl", asset::check),
-    vectors!("vaults.jsonl", vault::check),
-    vectors!("random_vaults.jsonl", vault::check),
-    vectors!("publication.jsonl", publication::check),
-    vectors!("random_publication.jsonl", publication::check),
+const ALL: [Vectors; 12] = [
+    vectors!("scoring/assets.jsonl", asset::check),
+    vectors!("scoring/random_assets.jsonl", asset::check),
+    vectors!("scoring/vaults.jsonl", vault::check),
+    vectors!("scoring/random_vaults.jsonl", vault::check),
+    vectors!("scoring/publication.jsonl", publication::check),
+    vectors!("scoring/random_publication.jsonl", publication::check),
+    vectors!("baskets/baskets.jsonl", basket::check),
+    vectors!("baskets/random_baskets.jsonl", basket::check),
+    vectors!("decisions/checks.jsonl", decision::check),
+    vectors!("decisions/random_checks.jsonl", decision::check),
+    vectors!("decisions/verifications.jsonl", decision::check_verification),
+    vectors!("decisions/random_graphs.jsonl", graph::check),
 ];
 
 /// Every vector that is not met: file, line and difference.

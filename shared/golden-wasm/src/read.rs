@@ -87,3 +87,8 @@ pub fn score_of(object: &Value, field: &str) -> Result<Option<MilliPoints>, Mism
 pub fn milli(score: Option<MilliPoints>) -> Value {
     score.map_or(Value::Null, |score| score.get().into())
 }
+
+/// A string that must be there.
+pub fn text(value: &Value) -> Result<String, Mismatch> {
+    value.as_str().map(Into::into).ok_or_else(|| Mismatch::unreadable("text"))
+}

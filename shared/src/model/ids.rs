@@ -77,6 +77,11 @@ impl Address {
         }
     }
 
+    /// The EVM address of these 20 bytes.
+    pub fn from_evm_bytes(bytes: [u8; 20]) -> Self {
+        Address(alloc::format!("0x{}", crate::wire::request_id::hex(&bytes)))
+    }
+
     /// The canonical text.
     pub fn as_str(&self) -> &str {
         &self.0
@@ -188,6 +193,12 @@ impl VaultKey {
 impl fmt::Display for VaultKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}:{}", self.chain_id, self.address)
+    }
+}
+
+impl Serialize for VaultKey {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
     }
 }
 

@@ -8,6 +8,7 @@ pub mod asset;
 pub mod asset_encoded;
 pub mod attestation;
 pub mod chain;
+pub mod content_hash;
 pub mod curator;
 pub mod encoded;
 pub mod event;

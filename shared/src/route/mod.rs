@@ -8,6 +8,7 @@ mod event_params;
 pub mod family;
 pub mod matching;
 pub mod param;
+mod push_params;
 pub mod query;
 pub mod row;
 mod rows_macro;

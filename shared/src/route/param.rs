@@ -56,9 +56,15 @@ pub enum Kind {
         /// Most characters taken.
         max: usize,
     },
+    /// Text whose meaning is the route's affair, so that none is refused here: taken as it came, empty too. Of a longer one
+    /// only the first [`VERBATIM`] characters and one more are kept, enough to see that it is longer.
+    Verbatim,
     /// An ISO 8601 instant.
     Instant,
 }
+
+/// Characters of a verbatim text that may mean something.
+pub const VERBATIM: usize = 64;
 
 /// The value an absent parameter has.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -148,6 +154,11 @@ impl Param {
     /// Free text.
     pub const fn text(name: &'static str, max: usize, about: &'static str) -> Self {
         Self::new(name, Kind::Text { max }, about)
+    }
+
+    /// Text that the route itself judges.
+    pub const fn verbatim(name: &'static str, about: &'static str) -> Self {
+        Self::new(name, Kind::Verbatim, about)
     }
 
     /// An ISO 8601 instant.

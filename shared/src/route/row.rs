@@ -142,6 +142,17 @@ impl Route {
         format!("{} {}", self.method.as_str(), self.path)
     }
 
+    /// Whether its answer has no end of its own: it is handed on as it comes, and never kept or counted in bytes.
+    pub fn streams(&self) -> bool {
+        self.id == RouteId::EventStream
+    }
+
+    /// Who may call it. While the stream is being rolled out (`anonymous_stream`) it is open to everybody.
+    /// Source: interface, "Event stream", 8.
+    pub fn access_now(&self, anonymous_stream: bool) -> Access {
+        if self.streams() && anonymous_stream { Access::Public } else { self.access }
+    }
+
     /// Whether what it answers depends on who asks: such an answer is nobody else's.
     pub fn depends_on_caller(&self) -> bool {
         self.cache.by_class || self.access != Access::Public

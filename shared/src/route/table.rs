@@ -5,6 +5,7 @@ use super::event_params::*;
 pub use super::event_params::{EVENT_SORT_FIELDS, FEED_DAYS};
 use super::family::Family;
 use super::param::{Above::Clamp, Param};
+use super::push_params::*;
 use super::row::{Access, Body, Cache, Door, Method, Route};
 use super::rows_macro::routes;
 use super::security_params::*;
@@ -281,6 +282,12 @@ routes! {
         access: Public, family: Public, cache: Cache::public(15), tags: [Signals],
         query: [], answers: "Data<SignalDetail>", errors: [],
         about: "One signal in full: what it says, of whom, which vaults it touches, and where it comes from.",
+    }
+    EventStream: Get "/v1/events/stream" {
+        access: Data, family: Public, cache: Cache::NEVER,
+        door: EdgeAndRelay,
+        query: [STREAM_VAULT, STREAM_SINCE], answers: "EventStream", errors: [StreamLimitReached, ShuttingDown],
+        about: "What becomes public, is promoted or retracted, as server-sent events, with replay of the last 24 hours.",
     }
     Health: Get "/v1/health" {
         access: Public, family: Health, cache: Cache::NEVER,

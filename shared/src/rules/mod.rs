@@ -18,8 +18,10 @@
 //! | [`attestation`] | the text that a reviewer signs |
 //! | [`canonical_aum`] | what real-world assets are worth, each product once |
 //! | [`rwa_sources`] | how sources of those figures do, and what to look at |
+//! | [`baskets`] | reference baskets: eligibility, weights, rebalances, versions |
 
 pub mod attestation;
+pub mod baskets;
 pub mod borrow;
 pub mod canonical_aum;
 pub mod changes;

@@ -34,18 +34,19 @@ impl core::error::Error for DecimalError {}
 enum Excess {
     Refuse,
     HalfEven,
+    Truncate,
 }
 
 /// Reads decimal text as an integer of `10^-scale` units, exactly: `parse_decimal("7.95", 3)` is 7950.
 ///
 /// Trailing zeros beyond the scale are fine, other digits there are [`DecimalError::TooPrecise`].
 pub fn parse_decimal(text: &str, scale: u32) -> Result<i64, DecimalError> {
-    read(text, scale, Excess::Refuse)
+    narrow(read(text, scale, Excess::Refuse))
 }
 
 /// Reads decimal text as an integer of `10^-scale` units, rounding half to even what lies beyond the scale.
 pub fn round_decimal(text: &str, scale: u32) -> Result<i64, DecimalError> {
-    read(text, scale, Excess::HalfEven)
+    narrow(read(text, scale, Excess::HalfEven))
 }
 
 /// A number that came out of JSON as a float, as an integer of `10^-scale` units.
@@ -53,13 +54,28 @@ pub fn round_decimal(text: &str, scale: u32) -> Result<i64, DecimalError> {
 /// It goes through its shortest decimal text, which is the text it was written as (up to 15 digits), and is then rounded
 /// half to even at the scale: 2.675 stays 2.675 and is never read as the binary fraction below it.
 pub fn from_float(value: f64, scale: u32) -> Result<i64, DecimalError> {
-    if !value.is_finite() {
-        return Err(DecimalError::NonFinite);
-    }
-    read(&value.to_string(), scale, Excess::HalfEven)
+    narrow(wide_from_float(value, scale))
 }
 
-fn read(text: &str, scale: u32, excess: Excess) -> Result<i64, DecimalError> {
+/// [`from_float`] for what 64 bits cannot hold: amounts of money in millionths.
+pub fn wide_from_float(value: f64, scale: u32) -> Result<i128, DecimalError> {
+    read(&finite(value)?.to_string(), scale, Excess::HalfEven)
+}
+
+/// [`from_float`], dropping what lies beyond the scale: 0.2999999 at scale 6 is 299 999.
+pub fn truncate_float(value: f64, scale: u32) -> Result<i64, DecimalError> {
+    narrow(read(&finite(value)?.to_string(), scale, Excess::Truncate))
+}
+
+fn finite(value: f64) -> Result<f64, DecimalError> {
+    if value.is_finite() { Ok(value) } else { Err(DecimalError::NonFinite) }
+}
+
+fn narrow(wide: Result<i128, DecimalError>) -> Result<i64, DecimalError> {
+    i64::try_from(wide?).map_err(|_| DecimalError::OutOfRange)
+}
+
+fn read(text: &str, scale: u32, excess: Excess) -> Result<i128, DecimalError> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(rest) => (true, rest),
         None => (false, text.strip_prefix('+').unwrap_or(text)),
@@ -74,9 +90,9 @@ fn read(text: &str, scale: u32, excess: Excess) -> Result<i64, DecimalError> {
         return Err(DecimalError::NotDecimal);
     }
     let kept = fraction.bytes().chain(core::iter::repeat(b'0')).take(scale as usize);
-    let mut units: i64 = 0;
+    let mut units: i128 = 0;
     for digit in whole.bytes().chain(kept) {
-        let grown = units.checked_mul(10).and_then(|tens| tens.checked_add(i64::from(digit - b'0')));
+        let grown = units.checked_mul(10).and_then(|tens| tens.checked_add(i128::from(digit - b'0')));
         units = grown.ok_or(DecimalError::OutOfRange)?;
     }
     let lost = fraction.get(scale as usize..).unwrap_or("").trim_end_matches('0');
@@ -85,7 +101,8 @@ fn read(text: &str, scale: u32, excess: Excess) -> Result<i64, DecimalError> {
     }
     // `lost` has no trailing zeros, so it is exactly a half only when it is the single digit 5.
     let up = lost > "5" || (lost == "5" && units % 2 == 1);
-    let rounded = units.checked_add(i64::from(up)).ok_or(DecimalError::OutOfRange)?;
+    let up = up && excess == Excess::HalfEven;
+    let rounded = units.checked_add(i128::from(up)).ok_or(DecimalError::OutOfRange)?;
     Ok(if negative { -rounded } else { rounded })
 }
 
@@ -126,5 +143,7 @@ mod tests {
         assert_eq!(from_float(0.9, 6), Ok(900_000));
         assert_eq!(from_float(1e-7, 6), Ok(0));
         assert_eq!(from_float(-0.0, 6), Ok(0));
+        assert_eq!(truncate_float(0.299_999_9, 6), Ok(299_999));
+        assert_eq!(wide_from_float(999_999_999_999_999.0, 6), Ok(999_999_999_999_999_000_000));
     }
 }

@@ -3,6 +3,7 @@
 use super::canonical::{Canonical, Canonicalize};
 use super::named_enum;
 use super::tables::run::{MASS_MOVE_MIN_PUBLISHED, MASS_MOVE_ONE_IN};
+use crate::model::content_hash::Absorb;
 use alloc::string::String;
 use core::fmt::{self, Write};
 use sha2::{Digest, Sha256};
@@ -30,16 +31,6 @@ impl fmt::Display for OutOfOrder {
 }
 
 impl core::error::Error for OutOfOrder {}
-
-/// Text written into a hash.
-struct Absorb<'a>(&'a mut Sha256);
-
-impl Write for Absorb<'_> {
-    fn write_str(&mut self, text: &str) -> fmt::Result {
-        self.0.update(text.as_bytes());
-        Ok(())
-    }
-}
 
 impl InputsHasher {
     /// A run without subjects so far.

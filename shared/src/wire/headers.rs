@@ -33,8 +33,34 @@ pub const SUBCLIENT_LIMIT: &str = "x-ratelimit-subclient-limit";
 pub const SUBCLIENT_REMAINING: &str = "x-ratelimit-subclient-remaining";
 /// On shared keys: which of the holder's clients a request is for.
 pub const SUBCLIENT: &str = "x-service-subclient";
+/// The end viewer whom a keyed relay serves; without a key, the caller's address in the edge's words.
+pub const CLIENT_IP: &str = "x-service-client-ip";
+/// The last cursor that a reconnecting client was given.
+pub const LAST_EVENT_ID: &str = "last-event-id";
+/// Keeps proxies from collecting a stream.
+pub const ACCEL_BUFFERING: &str = "x-accel-buffering";
+/// `Cache-Control` of a stream: nobody keeps it, nobody packs it.
+pub const NO_STORE_NO_TRANSFORM: &str = "no-store, no-transform";
+/// A stream's media type.
+pub const EVENT_STREAM: &str = "text/event-stream";
 /// The platform's fail-safe mode, when it is not normal.
 pub const FAIL_SAFE_MODE: &str = "x-service-failsafe-mode";
+/// On a webhook delivery: `t=<unix seconds>,v1=<hex>`, one `v1` a secret.
+pub const SIGNATURE: &str = "x-service-signature";
+/// On a webhook delivery: what receivers deduplicate on.
+pub const EVENT_ID: &str = "x-service-event-id";
+/// On a webhook delivery: the attempt's number, from 1.
+pub const DELIVERY_ATTEMPT: &str = "x-service-delivery-attempt";
+/// Standard Webhooks: the event's id.
+pub const WEBHOOK_ID: &str = "webhook-id";
+/// Standard Webhooks: the attempt's unix seconds.
+pub const WEBHOOK_TIMESTAMP: &str = "webhook-timestamp";
+/// Standard Webhooks: `v1,<base64>`, one a secret.
+pub const WEBHOOK_SIGNATURE: &str = "webhook-signature";
+/// A body's media type.
+pub const CONTENT_TYPE: &str = "content-type";
+/// Who sends.
+pub const USER_AGENT: &str = "user-agent";
 
 /// `X-Cache`. Source: interface, "Common behaviors", 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

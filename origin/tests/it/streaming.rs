@@ -1,0 +1,167 @@
+//! A service whose doors are open and whose jobs run, and operations that are published in it.
+
+use crate::db::TestDb;
+use crate::keys_operators::wish;
+use crate::testapp::{TestApp, Wish};
+use rds_origin::app::App;
+use rds_origin::http::listeners::{Addresses, Listeners};
+use rds_origin::jobs::Jobs;
+use rds_origin::keys::{self, KeyWish, Minted};
+use rds_origin::store::Db;
+use rds_origin::store::push_operations::{self, OperationRow};
+use rds_shared::access::Plan;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::oneshot;
+use tokio::task::JoinHandle;
+use tokio::time::timeout;
+
+/// How long a test waits for what must come.
+pub const PATIENCE: Duration = Duration::from_secs(30);
+
+/// One process of the service.
+pub struct Serving {
+    /// The service.
+    pub app: Arc<App>,
+    /// Its doors.
+    pub doors: Addresses,
+    stop: Option<oneshot::Sender<()>>,
+    served: JoinHandle<()>,
+    jobs: Option<Jobs>,
+}
+
+impl Serving {
+    /// Opens the doors of `test`, and starts its jobs.
+    pub async fn of(test: &TestApp) -> Self {
+        let jobs = Jobs::start(&test.app, None);
+        let listeners = Listeners::bind(&test.config).await.unwrap();
+        let (doors, app) = (listeners.addresses().unwrap(), test.app.clone());
+        let (stop, stopped) = oneshot::channel::<()>();
+        let served = tokio::spawn(async move {
+            listeners
+                .serve(app, async {
+                    let _ = stopped.await;
+                })
+                .await;
+        });
+        let serving = Serving { app: test.app.clone(), doors, stop: Some(stop), served, jobs: Some(jobs) };
+        serving.is_following().await;
+        serving
+    }
+
+    /// Waits until the tailer has found its place.
+    async fn is_following(&self) {
+        eventually("the journal is followed", async || {
+            // The first signal is that the ring has begun.
+            *self.app.journal.signals().borrow() > 0
+        })
+        .await;
+    }
+
+    /// Stops as on SIGTERM, and waits for the doors to close.
+    pub async fn stop(mut self) {
+        let _ = self.stop.take().unwrap().send(());
+        self.served.await.unwrap();
+        self.jobs.take().unwrap().stop().await;
+    }
+
+    /// Stops as on SIGKILL: nothing is said to anybody.
+    pub async fn kill(mut self) {
+        self.jobs.take().unwrap().stop().await;
+        self.served.abort();
+        assert!(self.served.await.is_err());
+    }
+}
+
+/// A service over a fresh database, with its doors open.
+pub async fn service() -> (TestApp, Serving) {
+    service_as(Vec::new()).await
+}
+
+/// The same with more variables.
+pub async fn service_as(mut env: Vec<(&'static str, &'static str)>) -> (TestApp, Serving) {
+    env.push(("RDS_SCORE_EVERY_SECONDS", "0"));
+    let test = TestApp::with(Wish { env, ..Wish::default() }).await;
+    let serving = Serving::of(&test).await;
+    (test, serving)
+}
+
+/// Another process over the same database, with a clock of its own that stands at the same time.
+pub async fn beside(test: &TestApp) -> (TestApp, Serving) {
+    let facts = TestDb::guest(&test.facts).await;
+    let env = vec![("RDS_SCORE_EVERY_SECONDS", "0")];
+    let test = TestApp::over(facts, Wish { env, ..Wish::default() }).await;
+    let serving = Serving::of(&test).await;
+    (test, serving)
+}
+
+/// A key of plan `data` that may ask as often as a test likes.
+pub async fn key(test: &TestApp) -> Minted {
+    let wish = KeyWish { rpm: Some(1_000_000), ..wish("Acme", Plan::Data) };
+    keys::mint(&test.app.db, &test.app.clock, &wish).await.unwrap()
+}
+
+/// A vault's id, one a number.
+pub fn vault(number: u32) -> String {
+    format!("aave-1-0x{number:040x}")
+}
+
+/// An operation about `vaults`, whose body says `text`.
+pub fn operation(text: &str, vaults: &[String]) -> OperationRow {
+    OperationRow {
+        family: Some("event.published"),
+        stream_op: Some("published"),
+        event_id: "7".to_owned(),
+        vault_ids: vaults.to_vec(),
+        chain_ids: vec![1],
+        body: serde_json::json!({ "id": "7", "title": text }).to_string(),
+    }
+}
+
+/// Commits operations whose bodies say `texts`, about no vault.
+pub async fn publish(test: &TestApp, texts: impl IntoIterator<Item = impl AsRef<str>>) {
+    publish_rows(test, texts.into_iter().map(|text| operation(text.as_ref(), &[])).collect()).await;
+}
+
+/// Commits `rows` in one transaction.
+pub async fn publish_rows(test: &TestApp, rows: Vec<OperationRow>) {
+    let mut tx = test.app.db.pool.begin().await.unwrap();
+    push_operations::append(&mut tx, test.app.clock.now().into(), &rows).await.unwrap();
+    tx.commit().await.unwrap();
+    test.app.journal.committed();
+}
+
+/// The journal's head.
+pub async fn head(db: &Db) -> u64 {
+    let head: i64 = sqlx::query_scalar("SELECT head FROM journal_state").fetch_one(&db.pool).await.unwrap();
+    head.unsigned_abs()
+}
+
+/// Commits operations and waits until they have their numbers, and this process has read them.
+pub async fn published(test: &TestApp, texts: impl IntoIterator<Item = impl AsRef<str>>) {
+    let before = head(&test.app.db).await;
+    let texts: Vec<String> = texts.into_iter().map(|text| text.as_ref().to_owned()).collect();
+    let count = texts.len() as u64;
+    publish(test, texts).await;
+    eventually("operations are numbered", async || test.app.journal.ring.tail() >= before + count).await;
+}
+
+/// Waits until `is_so`.
+pub async fn eventually(what: &str, mut is_so: impl AsyncFnMut() -> bool) {
+    let waited = timeout(PATIENCE, async {
+        while !is_so().await {
+            tokio::time::sleep(Duration::from_millis(5)).await;
+        }
+    });
+    assert!(waited.await.is_ok(), "in vain: {what}");
+}
+
+/// The same service started anew over the same database.
+pub async fn again(test: TestApp) -> (TestApp, Serving) {
+    let now = test.app.clock.now();
+    let again =
+        TestApp::over(test.facts, Wish { env: vec![("RDS_SCORE_EVERY_SECONDS", "0")], ..Wish::default() }).await;
+    again.app.clock.set(now);
+    let serving = Serving::of(&again).await;
+    (again, serving)
+}

@@ -1,0 +1,242 @@
+//! Amounts and shares of the graph family: integers small enough to be exact and wide enough never to overflow.
+
+use crate::scoring::Ppm;
+use crate::scoring::canonical::Canonical;
+use crate::scoring::decimal::{DecimalError, wide_from_float};
+use crate::scoring::number::Decimal;
+use alloc::string::ToString;
+use core::fmt;
+use serde::{Serialize, Serializer};
+
+/// US dollars in millionths; never negative. Prints, and serialises, as an exact decimal string without trailing zeros.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Usd(u128);
+
+/// Why a number is not an amount.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AmountError {
+    /// NaN or infinite.
+    NonFinite,
+    /// Below zero.
+    Negative,
+    /// More than 15 digits before the point.
+    TooLarge,
+}
+
+impl fmt::Display for AmountError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            AmountError::NonFinite => "must be a finite number",
+            AmountError::Negative => "must not be negative",
+            AmountError::TooLarge => "must have at most 15 digits before the point",
+        })
+    }
+}
+
+impl core::error::Error for AmountError {}
+
+impl Usd {
+    /// Nothing.
+    pub const ZERO: Self = Usd(0);
+    const MICROS: u128 = 1_000_000;
+    /// One above the greatest amount of a position: 10^15 dollars.
+    const LIMIT: u128 = 1_000_000_000_000_000 * Self::MICROS;
+
+    /// From millionths of a dollar.
+    pub const fn from_micros(micros: u128) -> Self {
+        Usd(micros)
+    }
+
+    /// Reads a number as the decimal it was written as, rounded half to even to millionths.
+    pub fn from_number(dollars: f64) -> Result<Self, AmountError> {
+        if dollars.is_finite() && dollars < 0.0 {
+            return Err(AmountError::Negative);
+        }
+        let micros = wide_from_float(dollars, 6).map_err(|error| match error {
+            DecimalError::NonFinite => AmountError::NonFinite,
+            _ => AmountError::TooLarge,
+        })?;
+        let micros = micros.unsigned_abs();
+        if micros < Self::LIMIT { Ok(Usd(micros)) } else { Err(AmountError::TooLarge) }
+    }
+
+    /// Millionths of a dollar.
+    pub const fn micros(self) -> u128 {
+        self.0
+    }
+
+    /// Both amounts together.
+    #[must_use]
+    pub const fn plus(self, other: Usd) -> Self {
+        Usd(self.0.saturating_add(other.0))
+    }
+
+    /// What is left without `other`; never below nothing.
+    #[must_use]
+    pub const fn minus(self, other: Usd) -> Self {
+        Usd(self.0.saturating_sub(other.0))
+    }
+}
+
+impl fmt::Display for Usd {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (whole, micros) = (self.0 / Self::MICROS, self.0 % Self::MICROS);
+        if micros == 0 {
+            return write!(f, "{whole}");
+        }
+        let digits = alloc::format!("{micros:06}");
+        write!(f, "{whole}.{}", digits.trim_end_matches('0'))
+    }
+}
+
+impl Serialize for Usd {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+impl From<Usd> for Canonical {
+    fn from(amount: Usd) -> Self {
+        Canonical::Text(amount.to_string())
+    }
+}
+
+/// A part of a vault or portfolio, in millionths of a millionth: exact for one level of [`Ppm`], and fine enough that
+/// what is lost on the way down through nested vaults never shows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Share(u64);
+
+impl Share {
+    /// Nothing.
+    pub const ZERO: Self = Share(0);
+    /// All of it.
+    pub const ONE: Self = Share(1_000_000_000_000);
+
+    /// `None` outside 0 to 1.
+    pub const fn from_ppm(share: Ppm) -> Option<Self> {
+        if share.0 < 0 || share.0 > Ppm::ONE.0 { None } else { Some(Share(share.0.unsigned_abs() * 1_000_000)) }
+    }
+
+    /// Millionths of a millionth.
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+
+    /// Both parts together.
+    #[must_use]
+    pub const fn plus(self, other: Share) -> Self {
+        Share(self.0.saturating_add(other.0))
+    }
+
+    /// What is left without `other`; never below nothing.
+    #[must_use]
+    pub const fn minus(self, other: Share) -> Self {
+        Share(self.0.saturating_sub(other.0))
+    }
+
+    /// This part of `whole`, rounded down.
+    #[must_use]
+    pub const fn of(self, whole: Share) -> Self {
+        // Both are at most some ones, so the product is far inside 128 bits and the quotient inside 64.
+        Share((self.0 as u128 * whole.0 as u128 / Share::ONE.0 as u128) as u64)
+    }
+}
+
+impl Serialize for Share {
+    /// A fraction.
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Decimal { units: i64::try_from(self.0).unwrap_or(i64::MAX), scale: 12 }.serialize(serializer)
+    }
+}
+
+/// Splits by running totals: each answer is what the total so far is worth, less what was answered before.
+///
+/// Every answer is within one unit of its exact value, and all of them add up to the worth of the whole, so that nothing
+/// is lost or made by rounding. `worth` must not fall as its argument rises.
+pub(super) struct RunningTotal<F> {
+    worth: F,
+    total: u128,
+    answered: u128,
+}
+
+impl<F: Fn(u128) -> u128> RunningTotal<F> {
+    pub(super) const fn new(worth: F) -> Self {
+        RunningTotal { worth, total: 0, answered: 0 }
+    }
+
+    pub(super) fn next(&mut self, units: u128) -> u128 {
+        self.total = self.total.saturating_add(units);
+        let reached = (self.worth)(self.total);
+        let answer = reached.saturating_sub(self.answered);
+        self.answered = reached;
+        answer
+    }
+}
+
+/// Parts of a vault as parts of `portion`: together they are exactly `portion` when they were a whole.
+pub(super) fn scaled(portion: Share) -> impl FnMut(Share) -> Share {
+    let one = u128::from(Share::ONE.0);
+    let mut running = RunningTotal::new(move |total: u128| total.saturating_mul(u128::from(portion.0)) / one);
+    move |share| Share(u64::try_from(running.next(u128::from(share.0))).unwrap_or(u64::MAX))
+}
+
+/// Parts of a vault as parts of `amount`: together they are exactly `amount` when they were a whole.
+pub(super) fn priced(amount: Usd) -> impl FnMut(Share) -> Usd {
+    let one = u128::from(Share::ONE.0);
+    let mut running = RunningTotal::new(move |total: u128| total.saturating_mul(amount.0) / one);
+    move |share| Usd(running.next(u128::from(share.0)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn an_amount_prints_as_the_decimal_it_was_written_as() {
+        for (number, text) in [
+            (600.0, "600"),
+            (0.1 + 0.2, "0.3"),
+            (0.000_001, "0.000001"),
+            (1_234.5, "1234.5"),
+            (999_999_999_999_999.0, "999999999999999"),
+            (-0.0, "0"),
+        ] {
+            assert_eq!(Usd::from_number(number).unwrap().to_string(), text);
+        }
+        assert_eq!(serde_json::to_string(&Usd::from_micros(1_500_000)).unwrap(), r#""1.5""#);
+    }
+
+    #[test]
+    fn what_is_no_amount_says_why() {
+        assert_eq!(Usd::from_number(f64::NAN), Err(AmountError::NonFinite));
+        assert_eq!(Usd::from_number(f64::INFINITY), Err(AmountError::NonFinite));
+        assert_eq!(Usd::from_number(-1e-9), Err(AmountError::Negative));
+        assert_eq!(Usd::from_number(1e15), Err(AmountError::TooLarge));
+        assert_eq!(Usd::from_number(1e300), Err(AmountError::TooLarge));
+    }
+
+    proptest! {
+        #[test]
+        fn a_whole_that_is_split_stays_whole(
+            cuts in proptest::collection::vec(0..=Share::ONE.0, 0..12),
+            portion in 0..=Share::ONE.0,
+            micros in 0..Usd::LIMIT,
+        ) {
+            let mut cuts: alloc::vec::Vec<u64> = cuts;
+            cuts.extend([0, Share::ONE.0]);
+            cuts.sort_unstable();
+            let parts: alloc::vec::Vec<Share> = cuts.windows(2).map(|cut| Share(cut[1] - cut[0])).collect();
+            let mut scale = scaled(Share(portion));
+            let mut price = priced(Usd(micros));
+            let (mut shares, mut amounts) = (Share::ZERO, Usd::ZERO);
+            for part in parts {
+                let share = scale(part);
+                let exact = part.of(Share(portion));
+                prop_assert!(share.0.abs_diff(exact.0) <= 1);
+                (shares, amounts) = (shares.plus(share), amounts.plus(price(part)));
+            }
+            prop_assert_eq!((shares, amounts), (Share(portion), Usd(micros)));
+        }
+    }
+}

@@ -1,0 +1,268 @@
+//! The check: a portfolio against its limits, exactly, with a verdict that is the worst of what was found.
+//!
+//! Source: methodology, "Check verdict"; interface, "Decision verdicts".
+
+use super::amount::{RunningTotal, Share, Usd};
+use super::facts::Trust;
+use super::index::{ExposureIndex, Reach};
+use super::limits::{Dimension, Limits};
+use super::portfolio::Portfolio;
+use crate::model::content_hash::ContentHash;
+use crate::model::ids::VaultKey;
+use crate::scoring::canonical::{Canonical, Canonicalize};
+use crate::scoring::number::rhe;
+use crate::scoring::{Ppm, named_enum};
+use alloc::collections::BTreeMap;
+use alloc::string::{String, ToString};
+use alloc::vec;
+use alloc::vec::Vec;
+use serde::ser::{Serialize, SerializeStruct, Serializer};
+
+named_enum! {
+    /// What a check comes to; ordered from good to bad.
+    ///
+    /// Source: interface, "Decision verdicts".
+    pub enum Verdict {
+        Approve = "approve",
+        Caution = "caution",
+        Reject = "reject",
+    }
+}
+
+named_enum! {
+    /// How an exposure stands to its limit.
+    pub enum FindingKind {
+        /// Above it, through mappings that can reject alone.
+        Breach = "breach",
+        /// Above it only when unverified or uncertain mappings are counted.
+        Advisory = "advisory",
+        /// At nine tenths of it or more.
+        Near = "near",
+    }
+}
+
+impl FindingKind {
+    /// The verdict that follows from it.
+    pub const fn effect(self) -> Verdict {
+        match self {
+            FindingKind::Breach => Verdict::Reject,
+            FindingKind::Advisory | FindingKind::Near => Verdict::Caution,
+        }
+    }
+}
+
+/// What a portfolio has behind one key.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Exposure {
+    /// The curator, bridge, feed, …
+    pub key: String,
+    /// Over all mappings; the amounts of a dimension add up.
+    pub usd: Usd,
+    /// Of the portfolio, rounded half to even.
+    pub share: Ppm,
+    /// What can be said of all mappings that contribute.
+    pub trust: Trust,
+}
+
+/// An exposure that its limit has something to say about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Finding {
+    /// What is grouped.
+    pub dimension: Dimension,
+    /// How it stands to the limit.
+    pub kind: FindingKind,
+    /// The limit.
+    pub limit: Ppm,
+    /// What is behind the key.
+    pub exposure: Exposure,
+    /// What of it is behind the key through mappings that can reject alone.
+    pub verified_usd: Usd,
+}
+
+/// What a check comes to.
+///
+/// Source: interface, "Graph structures" (check result).
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CheckOutcome {
+    /// The worst effect of a finding; caution when a vault is unresolved.
+    pub verdict: Verdict,
+    /// All positions together.
+    pub total_usd: Usd,
+    /// Vaults that the graph does not know, and, where a limit asks for holdings, those whose holdings are not all
+    /// known; sorted by their text.
+    pub unresolved_vaults: Vec<VaultKey>,
+    /// By dimension, then key.
+    pub findings: Vec<Finding>,
+    /// By dimension; the greatest first, then by key.
+    pub exposures: BTreeMap<Dimension, Vec<Exposure>>,
+    /// What is behind no known asset: with the exposures of that dimension it is the total.
+    pub unattributed_usd: Usd,
+}
+
+impl CheckOutcome {
+    /// What a decision signs of what was found: the hash of `{findings, unresolvedVaults}` in canonical form.
+    pub fn findings_hash(&self) -> ContentHash {
+        let unresolved = self.unresolved_vaults.iter().map(|vault| Canonical::Text(vault.to_string()));
+        ContentHash::of(&Canonical::object([
+            ("findings", Canonical::list(self.findings.iter().map(Canonicalize::canonical))),
+            ("unresolvedVaults", Canonical::list(unresolved)),
+        ]))
+    }
+}
+
+/// Checks a portfolio. Every comparison is exact: shares are never rounded before they are compared.
+pub fn check(portfolio: &Portfolio, index: &ExposureIndex, limits: &Limits) -> CheckOutcome {
+    let (sums, unresolved_vaults) = add_up(portfolio, index, limits.ask_for_holdings());
+    let total = portfolio.total();
+    let mut findings = Vec::new();
+    let mut exposures: BTreeMap<Dimension, Vec<Exposure>> = BTreeMap::new();
+    for dimension in Dimension::ALL {
+        let mut exact = RunningTotal::new(|sum: u128| sum / ONE);
+        let limit = limits.get(*dimension);
+        let mut listed = Vec::new();
+        for ((_, key), sum) in sums.iter().filter(|((of, _), _)| of == dimension) {
+            let exposure = Exposure {
+                key: (*key).into(),
+                usd: Usd::from_micros(exact.next(sum.every)),
+                share: sum.share_of(total),
+                trust: sum.trust,
+            };
+            if let Some((limit, kind)) = limit.and_then(|limit| Some((limit, sum.judge(limit, total)?))) {
+                let verified_usd = Usd::from_micros(sum.sure / ONE);
+                findings.push(Finding { dimension: *dimension, kind, limit, exposure: exposure.clone(), verified_usd });
+            }
+            listed.push(exposure);
+        }
+        listed.sort_by(|a, b| b.usd.cmp(&a.usd).then_with(|| a.key.cmp(&b.key)));
+        exposures.insert(*dimension, listed);
+    }
+    let held = exposures.get(&Dimension::Asset).into_iter().flatten().fold(Usd::ZERO, |sum, it| sum.plus(it.usd));
+    let caution = if unresolved_vaults.is_empty() { Verdict::Approve } else { Verdict::Caution };
+    CheckOutcome {
+        verdict: findings.iter().map(|finding| finding.kind.effect()).fold(caution, Ord::max),
+        total_usd: total,
+        unattributed_usd: total.minus(held),
+        unresolved_vaults,
+        findings,
+        exposures,
+    }
+}
+
+/// One, as shares count it.
+const ONE: u128 = Share::ONE.get() as u128;
+
+/// Micro-dollars times shares behind one key: at most 10^24 times 10^12, so that ten times as much still fits.
+#[derive(Clone, Copy)]
+struct Sum {
+    every: u128,
+    sure: u128,
+    trust: Trust,
+}
+
+impl Sum {
+    fn of(amount: Usd, reach: &Reach) -> Self {
+        let weigh = |share: Share| amount.micros().saturating_mul(u128::from(share.get()));
+        Sum { every: weigh(reach.every), sure: weigh(reach.sure), trust: reach.trust }
+    }
+
+    fn add(&mut self, other: &Sum) {
+        self.every = self.every.saturating_add(other.every);
+        self.sure = self.sure.saturating_add(other.sure);
+        self.trust = self.trust.and(other.trust);
+    }
+
+    fn share_of(&self, total: Usd) -> Ppm {
+        let ppm = rhe(self.every, total.micros().saturating_mul(ONE / Ppm::ONE.0.unsigned_abs() as u128));
+        Ppm(i64::try_from(ppm).unwrap_or(i64::MAX))
+    }
+
+    /// Both sides are multiplied out: parts per million of the total against what is behind the key.
+    fn judge(&self, limit: Ppm, total: Usd) -> Option<FindingKind> {
+        let allowed = u128::from(limit.0.unsigned_abs())
+            .saturating_mul(total.micros())
+            .saturating_mul(ONE / u128::from(Ppm::ONE.0.unsigned_abs()));
+        if self.sure > allowed {
+            Some(FindingKind::Breach)
+        } else if self.every > allowed {
+            Some(FindingKind::Advisory)
+        } else if self.every.saturating_mul(10) >= allowed.saturating_mul(9) {
+            Some(FindingKind::Near)
+        } else {
+            None
+        }
+    }
+}
+
+/// What is behind each key that any position maps to, by dimension and key.
+type Sums<'a> = Vec<((Dimension, &'a str), Sum)>;
+
+/// Adds up all positions, and lists the vaults that could not be resolved.
+fn add_up<'a>(portfolio: &Portfolio, index: &'a ExposureIndex, holdings_asked_for: bool) -> (Sums<'a>, Vec<VaultKey>) {
+    let mut sums: Vec<Option<Sum>> = vec![None; index.keys.len()];
+    let mut unresolved = Vec::new();
+    for (vault, amount) in portfolio.positions() {
+        let known = index.vaults.get(vault);
+        if known.is_none_or(|known| holdings_asked_for && !known.holdings_known) {
+            unresolved.push(vault.clone());
+        }
+        for (slot, reach) in known.into_iter().flat_map(|known| &known.reaches) {
+            let added = Sum::of(amount, reach);
+            match sums.get_mut(slot.place()) {
+                Some(Some(sum)) => sum.add(&added),
+                Some(empty) => *empty = Some(added),
+                None => {}
+            }
+        }
+    }
+    unresolved.sort_by_cached_key(ToString::to_string);
+    let reached = index.keys.iter().zip(sums).filter_map(|(key, sum)| Some((key, sum?)));
+    (reached.collect(), unresolved)
+}
+
+impl Serialize for Exposure {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut exposure = serializer.serialize_struct("Exposure", 5)?;
+        exposure.serialize_field("key", &self.key)?;
+        exposure.serialize_field("usd", &self.usd)?;
+        exposure.serialize_field("share", &self.share)?;
+        exposure.serialize_field("verified", &self.trust.verified)?;
+        exposure.serialize_field("confidence", &self.trust.confidence)?;
+        exposure.end()
+    }
+}
+
+impl Serialize for Finding {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut finding = serializer.serialize_struct("Finding", 10)?;
+        finding.serialize_field("limit", self.dimension.limit_field())?;
+        finding.serialize_field("dimension", &self.dimension)?;
+        finding.serialize_field("key", &self.exposure.key)?;
+        finding.serialize_field("kind", &self.kind)?;
+        finding.serialize_field("maxShare", &self.limit)?;
+        finding.serialize_field("share", &self.exposure.share)?;
+        finding.serialize_field("usd", &self.exposure.usd)?;
+        finding.serialize_field("verifiedUsd", &self.verified_usd)?;
+        finding.serialize_field("verified", &self.exposure.trust.verified)?;
+        finding.serialize_field("confidence", &self.exposure.trust.confidence)?;
+        finding.end()
+    }
+}
+
+/// The members of the published finding, fractions as parts per million and amounts as they are published.
+impl Canonicalize for Finding {
+    fn canonical(&self) -> Canonical {
+        Canonical::object([
+            ("limit", self.dimension.limit_field().into()),
+            ("dimension", self.dimension.as_str().into()),
+            ("key", self.exposure.key.as_str().into()),
+            ("kind", self.kind.as_str().into()),
+            ("maxSharePpm", self.limit.0.into()),
+            ("sharePpm", self.exposure.share.0.into()),
+            ("usd", self.exposure.usd.into()),
+            ("verifiedUsd", self.verified_usd.into()),
+            ("verified", self.exposure.trust.verified.into()),
+            ("confidencePpm", self.exposure.trust.confidence.0.into()),
+        ])
+    }
+}

@@ -1,0 +1,29 @@
+//! Decisioning: what a portfolio is exposed to, whether that is within its limits, and an answer anyone can check.
+//!
+//! | module | knows |
+//! |---|---|
+//! | [`amount`] | exact dollars and shares |
+//! | [`facts`] | vaults, what they hold, who answers for them |
+//! | [`look_through`], [`exposures`] | vaults opened down to their assets, cycles told, nothing lost |
+//! | [`index`] | which part of a position stands behind which key |
+//! | [`limits`], [`portfolio`], [`check`] | the nine limits, the positions, the verdict and its findings |
+//! | [`snapshot`] | the frozen facts a check was made against, named by their content |
+//! | [`decision`] | the canonical envelope of a verdict, and its id |
+//! | [`signature`] | EIP-191 signatures: made from a key, traced back to an address |
+//! | [`verification`] | what can be said of a decision, from the stored record and the signer registry alone |
+//!
+//! Source: interface, "Decisioning", "Graph structures", "Decision verdicts"; methodology, "Check verdict".
+
+pub mod amount;
+pub mod check;
+mod cycles;
+pub mod decision;
+pub mod exposures;
+pub mod facts;
+pub mod index;
+pub mod limits;
+pub mod look_through;
+pub mod portfolio;
+pub mod signature;
+pub mod snapshot;
+pub mod verification;

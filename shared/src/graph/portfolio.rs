@@ -1,0 +1,87 @@
+//! A portfolio: positions by vault, merged, with a total above zero.
+
+use super::amount::Usd;
+use crate::model::content_hash::ContentHash;
+use crate::model::ids::VaultKey;
+use crate::scoring::canonical::{Canonical, Canonicalize};
+use alloc::collections::BTreeMap;
+use alloc::string::{String, ToString};
+use core::fmt;
+
+/// The most positions of a check.
+pub const MAX_POSITIONS: usize = 1_000;
+
+/// Positions by vault; a vault that was named twice is one position.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Portfolio {
+    positions: BTreeMap<VaultKey, Usd>,
+    total: Usd,
+}
+
+/// Why positions are no portfolio.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PortfolioError {
+    /// No positions.
+    Empty,
+    /// More than [`MAX_POSITIONS`], counted before they are merged.
+    TooMany,
+    /// Positions worth nothing together: no share of them can be told.
+    Worthless,
+}
+
+impl fmt::Display for PortfolioError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            PortfolioError::Empty => f.write_str("must not be empty"),
+            PortfolioError::TooMany => write!(f, "must have at most {MAX_POSITIONS} positions"),
+            PortfolioError::Worthless => f.write_str("must be worth more than 0 together"),
+        }
+    }
+}
+
+impl core::error::Error for PortfolioError {}
+
+impl Portfolio {
+    /// Merges positions in one vault.
+    pub fn new(positions: impl IntoIterator<Item = (VaultKey, Usd)>) -> Result<Self, PortfolioError> {
+        let (mut merged, mut total) = (BTreeMap::<VaultKey, Usd>::new(), Usd::ZERO);
+        for (place, (vault, amount)) in positions.into_iter().enumerate() {
+            if place >= MAX_POSITIONS {
+                return Err(PortfolioError::TooMany);
+            }
+            let held = merged.entry(vault).or_default();
+            *held = held.plus(amount);
+            total = total.plus(amount);
+        }
+        match (merged.is_empty(), total) {
+            (true, _) => Err(PortfolioError::Empty),
+            (false, Usd::ZERO) => Err(PortfolioError::Worthless),
+            (false, _) => Ok(Portfolio { positions: merged, total }),
+        }
+    }
+
+    /// The positions, by vault.
+    pub fn positions(&self) -> impl Iterator<Item = (&VaultKey, Usd)> {
+        self.positions.iter().map(|(vault, amount)| (vault, *amount))
+    }
+
+    /// All positions together; above zero.
+    pub const fn total(&self) -> Usd {
+        self.total
+    }
+
+    /// What a decision signs of the positions: the hash of their canonical form.
+    pub fn hash(&self) -> ContentHash {
+        ContentHash::of(&self.canonical())
+    }
+}
+
+/// The array of `{amountUsd, vaultKey}`, sorted by the key's text; amounts are exact decimal strings.
+impl Canonicalize for Portfolio {
+    fn canonical(&self) -> Canonical {
+        let by_text: BTreeMap<String, Usd> = self.positions().map(|(vault, usd)| (vault.to_string(), usd)).collect();
+        Canonical::list(by_text.into_iter().map(|(vault, amount)| {
+            Canonical::object([("amountUsd", amount.into()), ("vaultKey", Canonical::Text(vault))])
+        }))
+    }
+}

@@ -1,0 +1,121 @@
+//! EIP-191 signatures over decision ids: made from a secret key without randomness, and traced back to an address.
+//!
+//! What is signed is the id's 64 hex characters as `personal_sign` frames them, so that any Ethereum library verifies it.
+//!
+//! Source: interface, "Decisioning" (signed decisions); EIP-191 version 0x45; RFC 6979; EIP-2 (low s).
+
+use crate::access::unhex;
+use crate::model::content_hash::ContentHash;
+use crate::model::ids::Address;
+use crate::wire::request_id::hex;
+use core::fmt;
+use k256::ecdsa::{RecoveryId, Signature, SigningKey, VerifyingKey};
+use serde::{Serialize, Serializer};
+use sha3::{Digest, Keccak256};
+
+/// What `personal_sign` puts before a message of 64 bytes.
+const FRAME: &[u8] = b"\x19Ethereum Signed Message:\n64";
+/// The first of the two values of `v`.
+const FIRST_V: u8 = 27;
+
+/// A secret key that signs decisions. It shows and compares as nothing but its address.
+#[derive(Clone)]
+pub struct DecisionKey(SigningKey);
+
+impl DecisionKey {
+    /// From 32 bytes; null for 0 and what is beyond the group's order.
+    pub fn from_bytes(secret: &[u8]) -> Option<Self> {
+        SigningKey::from_slice(secret).ok().map(DecisionKey)
+    }
+
+    /// From 64 hex characters, with or without `0x`.
+    pub fn parse(text: &str) -> Option<Self> {
+        let text = text.trim();
+        Self::from_bytes(&unhex(text.strip_prefix("0x").unwrap_or(text))?)
+    }
+
+    /// The address that its signatures trace back to.
+    pub fn address(&self) -> Address {
+        address_of(self.0.verifying_key())
+    }
+
+    /// Signs a decision. The same key and decision give the same signature (RFC 6979), with the lower s.
+    ///
+    /// Null only where the signature's x coordinate is beyond the group's order, which no one has ever met.
+    pub fn sign(&self, decision_id: ContentHash) -> Option<DecisionSignature> {
+        let (signature, recovery) = self.0.sign_prehash_recoverable(&digest(decision_id));
+        let v = recovery.to_byte().checked_add(FIRST_V).filter(|_| !recovery.is_x_reduced())?;
+        let mut bytes = [v; 65];
+        for (slot, byte) in bytes.iter_mut().zip(signature.to_bytes()) {
+            *slot = byte;
+        }
+        Some(DecisionSignature(bytes))
+    }
+}
+
+impl fmt::Debug for DecisionKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "DecisionKey({})", self.address())
+    }
+}
+
+/// A signature: r, s and v, 65 bytes; written as `0x` and hex.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct DecisionSignature([u8; 65]);
+
+impl DecisionSignature {
+    /// Reads `0x` and 130 hex characters.
+    pub fn parse(text: &str) -> Option<Self> {
+        unhex(text.strip_prefix("0x")?)?.try_into().ok().map(DecisionSignature)
+    }
+
+    /// Whose signature of the decision this is.
+    ///
+    /// Null when it is nobody's: v other than 27 or 28, r or s zero or beyond the group's order, or the higher s, with
+    /// which a second signature could be made from the first without the key.
+    pub fn signer(&self, decision_id: ContentHash) -> Option<Address> {
+        let (v, rs) = self.0.split_last()?;
+        let recovery = RecoveryId::from_byte(v.checked_sub(FIRST_V)?).filter(|recovery| !recovery.is_x_reduced())?;
+        let signature = Signature::from_slice(rs).ok()?;
+        if signature.normalize_s() != signature {
+            return None;
+        }
+        let key = VerifyingKey::recover_from_prehash(&digest(decision_id), &signature, recovery).ok()?;
+        Some(address_of(&key))
+    }
+}
+
+impl fmt::Display for DecisionSignature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "0x{}", hex(&self.0))
+    }
+}
+
+impl fmt::Debug for DecisionSignature {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl Serialize for DecisionSignature {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_str(self)
+    }
+}
+
+/// What the curve signs: Keccak-256 of the framed id.
+fn digest(decision_id: ContentHash) -> [u8; 32] {
+    Keccak256::new().chain_update(FRAME).chain_update(decision_id.to_hex()).finalize().into()
+}
+
+/// The last 20 bytes of the Keccak-256 of the public key's two coordinates.
+fn address_of(key: &VerifyingKey) -> Address {
+    let point = key.to_sec1_point(false);
+    let coordinates = point.as_bytes().get(1..).unwrap_or_default();
+    let hash: [u8; 32] = Keccak256::digest(coordinates).into();
+    let mut address = [0; 20];
+    for (slot, byte) in address.iter_mut().zip(hash.into_iter().skip(12)) {
+        *slot = byte;
+    }
+    Address::from_evm_bytes(address)
+}

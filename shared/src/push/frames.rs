@@ -1,0 +1,183 @@
+//! The bytes of the event stream: every frame is encoded once and shared by all who receive it.
+//!
+//! A frame is a few `field: value` lines and an empty line (WHATWG HTML, "Server-sent events"). Each has exactly one `data` line of
+//! JSON; only operations and checkpoints have an `id` line, because only they move a client's cursor.
+//! Source: interface, "Event stream", 1 to 7.
+
+use super::cursor::{Cursor, REPLAY_LIMIT, Start, WINDOW_SECONDS};
+use super::gap::Gap;
+use crate::scoring::named_enum;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt::{Display, Write};
+use serde::Serialize;
+
+/// Seconds without a frame after which a heartbeat is sent.
+pub const HEARTBEAT_SECONDS: u32 = 20;
+/// Frames that may wait for a client that does not read; the next one overflows.
+pub const QUEUE_FRAMES: usize = 100;
+/// The contract's version, in `ready`.
+const VERSION: u8 = 2;
+
+/// A comment that keeps the connection open; clients do not see it.
+pub const HEARTBEAT: &[u8] = b": heartbeat\n\n";
+/// This server is about to go; a client reconnects after the second that `retry` says, and is served by another.
+pub const DRAINING: &[u8] = b"event: draining\nretry: 1000\ndata: {\"retry\":1000}\n\n";
+
+named_enum! {
+    /// What happened to an event: the name of the frame.
+    pub enum Operation {
+        /// It became public.
+        Published = "published",
+        /// It was promoted into the feed.
+        Promoted = "promoted",
+        /// It was retracted or demoted.
+        Retracted = "retracted",
+    }
+}
+
+#[derive(Serialize)]
+struct Ready<'a> {
+    #[serde(rename = "vaultId")]
+    vault_id: Option<&'a str>,
+    version: u8,
+    replay: Replay,
+}
+
+#[derive(Serialize)]
+struct Replay {
+    cursor: Cursor,
+    window_seconds: i64,
+    max_rows: u32,
+}
+
+/// A connection's first frames: `ready`, and for a client that cannot be continued the gap and the checkpoint that replaces its
+/// cursor. `vault_id` is the stream's filter.
+pub fn opening(vault_id: Option<&str>, start: &Start) -> Vec<u8> {
+    let mut frames = ready(vault_id, start.after);
+    if let Some(gap) = &start.gap {
+        frames.extend(self::gap(gap));
+        frames.extend(checkpoint(gap.cursor));
+    }
+    frames
+}
+
+/// The first frame: the filter, and the position from which the stream delivers.
+pub fn ready(vault_id: Option<&str>, cursor: Cursor) -> Vec<u8> {
+    let replay = Replay { cursor, window_seconds: WINDOW_SECONDS, max_rows: REPLAY_LIMIT };
+    frame(None, "ready", &json(&Ready { vault_id, version: VERSION, replay }))
+}
+
+/// An operation with the event row as it was captured: `row` is its JSON.
+pub fn operation(operation: Operation, cursor: Cursor, row: &str) -> Vec<u8> {
+    frame(Some(cursor), operation.as_str(), row)
+}
+
+/// A `cursor` frame: moves the client past operations that its filter hides.
+pub fn checkpoint(cursor: Cursor) -> Vec<u8> {
+    frame(Some(cursor), "cursor", "{}")
+}
+
+/// An incomplete range. It has no id line, so that a client's own cursor stays where it is.
+pub fn gap(gap: &Gap) -> Vec<u8> {
+    frame(None, "gap", &json(gap))
+}
+
+fn json(value: &impl Serialize) -> String {
+    // Strings and numbers: there is nothing here that serialisation could refuse.
+    serde_json::to_string(value).unwrap_or_else(|_| String::from("{}"))
+}
+
+/// One frame. A line break in `data` can only be white space between JSON tokens, where a space means the same; inside a
+/// string JSON escapes it. So no body can start a line of its own.
+fn frame(id: Option<Cursor>, event: &str, data: &str) -> Vec<u8> {
+    let mut out = String::with_capacity(data.len() + event.len() + 48);
+    if let Some(cursor) = id {
+        field(&mut out, "id", cursor);
+    }
+    field(&mut out, "event", event);
+    out.push_str("data: ");
+    out.extend(data.chars().map(|c| if matches!(c, '\n' | '\r') { ' ' } else { c }));
+    out.push_str("\n\n");
+    out.into_bytes()
+}
+
+fn field(out: &mut String, name: &str, value: impl Display) {
+    // Writing to a string cannot fail.
+    let _ = writeln!(out, "{name}: {value}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::push::cursor::{Resume, Window};
+    use crate::push::gap::GapReason;
+    use proptest::prelude::*;
+    use std::format;
+    use std::string::String;
+
+    fn text(bytes: Vec<u8>) -> String {
+        String::from_utf8(bytes).unwrap()
+    }
+
+    #[test]
+    fn a_client_that_cannot_be_continued_gets_ready_gap_and_a_new_checkpoint() {
+        let window = Window { floor: Cursor::new(11), tail: Cursor::new(20), jumps: &[] };
+        let opened = text(opening(Some("v"), &window.start(Resume::Legacy)));
+        let events: Vec<_> = opened.lines().filter_map(|line| line.strip_prefix("event: ")).collect();
+        assert_eq!(events, ["ready", "gap", "cursor"]);
+        assert!(opened.ends_with("id: v2:10\nevent: cursor\ndata: {}\n\n"), "{opened}");
+        let continued = text(opening(None, &window.start(Resume::Nothing)));
+        assert!(!continued.contains("gap") && continued.contains("\"cursor\":\"v2:20\""), "{continued}");
+    }
+
+    #[test]
+    fn only_operations_and_checkpoints_move_a_clients_cursor() {
+        let cursor = Cursor::new(7);
+        for moving in [operation(Operation::Promoted, cursor, "{}"), checkpoint(cursor)] {
+            assert!(moving.starts_with(b"id: v2:7\n"));
+        }
+        let overflow = Gap::queue_overflow(cursor, cursor);
+        for still in [ready(None, cursor), gap(&overflow), DRAINING.to_vec(), HEARTBEAT.to_vec()] {
+            assert!(!text(still).lines().any(|line| line.starts_with("id")));
+        }
+    }
+
+    #[test]
+    fn every_reason_has_its_frame() {
+        for reason in GapReason::ALL {
+            let frame = text(gap(&Gap { reason: *reason, from: None, to: None, cursor: Cursor::new(1) }));
+            let data = format!("{{\"reason\":\"{reason}\",\"from\":null,\"to\":null,\"cursor\":\"v2:1\"}}");
+            assert_eq!(frame, format!("event: gap\ndata: {data}\n\n"));
+        }
+    }
+
+    #[test]
+    fn a_pretty_printed_body_stays_the_same_json_on_one_line() {
+        let frame = text(operation(Operation::Published, Cursor::new(1), "{\r\n  \"a\": 1\r}"));
+        assert_eq!(frame, "id: v2:1\nevent: published\ndata: {    \"a\": 1 }\n\n");
+    }
+
+    proptest! {
+        /// Neither a row nor a filter can end a frame, start a field, or forge an id.
+        #[test]
+        fn no_text_escapes_its_data_line(body in "[\\x00-\\x7f\u{85}\u{2028}]{0,60}", title in "[\\x00-\\x7f\u{2028}]{0,60}") {
+            let row = serde_json::to_string(&title).unwrap();
+            for frame in [
+                operation(Operation::Retracted, Cursor::new(3), &body),
+                operation(Operation::Retracted, Cursor::new(3), &row),
+                ready(Some(&title), Cursor::new(3)),
+            ] {
+                let frame = text(frame);
+                prop_assert!(!frame.contains('\r') && frame.ends_with("\n\n"));
+                let lines: Vec<_> = frame.split('\n').collect();
+                let ids = usize::from(frame.starts_with("id: v2:3\n"));
+                prop_assert_eq!(lines.len(), 4 + ids);
+                prop_assert!(lines[ids].starts_with("event: ") && lines[ids + 1].starts_with("data: "));
+            }
+            let frame = text(operation(Operation::Retracted, Cursor::new(3), &row));
+            let data = frame.split_once("data: ").unwrap().1.trim_end_matches('\n');
+            prop_assert_eq!(serde_json::from_str::<String>(data).unwrap(), title, "the content is intact");
+        }
+    }
+}

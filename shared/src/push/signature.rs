@@ -1,0 +1,203 @@
+//! Signing secrets and the signatures of deliveries.
+//!
+//! Two schemes over the same bytes, each checked by receivers with code nobody here wrote: ours (`t=<seconds>,v1=<hex>`, the key
+//! is the secret's whole text) and Standard Webhooks (`v1,<base64>`, the key is what the secret's Base64 part decodes to).
+//! Source: interface, "Authentication", 10; Standard Webhooks 1.0, "Signature scheme".
+
+use crate::wire::request_id::hex;
+use crate::wire::time::Timestamp;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use core::fmt::{self, Write};
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+
+/// How far `t` may lie from the receiver's clock, in seconds, either way.
+pub const TOLERANCE_SECONDS: u64 = 300;
+/// The longest header that is verified, in bytes: a dozen signatures.
+const LONGEST_HEADER: usize = 1_024;
+
+/// What a secret starts with.
+const PREFIX: &str = "whsec_";
+/// Hex digits behind it: 256 random bits.
+const DIGITS: usize = 64;
+
+/// A subscription's signing secret: `whsec_` and 64 lower-case hex digits. `Debug` does not show it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// A secret made of the host's random bytes.
+    pub fn from_random(bytes: [u8; 32]) -> Self {
+        Secret(format!("{PREFIX}{}", hex(&bytes)))
+    }
+
+    /// Reads a secret as it was handed out.
+    pub fn parse(text: &str) -> Option<Self> {
+        let digits = text.strip_prefix(PREFIX)?;
+        let well_formed = digits.len() == DIGITS && digits.bytes().all(|b| matches!(b, b'0'..=b'9' | b'a'..=b'f'));
+        well_formed.then(|| Secret(String::from(text)))
+    }
+
+    /// The whole text: for the creation's answer and for storage under encryption.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+
+    fn ours(&self, seconds: &str, body: &[u8]) -> Hmac<Sha256> {
+        mac(self.0.as_bytes(), &[seconds.as_bytes(), b".", body])
+    }
+
+    /// 64 hex digits happen to be Base64 of 48 bytes, so that a Standard Webhooks library takes the secret as it is.
+    fn standard(&self, id: &str, seconds: &str, body: &[u8]) -> Hmac<Sha256> {
+        let key = STANDARD.decode(self.0.strip_prefix(PREFIX).unwrap_or_default()).unwrap_or_default();
+        mac(&key, &[id.as_bytes(), b".", seconds.as_bytes(), b".", body])
+    }
+
+    /// Checks an `X-Service-Signature` over the raw `body`, as a receiver does: any of its `v1` may match.
+    pub fn verify(&self, header: &str, body: &[u8], now: Timestamp) -> Result<(), SignatureError> {
+        if header.len() > LONGEST_HEADER {
+            return Err(SignatureError::Malformed);
+        }
+        let (mut seconds, mut signatures) = (None, Vec::new());
+        for part in header.split(',') {
+            match part.split_once('=').ok_or(SignatureError::Malformed)? {
+                ("t", value) if seconds.is_none() => seconds = Some(value),
+                ("t", _) => return Err(SignatureError::Malformed),
+                ("v1", value) => signatures.extend(crate::access::unhex(value)),
+                _ => {}
+            }
+        }
+        let seconds = seconds.ok_or(SignatureError::Malformed)?;
+        within_tolerance(seconds, now)?;
+        any_matches(&self.ours(seconds, body), &signatures)
+    }
+
+    /// Checks a `webhook-signature` with its `webhook-id` and `webhook-timestamp`, as a Standard Webhooks receiver does.
+    pub fn verify_standard(
+        &self,
+        id: &str,
+        seconds: &str,
+        header: &str,
+        body: &[u8],
+        now: Timestamp,
+    ) -> Result<(), SignatureError> {
+        if header.len() > LONGEST_HEADER {
+            return Err(SignatureError::Malformed);
+        }
+        within_tolerance(seconds, now)?;
+        let encoded = header.split(' ').filter_map(|part| part.strip_prefix("v1,"));
+        let signatures: Vec<_> = encoded.filter_map(|text| STANDARD.decode(text).ok()).collect();
+        any_matches(&self.standard(id, seconds, body), &signatures)
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Secret(…)")
+    }
+}
+
+/// Why a signature does not hold.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum SignatureError {
+    /// Not of the form.
+    Malformed,
+    /// Signed too long ago, or in the future.
+    OutsideTolerance,
+    /// Signed with another secret, or over other bytes.
+    Mismatch,
+}
+
+impl fmt::Display for SignatureError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            SignatureError::Malformed => "the signature header is not of the form",
+            SignatureError::OutsideTolerance => "the signature's time is more than five minutes away",
+            SignatureError::Mismatch => "no signature matches",
+        })
+    }
+}
+
+impl core::error::Error for SignatureError {}
+
+fn mac(key: &[u8], parts: &[&[u8]]) -> Hmac<Sha256> {
+    // HMAC takes keys of every length; the fallback is never used and would match nothing.
+    let mut mac = Hmac::<Sha256>::new_from_slice(key).unwrap_or_else(|_| Hmac::<Sha256>::new(&Default::default()));
+    for part in parts {
+        mac.update(part);
+    }
+    mac
+}
+
+fn within_tolerance(seconds: &str, now: Timestamp) -> Result<(), SignatureError> {
+    let seconds: i64 = seconds.parse().map_err(|_| SignatureError::Malformed)?;
+    let away = now.as_seconds().saturating_sub(seconds).unsigned_abs();
+    if away > TOLERANCE_SECONDS { Err(SignatureError::OutsideTolerance) } else { Ok(()) }
+}
+
+/// Each comparison takes the same time wherever it differs, and all are made.
+fn any_matches(mac: &Hmac<Sha256>, signatures: &[Vec<u8>]) -> Result<(), SignatureError> {
+    let matches = signatures.iter().filter(|signature| mac.clone().verify_slice(signature).is_ok()).count();
+    if matches > 0 { Ok(()) } else { Err(SignatureError::Mismatch) }
+}
+
+/// What a subscription signs with: its secret, and during a rotation the one before it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SigningSecrets {
+    current: Secret,
+    previous: Option<(Secret, Timestamp)>,
+}
+
+impl SigningSecrets {
+    /// One secret.
+    pub fn new(current: Secret) -> Self {
+        SigningSecrets { current, previous: None }
+    }
+
+    /// The same after a rotation: `next` signs, and until `overlap_ends` the present secret signs too.
+    pub fn rotated(self, next: Secret, overlap_ends: Timestamp) -> Self {
+        SigningSecrets { current: next, previous: Some((self.current, overlap_ends)) }
+    }
+
+    /// The secret that was handed out last.
+    pub fn current(&self) -> &Secret {
+        &self.current
+    }
+
+    /// The secret before it, and the end of its overlap.
+    pub fn previous(&self) -> Option<(&Secret, Timestamp)> {
+        self.previous.as_ref().map(|(secret, ends)| (secret, *ends))
+    }
+
+    /// The secrets that sign at `now`, the current one first.
+    fn signing(&self, now: Timestamp) -> impl Iterator<Item = &Secret> {
+        let overlapping = self.previous.as_ref().filter(|(_, ends)| now < *ends);
+        core::iter::once(&self.current).chain(overlapping.map(|(secret, _)| secret))
+    }
+
+    /// `X-Service-Signature` over `body`, signed at `now`: every attempt is signed afresh, or its retries would come too late.
+    pub fn sign(&self, body: &[u8], now: Timestamp) -> String {
+        let seconds = format!("{}", now.as_seconds());
+        let mut header = format!("t={seconds}");
+        for secret in self.signing(now) {
+            // Writing to a string cannot fail.
+            let _ = write!(header, ",v1={}", hex(&secret.ours(&seconds, body).finalize().into_bytes()));
+        }
+        header
+    }
+
+    /// `webhook-signature` over `id`, the seconds of `now`, and `body`.
+    pub fn sign_standard(&self, id: &str, body: &[u8], now: Timestamp) -> String {
+        let seconds = format!("{}", now.as_seconds());
+        let mut header = String::new();
+        for secret in self.signing(now) {
+            let signature = STANDARD.encode(secret.standard(id, &seconds, body).finalize().into_bytes());
+            let _ = write!(header, "{}v1,{signature}", if header.is_empty() { "" } else { " " });
+        }
+        header
+    }
+}

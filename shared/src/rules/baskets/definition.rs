@@ -1,0 +1,145 @@
+//! A basket's rules as data: what its methodology version fixes.
+
+use crate::rules::tiers::Tier;
+use crate::scoring::asset::{AssetCategory, ReviewStatus};
+use crate::scoring::number::Decimal;
+use crate::scoring::{MilliPoints, Ppm};
+use alloc::string::String;
+use alloc::vec::Vec;
+use serde::ser::{Serialize, SerializeStruct, Serializer};
+
+/// One basket under one version of its methodology.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Definition {
+    /// The basket's id.
+    pub basket_id: String,
+    /// The version of these rules; every basket version names it.
+    pub methodology_version: String,
+    /// Who may be in.
+    pub eligibility: EligibilityRule,
+    /// How those who are in are weighed.
+    pub weighting: Weighting,
+}
+
+/// Who may be in. An empty list or a null bound asks nothing; a fact that a condition asks for and nobody knows fails it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+pub struct EligibilityRule {
+    /// The candidate's own category.
+    pub asset_category: Vec<AssetCategory>,
+    /// How far it has been reviewed.
+    pub review_status: Vec<ReviewStatus>,
+    /// The category of what stands at the end of its chain of underlyings.
+    pub terminal_underlying_category: Vec<AssetCategory>,
+    /// The least part of that terminal underlying's backing that is held off chain.
+    #[serde(rename = "terminal_underlying_min_backing_offchain_pct", serialize_with = "percent")]
+    pub terminal_underlying_min_backing_offchain: Option<Ppm>,
+    /// The published tier.
+    pub tier: Vec<Tier>,
+    /// Whole dollars.
+    pub min_tvl_usd: Option<u64>,
+    /// Whole days since the candidate was first seen.
+    pub min_age_days: Option<u32>,
+    /// At most this part of the eligible names, by count, may be of one protocol (one name always may).
+    #[serde(rename = "max_per_protocol_pct", serialize_with = "percent")]
+    pub max_per_protocol: Option<Ppm>,
+}
+
+/// How the eligible are weighed: in proportion to score − pivot, within the caps.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Weighting {
+    /// A name at or under it has no weight: 7.00 for Prime baskets, 5.00 for mixed ones.
+    pub pivot: MilliPoints,
+    /// The bounds of a weight.
+    pub caps: Caps,
+    /// A basket of fewer names is not built.
+    pub min_constituents: u32,
+}
+
+/// The bounds of a weight; each is above 0 and at most one, the floor may be 0 and is at most the single-name cap.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Caps {
+    single_name: u32,
+    issuer: u32,
+    floor: u32,
+}
+
+impl Caps {
+    /// A basket of vaults: 20 % a name, 35 % an issuer, 2 % floor.
+    pub const VAULTS: Self = Caps { single_name: 200_000, issuer: 350_000, floor: 20_000 };
+    /// A basket of assets: 25 % a name, 40 % an issuer, 2 % floor.
+    pub const ASSETS: Self = Caps { single_name: 250_000, issuer: 400_000, floor: 20_000 };
+
+    /// `None` when a cap is not in (0, 1] or the floor not in 0..=`single_name`.
+    pub fn new(single_name: Ppm, issuer: Ppm, floor: Ppm) -> Option<Self> {
+        let cap = |share: Ppm| u32::try_from(share.0).ok().filter(|ppm| (1..=1_000_000).contains(ppm));
+        let (single_name, issuer) = (cap(single_name)?, cap(issuer)?);
+        let floor = u32::try_from(floor.0).ok().filter(|ppm| *ppm <= single_name)?;
+        Some(Caps { single_name, issuer, floor })
+    }
+
+    /// No name weighs more.
+    pub const fn single_name(self) -> Ppm {
+        Ppm(self.single_name as i64)
+    }
+
+    /// All names of an issuer together weigh no more.
+    pub const fn issuer(self) -> Ppm {
+        Ppm(self.issuer as i64)
+    }
+
+    /// A name that would weigh less is left out.
+    pub const fn floor(self) -> Ppm {
+        Ppm(self.floor as i64)
+    }
+}
+
+impl Serialize for Caps {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut caps = serializer.serialize_struct("Caps", 3)?;
+        caps.serialize_field("single_name_pct", &in_percent(self.single_name()))?;
+        caps.serialize_field("issuer_pct", &in_percent(self.issuer()))?;
+        caps.serialize_field("floor_pct", &in_percent(self.floor()))?;
+        caps.end()
+    }
+}
+
+const fn in_percent(share: Ppm) -> Decimal {
+    Decimal { units: share.0, scale: 4 }
+}
+
+fn percent<S: Serializer>(share: &Option<Ppm>, serializer: S) -> Result<S::Ok, S::Error> {
+    share.map(in_percent).serialize(serializer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn caps_and_rules_are_published_in_percent() {
+        assert_eq!(
+            serde_json::to_string(&Caps::VAULTS).unwrap(),
+            r#"{"single_name_pct":20,"issuer_pct":35,"floor_pct":2}"#
+        );
+        let rule = EligibilityRule { max_per_protocol: Some(Ppm(125_000)), ..EligibilityRule::default() };
+        let published = serde_json::to_value(&rule).unwrap();
+        assert_eq!(published["max_per_protocol_pct"], 12.5);
+        assert!(published["terminal_underlying_min_backing_offchain_pct"].is_null());
+    }
+
+    #[test]
+    fn caps_that_bound_nothing_or_contradict_each_other_cannot_be_made() {
+        assert_eq!(Caps::new(Ppm(200_000), Ppm(350_000), Ppm(20_000)), Some(Caps::VAULTS));
+        for (single_name, issuer, floor) in [
+            (0, 350_000, 0),
+            (200_000, 0, 0),
+            (1_000_001, 350_000, 0),
+            (200_000, -1, 0),
+            (200_000, 350_000, 200_001),
+            (200_000, 350_000, -1),
+            (i64::MAX, 350_000, 0),
+        ] {
+            assert_eq!(Caps::new(Ppm(single_name), Ppm(issuer), Ppm(floor)), None);
+        }
+    }
+}

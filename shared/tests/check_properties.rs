@@ -1,0 +1,178 @@
+//! What holds for every check and every look-through.
+
+mod graph_support;
+
+use graph_support::{VAULTS, config, key, limits, mappings, portfolio, positions, vaults};
+use proptest::prelude::*;
+use proptest::sample::select;
+use rds_shared::graph::amount::{Share, Usd};
+use rds_shared::graph::check::{CheckOutcome, Verdict, check};
+use rds_shared::graph::facts::{Facts, Trust};
+use rds_shared::graph::index::{ExposureIndex, Mapping};
+use rds_shared::graph::limits::{Dimension, Limits};
+use rds_shared::graph::look_through::ExposureGraph;
+use rds_shared::graph::snapshot::{Manifest, Publication};
+use rds_shared::model::ids::VaultKey;
+use rds_shared::scoring::Ppm;
+use rds_shared::wire::time::Timestamp;
+
+type Given = Vec<(VaultKey, Vec<Mapping>)>;
+
+/// Vaults with mappings, all but the last two.
+fn given() -> impl Strategy<Value = Given> {
+    proptest::collection::vec(mappings(), VAULTS - 1)
+        .prop_map(|all| all.into_iter().enumerate().map(|(n, mappings)| (key(n), mappings)).collect())
+}
+
+fn checked(positions: &[(VaultKey, Usd)], given: &Given, limits: &Limits) -> CheckOutcome {
+    check(&portfolio(positions), &ExposureIndex::from_mappings(given.clone()), limits)
+}
+
+fn snapshot(facts: &Facts) -> String {
+    let built = Timestamp::from_seconds(0);
+    Manifest::freeze([Publication::vaults(facts, None)], built).snapshot_id.to_hex()
+}
+
+proptest! {
+    #![proptest_config(config())]
+
+    #[test]
+    fn the_order_of_positions_and_how_they_are_cut_never_matters(
+        positions in positions(), given in given(), limits in limits(),
+    ) {
+        let whole = checked(&positions, &given, &limits);
+        let mut cut: Vec<_> = positions.iter().rev().cloned().collect();
+        let (vault, amount) = cut[0].clone();
+        let half = Usd::from_micros(amount.micros() / 2);
+        cut[0].1 = amount.minus(half);
+        cut.push((vault, half));
+        let mut turned = given.clone();
+        turned.reverse();
+        turned.iter_mut().for_each(|(_, mappings)| mappings.reverse());
+        let again = checked(&cut, &turned, &limits);
+        prop_assert_eq!(again.findings_hash(), whole.findings_hash());
+        prop_assert_eq!(portfolio(&cut).hash(), portfolio(&positions).hash());
+        prop_assert_eq!(again, whole);
+    }
+
+    #[test]
+    fn a_stricter_limit_never_improves_the_verdict(
+        positions in positions(), given in given(), limits in limits(),
+        dimension in select(Dimension::ALL), stricter in 0..=1_000_000_i64,
+    ) {
+        let before = limits.get(dimension).unwrap_or(Ppm::ONE);
+        let others = Dimension::ALL.iter().filter_map(|other| Some((*other, limits.get(*other)?)));
+        let with = |limit| Limits::from_ppm(others.clone().chain([(dimension, limit)])).unwrap();
+        let without = Limits::from_ppm(others.clone().filter(|(other, _)| *other != dimension)).unwrap();
+        let lax = checked(&positions, &given, &with(before)).verdict;
+        let strict = checked(&positions, &given, &with(Ppm(stricter.min(before.0)))).verdict;
+        prop_assert!(strict >= lax, "{strict} is milder than {lax}");
+        prop_assert!(lax >= checked(&positions, &given, &without).verdict);
+    }
+
+    #[test]
+    fn a_mapping_that_is_not_sure_never_makes_a_reject(
+        positions in positions(), given in given(), limits in limits(),
+        vault in 0..VAULTS - 1, dimension in select(Dimension::ALL), (verified, confidence) in
+            select(vec![(false, 1_000_000), (false, 0), (true, 799_999)]),
+    ) {
+        let before = checked(&positions, &given, &limits).verdict;
+        let mut more = given;
+        let trust = Trust { verified, confidence: Ppm(confidence) };
+        more[vault].1.push(Mapping { dimension, key: "new".into(), share: Share::ONE, trust });
+        more[vault].1.push(Mapping { dimension, key: "k".into(), share: Share::ONE, trust });
+        let after = checked(&positions, &more, &limits).verdict;
+        prop_assert_eq!(after == Verdict::Reject, before == Verdict::Reject);
+        prop_assert!(after >= before);
+    }
+
+    #[test]
+    fn only_proportions_decide(positions in positions(), given in given(), limits in limits(), factor in 1..1_000_u128) {
+        let scaled: Vec<_> =
+            positions.iter().map(|(vault, usd)| (vault.clone(), Usd::from_micros(usd.micros() * factor))).collect();
+        let found = |positions: &[(VaultKey, Usd)]| {
+            let outcome = checked(positions, &given, &limits);
+            let found = outcome.findings.into_iter().map(|it| (it.dimension, it.exposure.key, it.kind, it.exposure.share));
+            (outcome.verdict, found.collect::<Vec<_>>())
+        };
+        prop_assert_eq!(found(&scaled), found(&positions));
+    }
+
+    #[test]
+    fn every_vault_is_accounted_for_to_the_last_digit(vaults in vaults()) {
+        let graph = ExposureGraph::build(Facts::new(vaults).unwrap());
+        for vault in graph.facts().vaults() {
+            let looked = graph.look_through(&vault.key).unwrap();
+            let assets = looked.assets.iter().map(|asset| (asset.share, asset.usd_exposure));
+            let all = assets.chain(looked.unattributed.iter().map(|gap| (gap.share, gap.usd_exposure)));
+            let (mut shares, mut amounts) = (Share::ZERO, Usd::ZERO);
+            for (share, usd) in all {
+                prop_assert_eq!(usd.is_some(), vault.tvl.is_some());
+                (shares, amounts) = (shares.plus(share), amounts.plus(usd.unwrap_or_default()));
+            }
+            prop_assert_eq!((shares, amounts), (Share::ONE, vault.tvl.unwrap_or_default()));
+            for asset in &looked.assets {
+                let borne = asset.bridges.iter().map(|it| it.share).chain(asset.oracles.iter().map(|it| it.share));
+                prop_assert!(borne.max().unwrap_or_default() <= asset.share);
+            }
+            prop_assert!(looked.signer_sets.iter().all(|set| set.share <= Share::ONE));
+            for own in &vault.signer_sets {
+                prop_assert!(looked.signer_sets.iter().any(|set| set.id == own.id && set.share == Share::ONE));
+            }
+        }
+    }
+
+    #[test]
+    fn every_cycle_told_is_one_and_none_is_cut_without_being_told(vaults in vaults()) {
+        let graph = ExposureGraph::build(Facts::new(vaults).unwrap());
+        for vault in graph.facts().vaults() {
+            let looked = graph.look_through(&vault.key).unwrap();
+            for cycle in &looked.cycles {
+                let holds = |holder: &VaultKey, held: &VaultKey| {
+                    let place = graph.facts().position(holder).unwrap();
+                    let parts = graph.facts().vaults()[place].parts.iter().flatten();
+                    parts.into_iter().any(|part| part.holding == rds_shared::graph::facts::Holding::Vault(held.clone()))
+                };
+                let next = cycle.iter().cycle().skip(1);
+                prop_assert!(cycle.iter().zip(next).all(|(holder, held)| holds(holder, held)), "{cycle:?}");
+            }
+            let cut = looked.unattributed.iter().any(|gap| gap.reason.as_str() == "cycle");
+            prop_assert!(!cut || !looked.cycles.is_empty());
+        }
+    }
+
+    #[test]
+    fn the_same_facts_are_the_same_snapshot_in_any_order(vaults in vaults(), place in 0..VAULTS) {
+        let told = Facts::new(vaults.clone()).unwrap();
+        let mut turned = vaults.clone();
+        turned.reverse();
+        for vault in &mut turned {
+            vault.clusters.reverse();
+            vault.signer_sets.reverse();
+            vault.parts.iter_mut().for_each(|parts| parts.reverse());
+        }
+        prop_assert_eq!(snapshot(&Facts::new(turned).unwrap()), snapshot(&told));
+        let mut changed = vaults;
+        changed[place].curator = Some("another".into());
+        prop_assert_ne!(snapshot(&Facts::new(changed).unwrap()), snapshot(&told));
+    }
+
+    #[test]
+    fn what_a_check_lists_adds_up_to_the_portfolio(vaults in vaults(), positions in positions(), limits in limits()) {
+        let graph = ExposureGraph::build(Facts::new(vaults).unwrap());
+        let portfolio = portfolio(&positions);
+        let outcome = check(&portfolio, graph.index(), &limits);
+        let listed = outcome.exposures[&Dimension::Asset].iter().fold(Usd::ZERO, |sum, asset| sum.plus(asset.usd));
+        prop_assert_eq!(listed.plus(outcome.unattributed_usd), portfolio.total());
+        // What every vault's look-through lacks, weighed by the positions, is what the check lacks.
+        let lacking: u128 = portfolio.positions().map(|(vault, usd)| {
+            let gaps = graph.look_through(vault).map_or(Share::ONE.get(), |it| it.unattributed.iter().map(|gap| gap.share.get()).sum());
+            usd.micros() * u128::from(gaps)
+        }).sum();
+        let one = u128::from(Share::ONE.get());
+        prop_assert!(outcome.unattributed_usd.micros().abs_diff(lacking / one) <= 1);
+        for exposure in outcome.exposures.values().flatten() {
+            prop_assert!(exposure.usd <= portfolio.total().plus(Usd::from_micros(1)), "{exposure:?}");
+        }
+    }
+}

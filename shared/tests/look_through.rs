@@ -1,0 +1,229 @@
+//! Look-through and checks by example: what a holder of a vault of vaults would be told.
+
+use rds_shared::graph::amount::Usd;
+use rds_shared::graph::check::{FindingKind, Verdict, check};
+use rds_shared::graph::facts::{
+    AssetRoute, Facts, FactsError, Holding, OracleFeed, Part, Reference, Trust, VaultFacts,
+};
+use rds_shared::graph::limits::{Dimension, Limits};
+use rds_shared::graph::look_through::ExposureGraph;
+use rds_shared::graph::portfolio::{MAX_POSITIONS, Portfolio, PortfolioError};
+use rds_shared::model::ids::VaultKey;
+use rds_shared::scoring::Ppm;
+use serde_json::json;
+
+fn key(name: char) -> VaultKey {
+    VaultKey::parse(&format!("1:0x{}", name.to_string().repeat(40))).unwrap()
+}
+
+fn usd(dollars: f64) -> Usd {
+    Usd::from_number(dollars).unwrap()
+}
+
+/// A vault that holds what it is given, in percents.
+fn vault(name: char, parts: Vec<(i64, Holding)>) -> VaultFacts {
+    let part = |(percent, holding)| Part { share: Ppm(percent * 10_000), holding };
+    VaultFacts {
+        key: key(name),
+        curator: Some(format!("curator-{name}")),
+        protocol: Some("p".into()),
+        clusters: vec![],
+        signer_sets: vec![],
+        tvl: Some(usd(1000.0)),
+        idle: None,
+        parts: Some(parts.into_iter().map(part).collect()),
+    }
+}
+
+fn plain(asset: &str) -> Holding {
+    Holding::Asset(AssetRoute::plain(asset, asset))
+}
+
+fn graph(vaults: Vec<VaultFacts>) -> ExposureGraph {
+    ExposureGraph::build(Facts::new(vaults).unwrap())
+}
+
+fn bridge(id: &str, verified: bool) -> Reference {
+    Reference { id: id.into(), trust: Trust { verified, confidence: Ppm(900_000) } }
+}
+
+fn limits(of: &[(&str, f64)]) -> Limits {
+    let mut limits = Limits::default();
+    of.iter().for_each(|(field, fraction)| limits.set(field, *fraction).unwrap());
+    limits
+}
+
+fn one_position(name: char) -> Portfolio {
+    Portfolio::new([(key(name), usd(100.0))]).unwrap()
+}
+
+#[test]
+fn a_vault_of_vaults_is_told_by_what_it_holds_in_the_end() {
+    let bridged = AssetRoute {
+        wrappers: vec!["stToken".into()],
+        oracles: vec![OracleFeed { id: "feed-1".into(), vendor: Some("vendor-1".into()) }],
+        bridges: vec![bridge("canonical", true)],
+        ..AssetRoute::plain("1:WETH", "WETH")
+    };
+    let mut inner = vault('b', vec![(25, Holding::Asset(bridged)), (75, plain("1:USDC"))]);
+    inner.signer_sets = vec![bridge("safe-b", false)];
+    let mut outer = vault('a', vec![(60, Holding::Vault(key('b'))), (30, plain("1:USDC"))]);
+    outer.signer_sets = vec![bridge("safe-a", true)];
+    let graph = graph(vec![outer, inner]);
+    assert_eq!(
+        serde_json::to_value(graph.look_through(&key('a')).unwrap()).unwrap(),
+        json!({
+            "vaultKey": key('a'), "curator": "curator-a", "protocol": "p", "chain": 1,
+            "assets": [
+                {"assetKey": "1:USDC", "symbol": "1:USDC", "share": 0.75, "usdExposure": "750",
+                    "wrappers": [], "oracles": [], "bridges": []},
+                {"assetKey": "1:WETH", "symbol": "WETH", "share": 0.15, "usdExposure": "150",
+                    "wrappers": [{"id": "stToken", "share": 0.15}],
+                    "oracles": [{"id": "feed-1", "vendor": "vendor-1", "share": 0.15}],
+                    "bridges": [{"id": "canonical", "verified": true, "confidence": 0.9, "share": 0.15}]},
+            ],
+            "signerSets": [
+                {"id": "safe-a", "verified": true, "confidence": 0.9, "share": 1},
+                {"id": "safe-b", "verified": false, "confidence": 0.9, "share": 0.6},
+            ],
+            "clusters": [],
+            "unattributed": [{"reason": "idle", "share": 0.1, "usdExposure": "100"}],
+            "cycles": [],
+        })
+    );
+    assert_eq!(graph.look_through(&key('f')), None);
+}
+
+#[test]
+fn vaults_that_hold_each_other_are_opened_once_and_the_cycle_is_told() {
+    let a = vault('a', vec![(50, Holding::Vault(key('b'))), (50, plain("X"))]);
+    let b = vault('b', vec![(40, Holding::Vault(key('a'))), (60, plain("Y"))]);
+    let outside = vault('c', vec![(100, Holding::Vault(key('a')))]);
+    let graph = graph(vec![outside, b, a]);
+    for name in ['a', 'c'] {
+        let looked = graph.look_through(&key(name)).unwrap();
+        let shares: Vec<_> = looked.assets.iter().map(|asset| (asset.asset_key, asset.share.get())).collect();
+        assert_eq!(shares, [("X", 500_000_000_000), ("Y", 300_000_000_000)], "{name}");
+        assert_eq!(
+            (looked.unattributed[0].reason.as_str(), looked.unattributed[0].share.get()),
+            ("cycle", 200_000_000_000)
+        );
+        assert_eq!(looked.cycles, [[key('a'), key('b')]]);
+    }
+    let alone = ExposureGraph::build(Facts::new(vec![vault('a', vec![(100, Holding::Vault(key('a')))])]).unwrap());
+    assert_eq!(alone.look_through(&key('a')).unwrap().cycles, [[key('a')]]);
+}
+
+#[test]
+fn a_signer_set_bears_the_whole_position_and_a_bridge_only_what_it_bridged() {
+    let bridged = AssetRoute { bridges: vec![bridge("b1", true)], ..AssetRoute::plain("X", "X") };
+    let mut a = vault('a', vec![(30, Holding::Asset(bridged)), (70, plain("X"))]);
+    a.signer_sets = vec![bridge("safe", true)];
+    let graph = graph(vec![a]);
+    let limits = limits(&[("maxSharePerBridge", 0.29), ("maxSharePerSignerSet", 0.99), ("maxSharePerAsset", 1.0)]);
+    let outcome = check(&one_position('a'), graph.index(), &limits);
+    let found: Vec<_> = outcome.findings.iter().map(|it| (it.dimension, it.kind, it.exposure.usd)).collect();
+    assert_eq!(
+        found,
+        [
+            (Dimension::Asset, FindingKind::Near, usd(100.0)),
+            (Dimension::Bridge, FindingKind::Breach, usd(30.0)),
+            (Dimension::SignerSet, FindingKind::Breach, usd(100.0)),
+        ]
+    );
+}
+
+#[test]
+fn a_breach_on_unverified_mappings_alone_is_caution() {
+    let mut a = vault('a', vec![(100, plain("X"))]);
+    a.signer_sets = vec![bridge("safe", false)];
+    let outcome = check(&one_position('a'), graph(vec![a]).index(), &limits(&[("maxSharePerSignerSet", 0.5)]));
+    assert_eq!(outcome.verdict, Verdict::Caution);
+    let published = serde_json::to_value(&outcome).unwrap();
+    assert_eq!(
+        published["findings"],
+        json!([{"limit": "maxSharePerSignerSet", "dimension": "signerSet", "key": "safe", "kind": "advisory",
+            "maxShare": 0.5, "share": 1, "usd": "100", "verifiedUsd": "0", "verified": false, "confidence": 0.9}])
+    );
+    assert_eq!(
+        published["exposures"]["curator"],
+        json!([{"key": "curator-a", "usd": "100", "share": 1, "verified": true, "confidence": 1}])
+    );
+    let dimensions: Vec<_> = published["exposures"].as_object().unwrap().keys().cloned().collect();
+    assert_eq!(dimensions, Dimension::ALL.iter().map(|dimension| dimension.as_str()).collect::<Vec<_>>());
+    assert_eq!((&published["verdict"], &published["totalUsd"]), (&json!("caution"), &json!("100")));
+    assert_eq!(published["unresolvedVaults"], json!([]));
+}
+
+#[test]
+fn what_answers_for_an_inner_vault_answers_for_its_part_and_is_never_counted_twice() {
+    let mut inner = vault('b', vec![(100, plain("X"))]);
+    inner.signer_sets = vec![bridge("shared", true), bridge("own", true)];
+    let mut outer = vault('a', vec![(40, Holding::Vault(key('b'))), (60, plain("X"))]);
+    // The outer vault's mapping to the same set is not verified: only the inner part can reject.
+    outer.signer_sets = vec![bridge("shared", false)];
+    let graph = graph(vec![outer, inner]);
+    let with = |limit| check(&one_position('a'), graph.index(), &limits(&[("maxSharePerSignerSet", limit)]));
+    let at_half = with(0.5);
+    assert_eq!(at_half.verdict, Verdict::Caution);
+    let shared = &at_half.findings[0];
+    assert_eq!(
+        (shared.exposure.key.as_str(), shared.exposure.usd, shared.verified_usd),
+        ("shared", usd(100.0), usd(40.0))
+    );
+    assert_eq!(with(0.39).verdict, Verdict::Reject);
+    let curators = &at_half.exposures[&Dimension::Curator];
+    assert_eq!(
+        curators.iter().map(|it| (it.key.as_str(), it.usd)).collect::<Vec<_>>(),
+        [("curator-a", usd(100.0)), ("curator-b", usd(40.0)),]
+    );
+}
+
+#[test]
+fn a_vault_whose_holdings_are_unknown_is_unresolved_only_where_holdings_are_asked_for() {
+    let mut dark = vault('a', vec![]);
+    dark.parts = None;
+    let graph = graph(vec![dark]);
+    let ask = |field| check(&one_position('a'), graph.index(), &limits(&[(field, 1.0)]));
+    let chain = ask("maxSharePerChain");
+    assert_eq!((chain.verdict, chain.unresolved_vaults), (Verdict::Caution, vec![]));
+    assert_eq!(chain.findings[0].kind, FindingKind::Near);
+    let asset = ask("maxSharePerAsset");
+    assert_eq!((asset.verdict, asset.unresolved_vaults), (Verdict::Caution, vec![key('a')]));
+    assert_eq!((asset.findings, asset.unattributed_usd), (vec![], usd(100.0)));
+    let nobody = check(&one_position('f'), graph.index(), &Limits::default());
+    assert_eq!((nobody.verdict, nobody.unresolved_vaults), (Verdict::Caution, vec![key('f')]));
+}
+
+#[test]
+fn idle_money_is_the_deposit_asset() {
+    let mut a = vault('a', vec![(80, plain("X"))]);
+    a.idle = Some(AssetRoute::plain("Y", "Y"));
+    let graph = graph(vec![a]);
+    let looked = graph.look_through(&key('a')).unwrap();
+    assert_eq!(looked.assets[1].usd_exposure, Some(usd(200.0)));
+    assert!(looked.unattributed.is_empty());
+}
+
+#[test]
+fn facts_that_contradict_themselves_are_refused() {
+    let twice = vec![vault('a', vec![]), vault('a', vec![])];
+    assert_eq!(Facts::new(twice), Err(FactsError::RepeatedVault(key('a'))));
+    for parts in [vec![(60, plain("X")), (41, plain("Y"))], vec![(-1, plain("X"))]] {
+        assert_eq!(Facts::new(vec![vault('a', parts)]), Err(FactsError::Shares(key('a'))));
+    }
+    let mut doubtful = vault('a', vec![]);
+    doubtful.signer_sets =
+        vec![Reference { id: "s".into(), trust: Trust { verified: true, confidence: Ppm(1_000_001) } }];
+    assert_eq!(Facts::new(vec![doubtful]), Err(FactsError::Confidence(key('a'))));
+}
+
+#[test]
+fn positions_that_are_no_portfolio_say_why() {
+    let position = (key('a'), usd(1.0));
+    assert_eq!(Portfolio::new([]), Err(PortfolioError::Empty));
+    assert_eq!(Portfolio::new([(key('a'), Usd::ZERO)]), Err(PortfolioError::Worthless));
+    let most = std::iter::repeat_n(position.clone(), MAX_POSITIONS);
+    assert_eq!(Portfolio::new(most.clone()).unwrap().total(), usd(1000.0));
+    assert_eq!(Portfolio::new(most.chain([position])), Err(PortfolioError::TooMany));
+}

@@ -55,6 +55,14 @@ fn page(route: RouteId, query: &Query) -> Option<PageRequest> {
         | RouteId::RwaHistory
         | RouteId::RwaById
         | RouteId::ReviewerList
+        | RouteId::WebhookCreate
+        | RouteId::WebhookList
+        | RouteId::WebhookById
+        | RouteId::WebhookDelete
+        | RouteId::WebhookTest
+        | RouteId::WebhookDeliveries
+        | RouteId::WebhookReplay
+        | RouteId::WebhookEnable
         | RouteId::Health
         | RouteId::Ready => None,
     }

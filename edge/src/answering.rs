@@ -93,7 +93,8 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         let seal = Seal { now, nonce: self.host.random(), request_id: self.request_id };
         let etag = copy.and_then(|copy| copy.headers.get("etag"));
         let principal = asked.principal.to_json();
-        let call = Call::new(self.config, asked.route.method, &asked.target, asked.body.clone(), principal, etag, seal);
+        let call = Call::new(self.config, asked.route.method, &asked.target, asked.body.clone(), principal, etag, seal)
+            .named(asked.idempotency_key.as_deref());
         let limit = match copy {
             Some(_) => self.config.origin_timeout.min(self.config.read_deadline),
             None => self.config.read_deadline,

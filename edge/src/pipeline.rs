@@ -13,7 +13,7 @@ use rds_shared::access::budget::Verdict;
 use rds_shared::access::client_net::client_net;
 use rds_shared::access::{ClientNet, Principal, link};
 use rds_shared::route::{Body, Found, Matching, Method, Query, Route, match_route};
-use rds_shared::wire::{ApiError, ErrorCode, RequestId};
+use rds_shared::wire::{ApiError, ErrorCode, RequestId, headers};
 use std::cell::RefCell;
 
 /// Longest path and query taken, in bytes.
@@ -70,6 +70,8 @@ pub(crate) struct Asked {
     /// The name of the copy.
     pub(crate) key: String,
     pub(crate) body: Vec<u8>,
+    /// The caller's name for what it creates.
+    pub(crate) idempotency_key: Option<String>,
 }
 
 /// Answers a request. There is no request that it does not answer.
@@ -166,7 +168,11 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         }
         let key = key::key(&found, &principal, &target);
         let body = self.read_body(route.body).await?;
-        let asked = Asked { route, target, principal, key, body };
+        let idempotency_key = match route.method {
+            Method::Post => self.inbound.header(headers::IDEMPOTENCY_KEY),
+            Method::Get | Method::Delete => None,
+        };
+        let asked = Asked { route, target, principal, key, body, idempotency_key };
         match route.cache.is_kept() {
             true => Ok(self.kept(&asked).await),
             false => Ok(self.passed_through(&asked).await),

@@ -60,6 +60,14 @@ pub fn fold(found: &mut Found) {
         | RouteId::RwaHistory
         | RouteId::RwaById
         | RouteId::ReviewerList
+        | RouteId::WebhookCreate
+        | RouteId::WebhookList
+        | RouteId::WebhookById
+        | RouteId::WebhookDelete
+        | RouteId::WebhookTest
+        | RouteId::WebhookDeliveries
+        | RouteId::WebhookReplay
+        | RouteId::WebhookEnable
         | RouteId::Health
         | RouteId::Ready => {}
     }

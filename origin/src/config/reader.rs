@@ -3,8 +3,12 @@
 use super::{Config, ConfigError, DatabaseConfig, Fault, LogLevel, Secret};
 use axum::http::Uri;
 use rds_shared::access::{AssertionKey, FirstParty};
+use rds_shared::push::address::Cidr;
+use rds_shared::push::target::Policy;
 use std::net::SocketAddr;
 use std::time::Duration;
+use tokio_rustls::rustls::pki_types::CertificateDer;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
 
 /// The environment, and what was found wrong with it so far.
 pub(super) struct Reader<L> {
@@ -38,6 +42,11 @@ impl<L: Fn(&str) -> Option<String>> Reader<L> {
                 Err("must be 64 hex characters".into())
             }
         });
+        let webhook_policy = self.optional("RDS_WEBHOOK_ALLOW", "10.1.0.0/16", Policy::default(), |text| {
+            let blocks = text.split(',').map(|block| Cidr::parse(block.trim()).map_err(|error| format!("{block}: {error}")));
+            blocks.collect::<Result<_, _>>().map(Policy::allowing)
+        });
+        let webhook_authorities = self.optional("RDS_WEBHOOK_CA", "/etc/rds/webhook-ca.pem", Vec::new(), authorities);
         let test_clock = self.optional("RDS_TEST_CLOCK", "1", false, |text| match text {
             "1" | "true" => Ok(true),
             "0" | "false" => Ok(false),
@@ -69,6 +78,8 @@ impl<L: Fn(&str) -> Option<String>> Reader<L> {
             assertion_keys: assertion_keys?,
             edge_url: edge_url?,
             master_key: master_key?,
+            webhook_policy: webhook_policy?,
+            webhook_authorities: webhook_authorities?,
             test_clock: test_clock?,
             first_party: first_party?,
             log: log?,
@@ -155,6 +166,15 @@ impl<L: Fn(&str) -> Option<String>> Reader<L> {
             Some(value) if self.faults.is_empty() => Ok(value),
             _ => Err(ConfigError(self.faults)),
         }
+    }
+}
+
+/// The certificates of a PEM file.
+fn authorities(path: &str) -> Result<Vec<CertificateDer<'static>>, String> {
+    let pem = std::fs::read(path).map_err(|error| format!("names a file that cannot be read: {error}"))?;
+    match CertificateDer::pem_slice_iter(&pem).collect::<Result<Vec<_>, _>>() {
+        Ok(certificates) if !certificates.is_empty() => Ok(certificates),
+        _ => Err("names a file that is no PEM file with certificates".to_owned()),
     }
 }
 

@@ -12,6 +12,7 @@ pub mod row;
 mod rows_macro;
 pub mod table;
 mod vault_params;
+mod webhook_params;
 
 pub use family::Family;
 pub use matching::{Found, Matching, match_route};

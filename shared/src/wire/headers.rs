@@ -30,6 +30,8 @@ pub const SUBCLIENT_LIMIT: &str = "x-ratelimit-subclient-limit";
 pub const SUBCLIENT_REMAINING: &str = "x-ratelimit-subclient-remaining";
 /// On shared keys: which of the holder's clients a request is for.
 pub const SUBCLIENT: &str = "x-service-subclient";
+/// Names a creation, so that repeating it makes nothing new.
+pub const IDEMPOTENCY_KEY: &str = "idempotency-key";
 /// The platform's fail-safe mode, when it is not normal.
 pub const FAIL_SAFE_MODE: &str = "x-service-failsafe-mode";
 /// On a webhook delivery: `t=<unix seconds>,v1=<hex>`, one `v1` a secret.

@@ -14,6 +14,7 @@ pub mod jobs;
 pub mod keys;
 pub mod metrics;
 pub mod outbound;
+pub mod publication;
 pub mod rwa;
 pub mod scoring_run;
 pub mod simulate;

@@ -4,7 +4,7 @@ use super::answer::{Answer, Failure};
 use super::call::Call;
 use super::encoded::{self, Spliced};
 use crate::app::App;
-use crate::store::events;
+use crate::store::event_feed;
 use rds_shared::access::paging;
 use rds_shared::model::curator::{CuratorEvents, CuratorPage};
 use rds_shared::select::vault_query::{VaultFilter, VaultSort};
@@ -29,7 +29,7 @@ pub async fn by_id(app: &App, call: &Call) -> Result<Answer, Failure> {
     paging::admit(&call.principal, page)?;
     let catalog = app.catalog.get()?;
     let curator = catalog.rollup.curator(call.found.param(0)).ok_or_else(|| ApiError::not_found("curator"))?;
-    let (events, events_total) = events::for_curator(&app.db, &curator.row.id, 0, EVENTS_IN_DETAIL).await?;
+    let (events, events_total) = event_feed::of_curator(&app.db, &curator.row.id, 0, EVENTS_IN_DETAIL).await?;
     let wanted = [curator.row.id.clone()];
     let found =
         catalog.select(&VaultFilter { curators: &wanted, ..VaultFilter::default() }, VaultSort::default(), page);
@@ -55,7 +55,7 @@ pub async fn events(app: &App, call: &Call) -> Result<Answer, Failure> {
     paging::admit(&call.principal, PageRequest::new(offset.saturating_add(1), 1))?;
     let catalog = app.catalog.get()?;
     let curator = catalog.rollup.curator(call.found.param(0)).ok_or_else(|| ApiError::not_found("curator"))?;
-    let (events, total) = events::for_curator(&app.db, &curator.row.id, offset, limit).await?;
+    let (events, total) = event_feed::of_curator(&app.db, &curator.row.id, offset, limit).await?;
     let slice = CuratorEvents { events, total };
     encoded::value(call, catalog.version, &slice, || Data { data: &slice })
 }

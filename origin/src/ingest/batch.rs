@@ -1,9 +1,9 @@
 //! The observations of one batch, by kind, each with the line it came from.
 
 use super::kinds::{
-    Asset, AssetReview, Attestation, Chain, Curator, Exposure, HolderSnapshot, IncidentLink, Market, MarketEmode,
-    MarketReserve, MarketState, OracleFeed, Position, Protocol, Reviewer, Reward, RwaCandidate, RwaObservation,
-    RwaSource, Vault, VaultState, VaultStrategy,
+    Asset, AssetReview, Attestation, Chain, Curator, EventRecord, Exposure, HolderSnapshot, IncidentLink, Market,
+    MarketEmode, MarketReserve, MarketState, OracleFeed, Position, Protocol, Reviewer, Reward, RwaCandidate,
+    RwaObservation, RwaSource, Vault, VaultState, VaultStrategy,
 };
 use super::line::{self, Observation};
 use super::{Fault, IngestError, MAX_BATCH_BYTES, check};
@@ -28,6 +28,7 @@ pub struct Batch {
     pub(super) holders: Vec<Numbered<HolderSnapshot>>,
     pub(super) strategies: Vec<Numbered<VaultStrategy>>,
     pub(super) incidents: Vec<Numbered<IncidentLink>>,
+    pub(super) events: Vec<Numbered<EventRecord>>,
     pub(super) markets: Vec<Numbered<Market>>,
     pub(super) market_states: Vec<Numbered<MarketState>>,
     pub(super) reserves: Vec<Numbered<MarketReserve>>,
@@ -92,6 +93,7 @@ impl Batch {
             Observation::HolderSnapshot(snapshot) => self.holders.push((number, snapshot)),
             Observation::Strategy(strategy) => self.strategies.push((number, *strategy)),
             Observation::IncidentLink(incident) => self.incidents.push((number, *incident)),
+            Observation::Event(event) => self.events.push((number, *event)),
             Observation::Market(market) => self.markets.push((number, *market)),
             Observation::MarketState(state) => self.market_states.push((number, state)),
             Observation::MarketReserve(reserve) => self.reserves.push((number, *reserve)),
@@ -126,6 +128,7 @@ impl Batch {
             self.holders.len(),
             self.strategies.len(),
             self.incidents.len(),
+            self.events.len(),
             self.markets.len(),
             self.market_states.len(),
             self.reserves.len(),

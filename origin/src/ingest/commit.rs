@@ -2,13 +2,14 @@
 
 use super::batch::{Batch, Numbered};
 use super::fact::Fact;
-use super::kinds::{Event, EventLink, HolderRow, Snapshot};
+use super::kinds::{Event, EventLink, EventRecord, HolderRow, Snapshot, event_id};
 use super::{IngestError, IngestReport, references, signed};
 use crate::clock::Clock;
+use crate::publication::{self as events, How};
 use crate::rwa::totals;
 use crate::scoring_run::{self, Scope};
 use crate::store::publication::{self, Touched};
-use crate::store::{Db, StoreError, Tx, assets, facts, markets};
+use crate::store::{Db, StoreError, Tx, assets, event_feed, facts, markets};
 use rds_shared::wire::Timestamp;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -56,6 +57,7 @@ async fn apply(tx: &mut Tx<'_>, batch: &Batch, now: Timestamp) -> Result<IngestR
     if totals::revise(tx, now, earliest).await? > 0 {
         assets::mark_changed(tx, report.data_version).await?;
     }
+    publish(tx, batch, now).await?;
     let vaults = publication::affected_vaults(tx, &touched).await?;
     let run = scoring_run::run(tx, now, report.data_version, Scope::Vaults(vaults)).await?;
     report.vaults_scored = run.vaults;
@@ -98,6 +100,7 @@ async fn write(tx: &mut Tx<'_>, batch: &Batch) -> Result<(Touched, Changed), Sto
 
     let mut vaults = upsert(tx, &batch.vaults).await?;
     count("vault", vaults.len());
+    let identities = vaults.clone();
     let states = upsert(tx, &batch.states).await?;
     let snapshots: Vec<Snapshot<'_>> = batch.states.iter().map(|(_, state)| Snapshot(state)).collect();
     let snapshots = facts::upsert(tx, &snapshots).await?;
@@ -121,14 +124,43 @@ async fn write(tx: &mut Tx<'_>, batch: &Batch) -> Result<(Touched, Changed), Sto
     count("oracle_feed", upsert(tx, &batch.feeds).await?.len());
     count("position", upsert(tx, &batch.positions).await?.len());
 
+    write_events(tx, batch, &identities, &mut touched, &mut count).await?;
+    Ok((touched, changed))
+}
+
+/// Writes incidents and events with their links, as drafts where they are new, and keeps the feed current with them and
+/// with the chains and vaults (`identities`) that changed.
+async fn write_events(
+    tx: &mut Tx<'_>,
+    batch: &Batch,
+    identities: &[String],
+    touched: &mut Touched,
+    count: &mut (impl FnMut(&'static str, usize) + Send),
+) -> Result<(), StoreError> {
+    let moved = event_feed::depending_on(tx, &touched.chains, identities).await?;
     let (events, links): (Vec<Event>, Vec<EventLink>) =
         batch.incidents.iter().map(|(_, incident)| incident.clone().rows()).unzip();
-    let mut events = facts::upsert(tx, &events).await?;
+    let mut incidents = facts::upsert(tx, &events).await?;
     let links = facts::upsert(tx, &links).await?;
-    count("incident_link", links.len().max(events.len()));
-    events.extend(links);
-    touched.events = events.iter().filter_map(|id| id.parse().ok()).collect();
-    Ok((touched, changed))
+    count("incident_link", links.len().max(incidents.len()));
+    incidents.extend(links);
+    touched.events = incidents.iter().filter_map(|id| id.parse().ok()).collect();
+    event_feed::refresh(tx, &[moved, touched.events.clone()].concat(), &[]).await?;
+    let records: Vec<EventRecord> = batch.events.iter().map(|(_, event)| event.clone()).collect();
+    let taken = events::take_in(tx, &records).await?;
+    count("event", taken.events.len());
+    touched.events.extend(taken.events);
+    touched.vaults.extend(taken.released_vaults);
+    touched.protocols.extend(taken.released_protocols);
+    Ok(())
+}
+
+/// Makes public what the batch says is public at once, and tells what its readings changed.
+async fn publish(tx: &mut Tx<'_>, batch: &Batch, now: Timestamp) -> Result<(), StoreError> {
+    let mut ids: Vec<i64> = batch.incidents.iter().map(|(_, incident)| event_id(&incident.event_key)).collect();
+    ids.extend(events::public_at_once(batch.events.iter().map(|(_, event)| event)));
+    events::publish_first(tx, &ids, How::Published, now).await?;
+    Ok(())
 }
 
 /// Writes markets and what belongs to them; answers the vaults whose gates are those of a reserve that changed.

@@ -1,9 +1,9 @@
 //! One line of NDJSON to one observation.
 
 use super::kinds::{
-    Asset, AssetReview, Attestation, Chain, Curator, Exposure, HolderSnapshot, IncidentLink, Market, MarketEmode,
-    MarketReserve, MarketState, OracleFeed, Position, Protocol, Reviewer, Reward, RwaCandidate, RwaObservation,
-    RwaSource, Vault, VaultState, VaultStrategy,
+    Asset, AssetReview, Attestation, Chain, Curator, EventRecord, Exposure, HolderSnapshot, IncidentLink, Market,
+    MarketEmode, MarketReserve, MarketState, OracleFeed, Position, Protocol, Reviewer, Reward, RwaCandidate,
+    RwaObservation, RwaSource, Vault, VaultState, VaultStrategy,
 };
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -25,6 +25,7 @@ pub enum Observation {
     HolderSnapshot(HolderSnapshot),
     Strategy(Box<VaultStrategy>),
     IncidentLink(Box<IncidentLink>),
+    Event(Box<EventRecord>),
     Market(Box<Market>),
     MarketState(MarketState),
     MarketReserve(Box<MarketReserve>),
@@ -39,7 +40,7 @@ pub enum Observation {
 }
 
 /// Every kind's word, in the order in which a batch is written.
-pub const KINDS: [&str; 23] = [
+pub const KINDS: [&str; 24] = [
     "chain",
     "protocol",
     "curator",
@@ -52,6 +53,7 @@ pub const KINDS: [&str; 23] = [
     "holder_snapshot",
     "strategy",
     "incident_link",
+    "event",
     "market",
     "market_state",
     "market_reserve",
@@ -93,6 +95,7 @@ pub fn read(line: &str) -> Result<Observation, Complaint> {
         "holder_snapshot" => Observation::HolderSnapshot(fields(line)?),
         "strategy" => Observation::Strategy(fields(line)?),
         "incident_link" => Observation::IncidentLink(fields(line)?),
+        "event" => Observation::Event(fields(line)?),
         "market" => Observation::Market(fields(line)?),
         "market_state" => Observation::MarketState(fields(line)?),
         "market_reserve" => Observation::MarketReserve(fields(line)?),

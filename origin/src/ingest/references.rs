@@ -1,5 +1,6 @@
 //! What an observation refers to must be known, to the store or to the batch itself.
 
+mod events;
 mod markets;
 
 use super::batch::{Batch, Numbered};
@@ -21,6 +22,7 @@ pub async fn faults(tx: &mut Tx<'_>, batch: &Batch) -> Result<Vec<Fault>, StoreE
     faults.vault_subjects(tx, batch).await?;
     faults.reviews(tx, batch).await?;
     faults.markets(tx, batch).await?;
+    faults.events(tx, batch).await?;
     faults.real_world(tx, batch).await?;
     faults.0.sort_by_key(|fault| fault.line);
     Ok(faults.0)
@@ -149,6 +151,11 @@ impl Faults {
         for (line, incident) in &batch.incidents {
             asked.extend(incident.vault_id.as_deref().map(|id| (*line, "vault_id".into(), id)));
             protocols.extend(incident.protocol_id.as_deref().map(|id| (*line, "protocol_id".to_owned(), id)));
+        }
+        for (line, event) in &batch.events {
+            let named = event.vault_ids.iter().enumerate();
+            asked.extend(named.map(|(place, id)| (*line, format!("vault_ids[{place}]"), id.as_str())));
+            protocols.extend(event.protocol_id.as_deref().map(|id| (*line, "protocol_id".to_owned(), id)));
         }
         asked.extend(batch.positions.iter().map(|(line, held)| (*line, "vault_id".into(), held.vault_id.as_str())));
         if !asked.is_empty() {

@@ -186,6 +186,7 @@ pub fn news(moment: Moment, actors: &[Actor], seed: u64) -> Vec<Observation> {
                     address: place.address.clone(),
                     total_supplied_usd: reading.tvl_usd,
                     total_borrowed_usd: reading.active_loans_usd.filter(|_| pair.reports_borrowed),
+                    bad_debt_usd: None,
                 }));
             }
         }

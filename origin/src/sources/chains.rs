@@ -56,6 +56,7 @@ impl Adapter for Chains {
             validator_set_size_score: None,
             chain_age_score: None,
             rationale: None,
+            is_served: true,
         })])
     }
 }

@@ -164,7 +164,7 @@ pub async fn events(db: &Db, id: &str, limit: u32) -> Result<Vec<VaultEvent>, St
              SELECT l.event_id FROM event_link l JOIN vault v ON v.id = $1 \
              WHERE (l.scope = 'vault' AND l.subject_id = v.id) \
                 OR (l.scope = 'protocol' AND l.subject_id = v.protocol_id AND l.affects_protocol_score)) \
-           AND e.retracted_at IS NULL ORDER BY e.occurred_at DESC, e.id DESC LIMIT $2",
+           AND e.state = 'published' ORDER BY e.occurred_at DESC, e.id DESC LIMIT $2",
     )
     .bind(id)
     .bind(i64::from(limit))

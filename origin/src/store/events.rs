@@ -1,55 +1,27 @@
-//! Events as the feed serves them: of a curator's vaults, and the incidents of a protocol.
+//! Events seen from what they concern: the incidents of a protocol, the events of a market, vaults with critical incidents.
 
 use super::catalog::instant;
-use super::{At, Db, StoreError, word};
-use crate::ingest::kinds::Reference;
-use rds_shared::model::event::{EventRow, Link};
-use rds_shared::model::ids::ChainId;
+use super::event_feed::links;
+use super::{At, Db, StoreError, optional_word, word};
+use rds_shared::model::event::{CriticalVault, MarketEvent};
+use rds_shared::model::ids::VaultId;
 use rds_shared::model::protocol::ProtocolIncident;
 use rds_shared::model::status::{IncidentSeverity, RemediationStatus, Severity};
+use rds_shared::wire::Timestamp;
+use serde_json::{Map, Value};
 use sqlx::Row;
 use sqlx::postgres::PgRow;
 use sqlx::types::Json;
 
-/// The events that touch any vault of a curator: its own, or its protocol's where they affect its score.
-const OF_CURATOR: &str = "SELECT l.event_id, min(v.id COLLATE \"C\") AS vault_id FROM vault v JOIN event_link l \
-     ON (l.scope = 'vault' AND l.subject_id = v.id) \
-     OR (l.scope = 'protocol' AND l.subject_id = v.protocol_id AND l.affects_protocol_score) \
-     JOIN event e ON e.id = l.event_id AND e.retracted_at IS NULL \
-     WHERE v.curator_id = $1 GROUP BY l.event_id";
-
-/// A slice of the events of a curator's vaults, newest first, and how many there are in all.
-pub async fn for_curator(db: &Db, id: &str, offset: u64, limit: u32) -> Result<(Vec<EventRow>, u64), StoreError> {
-    let total: i64 = sqlx::query_scalar(&format!("SELECT count(*) FROM ({OF_CURATOR}) AS touching"))
-        .bind(id)
-        .fetch_one(&db.pool)
-        .await?;
-    // Protocol and chain are those of one of the vaults that the event touches, the same one every time.
-    let rows = sqlx::query(&format!(
-        "SELECT e.*, pr.id AS protocol_id, pr.name AS protocol_name, c.chain_id, c.name AS chain_name, \
-                cu.id AS curator_id, cu.name AS curator_name \
-         FROM ({OF_CURATOR}) AS touching JOIN event e ON e.id = touching.event_id JOIN vault v ON v.id = touching.vault_id \
-         JOIN protocol pr ON pr.id = v.protocol_id JOIN chain c ON c.chain_id = v.chain_id JOIN curator cu ON cu.id = v.curator_id \
-         ORDER BY e.occurred_at DESC, e.id DESC OFFSET $2 LIMIT $3"
-    ))
-    .bind(id)
-    .bind(i64::try_from(offset).unwrap_or(i64::MAX))
-    .bind(i64::from(limit))
-    .fetch_all(&db.pool)
-    .await?;
-    let rows = rows.iter().map(event_row).collect::<Result<_, _>>()?;
-    Ok((rows, u64::try_from(total).unwrap_or(0)))
-}
-
-/// The newest `limit` incidents linked to a protocol or to any of its vaults, newest first.
+/// The newest `limit` incidents of the feed that are linked to a protocol or to any of its vaults, newest first; the
+/// repeats of a group are one.
 pub async fn incidents_of_protocol(db: &Db, id: &str, limit: u32) -> Result<Vec<ProtocolIncident>, StoreError> {
     let rows = sqlx::query(
-        "SELECT e.*, bool_or(l.scope = 'protocol' AND l.affects_protocol_score) AS affects_protocol_score \
-         FROM event e JOIN event_link l ON l.event_id = e.id \
-         LEFT JOIN vault v ON l.scope = 'vault' AND v.id = l.subject_id \
-         WHERE e.event_type = 'Incident' AND e.retracted_at IS NULL \
-           AND (v.protocol_id = $1 OR (l.scope = 'protocol' AND l.subject_id = $1)) \
-         GROUP BY e.id ORDER BY e.occurred_at DESC, e.id DESC LIMIT $2",
+        "SELECT e.*, EXISTS (SELECT FROM event_link l WHERE l.event_id = e.id AND l.scope = 'protocol' AND l.affects_protocol_score) \
+                         AS affects_protocol_score \
+         FROM event_feed f JOIN event e ON e.id = f.event_id \
+         WHERE f.event_type = 'incident' AND f.protocol_ids @> ARRAY[$1] \
+         ORDER BY f.occurred_at DESC, f.event_id DESC LIMIT $2",
     )
     .bind(id)
     .bind(i64::from(limit))
@@ -71,41 +43,113 @@ pub async fn incidents_of_protocol(db: &Db, id: &str, limit: u32) -> Result<Vec<
     rows.iter().map(incident).collect()
 }
 
-fn event_row(row: &PgRow) -> Result<EventRow, StoreError> {
-    let chain_id: i64 = row.try_get("chain_id")?;
-    Ok(EventRow {
-        id: row.try_get::<i64, _>("id")?.to_string(),
-        event_type: row.try_get("event_type")?,
-        severity: word::<Severity>("event.severity", row.try_get("severity")?)?,
-        title: row.try_get("title")?,
-        description: row.try_get("description")?,
-        occurred_at: instant(row, "occurred_at")?.unwrap_or_default(),
-        protocol_id: row.try_get("protocol_id")?,
-        protocol_name: row.try_get("protocol_name")?,
-        chain_id: Some(ChainId(chain_id.unsigned_abs())),
-        chain_name: row.try_get("chain_name")?,
-        curator_id: row.try_get("curator_id")?,
-        curator_name: row.try_get("curator_name")?,
-        incident_severity: incident_severity(row)?,
-        loss_amount_usd: row.try_get("loss_usd")?,
-        remediation_status: remediation(row)?,
-        links: links(row)?,
-        occurrence_count: 1,
-        group_key: None,
-    })
+/// The newest `limit` published events of a market: its own, and bad debt of its vaults; telemetry left out.
+pub async fn of_market(db: &Db, contract: &str, market_id: &str, limit: u32) -> Result<Vec<MarketEvent>, StoreError> {
+    let rows = sqlx::query(
+        "SELECT e.*, (SELECT min(l.subject_id COLLATE \"C\") FROM event_link l \
+                      WHERE l.event_id = e.id AND l.scope = 'vault' AND e.scope = 'vault') AS vault_id \
+         FROM event e JOIN event_place p ON p.event_id = e.id AND p.is_served \
+         WHERE e.state = 'published' AND NOT e.is_telemetry AND (e.market = $1 OR e.event_type = 'BadDebt' AND e.id IN ( \
+             SELECT l.event_id FROM market_reserve r JOIN vault v ON v.chain_id = r.chain_id AND v.address = r.token_address \
+             JOIN event_link l ON l.scope = 'vault' AND l.subject_id = v.id WHERE r.contract = $1)) \
+         ORDER BY e.occurred_at DESC, e.id DESC LIMIT $2",
+    )
+    .bind(contract)
+    .bind(i64::from(limit))
+    .fetch_all(&db.pool)
+    .await?;
+    let event = |row: &PgRow| {
+        let (block, vault): (Option<i64>, Option<String>) = (row.try_get("block_number")?, row.try_get("vault_id")?);
+        let Json(data): Json<Map<String, Value>> = row.try_get("data")?;
+        Ok(MarketEvent {
+            id: row.try_get("id")?,
+            market_id: market_id.to_owned(),
+            event_type: row.try_get("event_type")?,
+            severity: word::<Severity>("event.severity", row.try_get("severity")?)?,
+            title: row.try_get("title")?,
+            description: row.try_get("description")?,
+            scope: row.try_get("scope")?,
+            vault_id: vault.as_deref().map(vault_id).transpose()?,
+            loss_amount_usd: row.try_get("loss_usd")?,
+            remediation_status: remediation(row)?,
+            tx_hash: row.try_get("tx_hash")?,
+            block_number: block.and_then(|block| u64::try_from(block).ok()),
+            occurred_at: row.try_get::<At, _>("occurred_at")?.0,
+            detected_at: row.try_get::<At, _>("observed_at")?.0,
+            data,
+        })
+    };
+    rows.iter().map(event).collect()
+}
+
+/// Days in which an incident counts as recent.
+const RECENT_DAYS: i64 = 365;
+
+/// The `limit` largest active vaults with a critical incident in the last 365 days, each told by its newest one.
+///
+/// A vault's own incidents count, and its protocol's where they are flagged as affecting its score; with `flagged_only`
+/// the flag is asked of the vault's own as well. Source: interface, "Vaults".
+pub async fn critical_vaults(
+    db: &Db,
+    now: Timestamp,
+    flagged_only: bool,
+    limit: u32,
+) -> Result<Vec<CriticalVault>, StoreError> {
+    let since = now.plus_seconds(-RECENT_DAYS * 86_400);
+    let rows = sqlx::query(
+        "WITH critical AS MATERIALIZED ( \
+             SELECT id, occurred_at, title, incident_severity, severity FROM event \
+             WHERE state = 'published' AND event_type = 'Incident' AND occurred_at BETWEEN $2 AND $1 \
+               AND (severity = 'Critical' OR incident_severity = 'major') \
+         ), concerned AS ( \
+             SELECT l.subject_id AS vault_id, c.* FROM critical c JOIN event_link l ON l.event_id = c.id AND l.scope = 'vault' \
+             WHERE l.affects_protocol_score OR NOT $3 \
+             UNION ALL \
+             SELECT v.id, c.* FROM critical c \
+             JOIN event_link l ON l.event_id = c.id AND l.scope = 'protocol' AND l.affects_protocol_score \
+             JOIN vault v ON v.protocol_id = l.subject_id \
+         ), newest AS ( \
+             SELECT DISTINCT ON (vault_id) * FROM concerned ORDER BY vault_id, occurred_at DESC, id DESC \
+         ) SELECT v.id AS vault_id, v.name AS vault_name, ch.name AS chain_name, pr.name AS protocol_name, cu.name AS curator_name, \
+                  s.tvl_usd, n.occurred_at, n.title, n.incident_severity, n.severity \
+         FROM newest n JOIN vault v ON v.id = n.vault_id AND v.is_active AND NOT v.is_shutdown \
+         JOIN chain ch ON ch.chain_id = v.chain_id AND ch.is_served JOIN protocol pr ON pr.id = v.protocol_id \
+         LEFT JOIN curator cu ON cu.id = v.curator_id LEFT JOIN vault_state s ON s.vault_id = v.id \
+         ORDER BY s.tvl_usd DESC NULLS LAST, v.id COLLATE \"C\" LIMIT $4",
+    )
+    .bind(At(now))
+    .bind(At(since))
+    .bind(flagged_only)
+    .bind(i64::from(limit))
+    .fetch_all(&db.pool)
+    .await?;
+    let vault = |row: &PgRow| {
+        let last = instant(row, "occurred_at")?.unwrap_or_default();
+        Ok(CriticalVault {
+            vault_id: vault_id(row.try_get("vault_id")?)?,
+            vault_name: row.try_get("vault_name")?,
+            chain_name: row.try_get("chain_name")?,
+            protocol_name: row.try_get("protocol_name")?,
+            curator_name: row.try_get("curator_name")?,
+            tvl_usd: row.try_get("tvl_usd")?,
+            last_incident_at: last,
+            days_since_incident: u64::try_from(now.seconds_since(last) / 86_400).unwrap_or(0),
+            incident_title: row.try_get("title")?,
+            incident_severity: incident_severity(row)?,
+            event_severity: word::<Severity>("event.severity", row.try_get("severity")?)?,
+        })
+    };
+    rows.iter().map(vault).collect()
+}
+
+fn vault_id(text: &str) -> Result<VaultId, StoreError> {
+    VaultId::parse(text).ok_or_else(|| StoreError::Corrupt { column: "vault.id", text: text.to_owned() })
 }
 
 fn incident_severity(row: &PgRow) -> Result<Option<IncidentSeverity>, StoreError> {
-    let text: Option<&str> = row.try_get("incident_severity")?;
-    text.map(|text| word("event.incident_severity", text)).transpose()
+    optional_word("event.incident_severity", row.try_get("incident_severity")?)
 }
 
 fn remediation(row: &PgRow) -> Result<Option<RemediationStatus>, StoreError> {
-    let text: Option<&str> = row.try_get("remediation_status")?;
-    text.map(|text| word("event.remediation_status", text)).transpose()
-}
-
-fn links(row: &PgRow) -> Result<Vec<Link>, StoreError> {
-    let Json(links): Json<Vec<Reference>> = row.try_get("links")?;
-    Ok(links.into_iter().map(|Reference { label, url }| Link { label, url }).collect())
+    optional_word("event.remediation_status", row.try_get("remediation_status")?)
 }

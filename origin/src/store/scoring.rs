@@ -182,7 +182,7 @@ pub async fn base_rates(tx: &mut Tx<'_>, places: &[(i64, String)]) -> Result<Vec
 }
 
 /// The incidents that count for the asked vaults: linked to the vault, or to its protocol and flagged as affecting its
-/// score; published and unretracted. One incident counts once a vault.
+/// score, and published. One incident counts once a vault.
 pub async fn incidents(tx: &mut Tx<'_>, ids: &[String]) -> Result<HashMap<String, Vec<IncidentRow>>, StoreError> {
     let rows: Vec<IncidentRow> = sqlx::query_as(
         "SELECT v.id AS vault_id, e.incident_severity, e.occurred_at, e.loss_usd, e.returned_usd, e.remediation_status \
@@ -190,7 +190,7 @@ pub async fn incidents(tx: &mut Tx<'_>, ids: &[String]) -> Result<HashMap<String
          JOIN LATERAL (SELECT event_id FROM event_link WHERE scope = 'vault' AND subject_id = v.id \
                        UNION SELECT event_id FROM event_link \
                              WHERE scope = 'protocol' AND subject_id = v.protocol_id AND affects_protocol_score) AS l ON true \
-         JOIN event e ON e.id = l.event_id AND e.event_type = 'Incident' AND e.retracted_at IS NULL \
+         JOIN event e ON e.id = l.event_id AND e.event_type = 'Incident' AND e.state = 'published' \
          WHERE v.id = ANY($1) ORDER BY v.id, e.occurred_at, e.id",
     )
     .bind(ids)

@@ -47,6 +47,7 @@ impl Check {
         state.contract = self.contract("address", state.chain_id, &mut state.address);
         self.amount("total_supplied_usd", state.total_supplied_usd);
         self.amount("total_borrowed_usd", state.total_borrowed_usd);
+        self.amount("bad_debt_usd", state.bad_debt_usd);
     }
 
     /// Also says what follows from the reserve's gates.

@@ -2,6 +2,7 @@
 //!
 //! Addresses are folded to their canonical spelling here; whether they fit their chain is known only to the store.
 
+mod event;
 mod evidence;
 mod fields;
 mod holdings;
@@ -10,8 +11,8 @@ mod market;
 use fields::Check;
 
 use super::kinds::{
-    Asset, AssetReview, BackingProfile, Chain, Curator, Exposure, ExposurePart, IncidentLink, Points, Protocol, Reward,
-    SignerSet, Signing, Vault, VaultState,
+    Asset, AssetReview, BackingProfile, Chain, Curator, Exposure, ExposurePart, Points, Protocol, Reward, SignerSet,
+    Signing, Vault, VaultState,
 };
 use super::line::{Complaint, Observation};
 use rds_shared::model::ids::{Address, ChainId, Namespace, VaultId};
@@ -38,6 +39,7 @@ pub fn observation(observation: &mut Observation) -> Vec<Complaint> {
         Observation::HolderSnapshot(snapshot) => check.holders(snapshot),
         Observation::Strategy(strategy) => check.strategy(strategy),
         Observation::IncidentLink(incident) => check.incident(incident),
+        Observation::Event(event) => check.event(event),
         Observation::Market(market) => check.market(market),
         Observation::MarketState(state) => check.market_state(state),
         Observation::MarketReserve(reserve) => check.market_reserve(reserve),
@@ -304,31 +306,5 @@ impl Check {
             _ => self.wrong(field, "needs exactly one of asset_id and vault_id"),
         }
         self.number(&format!("{field}.lltv"), part.lltv, 0.0, 1.0);
-    }
-
-    fn incident(&mut self, incident: &mut IncidentLink) {
-        self.header(incident.observed_at, &incident.source);
-        self.slug("event_key", &incident.event_key);
-        match (&mut incident.vault_id, &incident.protocol_id) {
-            (Some(vault_id), None) => self.vault_id("vault_id", vault_id),
-            (None, Some(protocol_id)) => self.slug("protocol_id", protocol_id),
-            _ => self.wrong("vault_id", "exactly one of vault_id and protocol_id is needed"),
-        }
-        self.text("event_type", &incident.event_type);
-        self.text("title", &incident.title);
-        self.optional_text("description", incident.description.as_ref());
-        if incident.occurred_at > incident.observed_at {
-            self.wrong("occurred_at", "must not lie after observed_at");
-        }
-        self.amount("loss_usd", incident.loss_usd);
-        self.amount("returned_usd", incident.returned_usd);
-        self.optional_text("tx_hash", incident.tx_hash.as_ref());
-        if incident.block_number.is_some_and(|block| block < 0) {
-            self.wrong("block_number", "must be at least 0");
-        }
-        for (place, link) in incident.links.iter().enumerate() {
-            self.text(&format!("links[{place}].label"), &link.label);
-            self.url(&format!("links[{place}].url"), Some(&link.url));
-        }
     }
 }

@@ -87,11 +87,20 @@ pub enum EventScope {
     Protocol,
 }
 
+impl EventScope {
+    /// What an event is about that names no vault.
+    pub(super) fn protocol() -> Self {
+        EventScope::Protocol
+    }
+}
+
 /// The incident's own row.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Event {
     /// [`event_id`].
     pub id: i64,
+    /// What the link that told of it names.
+    pub scope: EventScope,
     /// The link that told of it; what belongs to the subject fills no column here.
     #[serde(flatten)]
     pub link: IncidentLink,
@@ -130,7 +139,7 @@ impl IncidentLink {
             observed_at: self.observed_at,
             source: self.source.clone(),
         };
-        (Event { id, link: self }, link)
+        (Event { id, scope, link: self }, link)
     }
 }
 
@@ -154,6 +163,7 @@ impl Fact for Event {
         "tx_hash",
         "block_number",
         "links",
+        "scope",
     ];
 
     fn observed_at(&self) -> At {

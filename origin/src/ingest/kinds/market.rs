@@ -58,6 +58,8 @@ observations! {
         total_supplied_usd: Option<f64>,
         /// Borrowed value.
         total_borrowed_usd: Option<f64>,
+        /// Owed and not recoverable.
+        bad_debt_usd: Option<f64>,
     }
 
     /// One asset of a pool-shaped market. The vault at `token_address` is its vault row.

@@ -2,6 +2,7 @@
 
 mod asset;
 mod attestation;
+mod event;
 mod holders;
 mod incident;
 mod market;
@@ -14,6 +15,7 @@ mod vault;
 
 pub use asset::{Asset, AssetReview, BackingProfile, FlagEvent, FlagOverride, Institutional, Issuer, Provenance};
 pub use attestation::{Attestation, Reviewer, ReviewerKey};
+pub use event::{EventRecord, Publication};
 pub use holders::{Holder, HolderRow, HolderSnapshot, StoredHolder};
 pub use incident::{Event, EventLink, EventScope, IncidentLink, Reference, event_id};
 pub use market::{Gates, HubGate, Market, MarketEmode, MarketReserve, MarketState, SpokeGate, contract};

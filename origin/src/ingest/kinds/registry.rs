@@ -7,6 +7,10 @@ use rds_shared::model::status::Breakdown;
 use rds_shared::scoring::vault::Strategy;
 use std::collections::BTreeMap;
 
+fn yes() -> bool {
+    true
+}
+
 observations! {
     /// A chain, and the profile that scales the score of assets on it.
     Chain in "chain" by [chain_id] {
@@ -37,6 +41,9 @@ observations! {
         chain_age_score: Option<Points>,
         /// The reviewer's reason for the profile.
         rationale: Option<String>,
+        /// False withholds the chain: nothing that is on it is shown or told.
+        #[serde(default = "yes")]
+        is_served: bool,
     }
 
     /// A protocol: what the platform vector judges.

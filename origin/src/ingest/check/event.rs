@@ -1,0 +1,102 @@
+//! Incidents and events of any type: one observation at a time.
+
+use super::fields::Check;
+use crate::ingest::kinds::{EventRecord, EventScope, IncidentLink, Reference, contract, event_id};
+use crate::store::At;
+use std::collections::BTreeSet;
+
+/// Longest word for a type of event.
+const MAX_TYPE: usize = 64;
+/// Most vaults that one event names.
+const MAX_VAULTS: usize = 1_000;
+/// Most bytes of an event's own metrics, as JSON.
+const MAX_DATA: usize = 16_384;
+
+impl Check {
+    pub(super) fn incident(&mut self, incident: &mut IncidentLink) {
+        self.header(incident.observed_at, &incident.source);
+        self.slug("event_key", &incident.event_key);
+        match (&mut incident.vault_id, &incident.protocol_id) {
+            (Some(vault_id), None) => self.vault_id("vault_id", vault_id),
+            (None, Some(protocol_id)) => self.slug("protocol_id", protocol_id),
+            _ => self.wrong("vault_id", "exactly one of vault_id and protocol_id is needed"),
+        }
+        self.told(&incident.event_type, &incident.title, incident.description.as_ref());
+        self.happened(incident.occurred_at, incident.observed_at, incident.block_number);
+        self.amount("loss_usd", incident.loss_usd);
+        self.amount("returned_usd", incident.returned_usd);
+        self.optional_text("tx_hash", incident.tx_hash.as_ref());
+        self.references(&incident.links);
+    }
+
+    /// Also says what follows: the id, the scope, and the market's contract.
+    pub(super) fn event(&mut self, event: &mut EventRecord) {
+        self.header(event.observed_at, &event.source);
+        self.slug("event_key", &event.event_key);
+        event.id = event_id(&event.event_key);
+        self.told(&event.event_type, &event.title, event.description.as_ref());
+        self.happened(event.occurred_at, event.observed_at, event.block_number);
+        self.amount("loss_usd", event.loss_usd);
+        self.amount("returned_usd", event.returned_usd);
+        self.optional_text("tx_hash", event.tx_hash.as_ref());
+        self.references(&event.links);
+        if event.vault_ids.len() > MAX_VAULTS {
+            self.wrong("vault_ids", format!("may name at most {MAX_VAULTS} vaults"));
+        }
+        let mut named = BTreeSet::new();
+        for (place, vault_id) in event.vault_ids.iter_mut().enumerate() {
+            let field = format!("vault_ids[{place}]");
+            self.vault_id(&field, vault_id);
+            if !named.insert(vault_id.clone()) {
+                self.wrong(field, "is named twice");
+            }
+        }
+        for (field, slug) in
+            [("group_key", &event.group_key), ("protocol_id", &event.protocol_id), ("curator_id", &event.curator_id)]
+        {
+            if let Some(slug) = slug {
+                self.slug(field, slug);
+            }
+        }
+        event.scope = if event.vault_ids.is_empty() { EventScope::Protocol } else { EventScope::Vault };
+        match (&mut event.market_address, event.chain_id) {
+            (Some(address), Some(chain_id)) => {
+                self.address("market_address", address);
+                event.market = Some(contract(chain_id, address));
+            }
+            (Some(_), None) => self.wrong("chain_id", "is needed to find the market"),
+            (None, _) => {}
+        }
+        if serde_json::to_vec(&event.data).map_or(0, |json| json.len()) > MAX_DATA {
+            self.wrong("data", format!("may hold at most {MAX_DATA} bytes"));
+        }
+        if event.data.iter().any(|(name, value)| name.contains('\0') || value.to_string().contains("\\u0000")) {
+            self.wrong("data", "must not hold a NUL character");
+        }
+    }
+
+    fn told(&mut self, event_type: &str, title: &str, description: Option<&String>) {
+        self.text("event_type", event_type);
+        if event_type.len() > MAX_TYPE {
+            self.wrong("event_type", format!("may have at most {MAX_TYPE} bytes"));
+        }
+        self.text("title", title);
+        self.optional_text("description", description);
+    }
+
+    fn happened(&mut self, occurred_at: At, observed_at: At, block_number: Option<i64>) {
+        if occurred_at > observed_at {
+            self.wrong("occurred_at", "must not lie after observed_at");
+        }
+        if block_number.is_some_and(|block| block < 0) {
+            self.wrong("block_number", "must be at least 0");
+        }
+    }
+
+    fn references(&mut self, links: &[Reference]) {
+        for (place, link) in links.iter().enumerate() {
+            self.text(&format!("links[{place}].label"), &link.label);
+            self.url(&format!("links[{place}].url"), Some(&link.url));
+        }
+    }
+}

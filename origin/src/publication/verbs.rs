@@ -1,0 +1,53 @@
+//! What an editor does with one event: the transition, and the scores that follow from it, as one data version.
+
+use super::{Outcome, promote, publish, retract};
+use crate::clock::Clock;
+use crate::scoring_run::{self, Scope};
+use crate::store::publication::{self as versions, Touched};
+use crate::store::{Db, StoreError, Tx, event_states};
+use rds_shared::wire::Timestamp;
+
+/// What an editor asks for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Verb {
+    /// Make it public, for the first time or again.
+    Publish,
+    /// Withdraw it, and say why.
+    Retract {
+        /// In words, served to subscribers.
+        reason: Option<String>,
+    },
+    /// Mark it as promoted into the feed.
+    Promote,
+}
+
+/// Runs a verb on one event in a transaction of its own. A running service takes it up as it does any change of facts.
+pub async fn run(db: &Db, clock: &Clock, id: i64, verb: Verb) -> Result<Outcome, StoreError> {
+    let now = clock.now();
+    db.run_tx("event publication", move |tx| {
+        let verb = verb.clone();
+        Box::pin(async move {
+            versions::take_turn(tx).await?;
+            let outcome = match &verb {
+                Verb::Publish => publish(tx, id, now).await?,
+                Verb::Retract { reason } => retract(tx, id, reason.as_deref(), now).await?,
+                Verb::Promote => promote(tx, id, now).await?,
+            };
+            if outcome == Outcome::Moved {
+                follow(tx, id, now).await?;
+            }
+            Ok(outcome)
+        })
+    })
+    .await
+}
+
+/// Scores the vaults that an incident counts for, and makes the change a data version.
+async fn follow(tx: &mut Tx<'_>, id: i64, now: Timestamp) -> Result<(), StoreError> {
+    let version = versions::current_version(tx).await? + 1;
+    let touched = Touched { events: event_states::incidents_among(tx, &[id]).await?, ..Touched::default() };
+    let vaults = versions::affected_vaults(tx, &touched).await?;
+    scoring_run::run(tx, now, version, Scope::Vaults(vaults)).await?;
+    versions::record_batch(tx, version, now.into(), 0, &serde_json::json!({ "event": 1 })).await?;
+    versions::advance_to(tx, version).await
+}

@@ -36,6 +36,8 @@ create table webhook_subscription (
     pauses                  smallint not null check (pauses between 0 and 3),
     -- Final outcomes before it no longer count.
     finals_since            timestamptz not null,
+    -- The journal's head when it was created: what came before is not delivered.
+    since_seq               bigint not null,
     created_at              timestamptz not null,
     updated_at              timestamptz not null,
     constraint generic_or_basket check ((basket_id is null) = (cardinality(families) > 0)),
@@ -87,22 +89,30 @@ create table webhook_delivery (
     due             timestamptz not null,
     created_at      timestamptz not null,
     finished_at     timestamptz,
-    -- Whether somebody is at it. Until `held_until`, by the database's clock, nobody else takes it up.
-    leased          boolean not null default false,
-    held_until      timestamptz not null default '-infinity',
-    -- Fences out a worker whose lease has ended.
-    lease_token     bigint not null default 0,
-    -- Leases that ended without a word.
-    lapses          smallint not null default 0,
     unique (subscription_id, event),
     constraint final_has_an_end check ((state = 'pending') = (finished_at is null))
 );
--- First attempts before late retries. `fillfactor` and the few columns of the index keep most changes of a lease in their page.
+-- First attempts before late retries.
 create index webhook_delivery_pending on webhook_delivery (subscription_id, attempt, due) where state = 'pending';
 create index webhook_delivery_final on webhook_delivery (subscription_id, finished_at, state) where state <> 'pending';
 create index webhook_delivery_newest on webhook_delivery (subscription_id, id desc);
 create index webhook_delivery_dead on webhook_delivery (finished_at) where state = 'failed_terminal';
 create index webhook_delivery_by_event on webhook_delivery (event);
+
+-- Who is at a delivery. Until the lease ends, by the database's clock, nobody else takes it up; its token fences out a worker
+-- who comes back later than that. A table of its own, so that taking up a delivery writes nothing into the large one.
+create sequence webhook_lease_token;
+create table webhook_lease (
+    delivery_id     bigint primary key references webhook_delivery on delete cascade,
+    subscription_id bigint not null,
+    token           bigint not null,
+    until           timestamptz not null,
+    -- Nobody is at it: it rests because of a fault of ours.
+    resting         boolean not null default false,
+    -- Leases of this delivery that ended without a word.
+    lapses          smallint not null default 0
+);
+create index webhook_lease_by_subscription on webhook_lease (subscription_id);
 
 -- What became of each attempt. Append-only; nothing of an answer but its status is kept.
 create table webhook_attempt (

@@ -31,6 +31,12 @@ pub mod scoring;
 pub mod strategies;
 pub mod symbols;
 pub mod usage;
+pub mod webhook_deliveries;
+pub mod webhook_fanout;
+pub mod webhook_lists;
+pub mod webhook_secrets;
+pub mod webhook_upkeep;
+pub mod webhooks;
 
 pub use at::At;
 

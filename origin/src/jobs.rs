@@ -1,5 +1,5 @@
 //! What runs beside the requests, and when: the catalog's refresh, the listening for changes, the scheduled score run, the
-//! daily roll-up, and the telling of changed keys to the edge.
+//! daily roll-up, the telling of changed keys to the edge, and what there is to do for webhooks beside delivering them.
 
 use crate::app::App;
 use crate::catalog::refresh;
@@ -7,6 +7,7 @@ use crate::edge_link::{EdgeLink, outbox};
 use crate::scoring_run;
 use crate::store::{StoreError, edge_outbox, publication};
 use crate::symbol_days;
+use crate::webhooks::{fanout, upkeep};
 use sqlx::postgres::PgListener;
 use std::sync::Arc;
 use std::time::Duration;
@@ -44,6 +45,10 @@ impl Jobs {
             let scoring = app.clone();
             jobs.spawn(async move { keep_scored(&scoring).await });
         }
+        let fanning = app.clone();
+        jobs.spawn(async move { fanout::keep_fanned_out(&fanning).await });
+        let keeping = app.clone();
+        jobs.spawn(async move { upkeep::keep_up(&keeping).await });
         let rolling = app.clone();
         jobs.spawn(async move { keep_days(&rolling).await });
         Jobs(jobs)

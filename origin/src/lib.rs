@@ -22,3 +22,4 @@ pub mod sources;
 pub mod store;
 pub mod symbol_days;
 pub mod telemetry;
+pub mod webhooks;

@@ -44,6 +44,13 @@ pub struct DatabaseConfig {
     pub connections: u32,
 }
 
+/// What a command that seals secrets needs beside the database.
+#[derive(Debug, Clone)]
+pub struct MasterKeyConfig {
+    /// What secrets are encrypted under at rest: 64 hex digits.
+    pub master_key: Secret,
+}
+
 /// How the edge is told about keys.
 #[derive(Debug, Clone)]
 pub struct LinkConfig {
@@ -137,6 +144,15 @@ impl DatabaseConfig {
         let mut reader = Reader::of(lookup);
         let database = reader.database();
         reader.finish(database)
+    }
+}
+
+impl MasterKeyConfig {
+    /// Reads the master key; `lookup` is the environment.
+    pub fn read(lookup: impl Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
+        let mut reader = Reader::of(lookup);
+        let master_key = reader.required_master_key().map(|master_key| MasterKeyConfig { master_key });
+        reader.finish(master_key)
     }
 }
 

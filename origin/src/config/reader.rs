@@ -35,15 +35,10 @@ impl<L: Fn(&str) -> Option<String>> Reader<L> {
         });
         let assertion_keys = self.assertion_keys();
         let edge_url = self.edge_url();
-        let master_key = self.optional("RDS_MASTER_KEY", SIXTY_FOUR_HEX, None, |text| {
-            if text.len() == 64 && text.bytes().all(|b| b.is_ascii_hexdigit()) {
-                Ok(Some(Secret(text.into())))
-            } else {
-                Err("must be 64 hex characters".into())
-            }
-        });
+        let master_key = self.optional("RDS_MASTER_KEY", SIXTY_FOUR_HEX, None, |text| master_key(text).map(Some));
         let webhook_policy = self.optional("RDS_WEBHOOK_ALLOW", "10.1.0.0/16", Policy::default(), |text| {
-            let blocks = text.split(',').map(|block| Cidr::parse(block.trim()).map_err(|error| format!("{block}: {error}")));
+            let blocks =
+                text.split(',').map(|block| Cidr::parse(block.trim()).map_err(|error| format!("{block}: {error}")));
             blocks.collect::<Result<_, _>>().map(Policy::allowing)
         });
         let webhook_authorities = self.optional("RDS_WEBHOOK_CA", "/etc/rds/webhook-ca.pem", Vec::new(), authorities);
@@ -86,6 +81,10 @@ impl<L: Fn(&str) -> Option<String>> Reader<L> {
             read_deadline: read_deadline?,
             score_every_seconds: score_every_seconds?,
         })
+    }
+
+    pub(super) fn required_master_key(&mut self) -> Option<Secret> {
+        self.required("RDS_MASTER_KEY", SIXTY_FOUR_HEX, master_key)
     }
 
     pub(super) fn assertion_keys(&mut self) -> Option<Vec<AssertionKey>> {
@@ -167,6 +166,11 @@ impl<L: Fn(&str) -> Option<String>> Reader<L> {
             _ => Err(ConfigError(self.faults)),
         }
     }
+}
+
+fn master_key(text: &str) -> Result<Secret, String> {
+    let well_formed = text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if well_formed { Ok(Secret(text.into())) } else { Err("must be 64 hex characters".into()) }
 }
 
 /// The certificates of a PEM file.

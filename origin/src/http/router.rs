@@ -5,7 +5,7 @@ use super::call::Call;
 use super::pipeline::Trace;
 use super::{
     allocation, assets, chains, changes, curators, health, holders, markets, me, oracles, portfolio, protocols,
-    reviewers, royco, rwa, stats, strategies, symbols, vault_detail, vaults,
+    reviewers, royco, rwa, stats, strategies, symbols, vault_detail, vaults, webhooks,
 };
 use crate::app::App;
 use crate::metrics::Label;
@@ -14,7 +14,7 @@ use axum::http::header::{CONTENT_TYPE, IF_NONE_MATCH};
 use axum::http::request::Parts;
 use rds_shared::access::{Principal, gate};
 use rds_shared::route::{Matching, Query, RouteId};
-use rds_shared::wire::{ApiError, ErrorCode};
+use rds_shared::wire::{ApiError, ErrorCode, headers};
 use std::sync::Arc;
 
 /// Checks that `principal` may have what `matching` found, parses it, and hands it to the route's handler.
@@ -41,6 +41,7 @@ pub async fn route(
         body,
         content_type: head.headers.get(CONTENT_TYPE).cloned(),
         if_none_match: head.headers.get(IF_NONE_MATCH).cloned(),
+        idempotency_key: head.headers.get(headers::IDEMPOTENCY_KEY).cloned(),
         now: app.clock.now(),
     };
     dispatch(app, &call).await
@@ -88,6 +89,14 @@ async fn dispatch(app: &Arc<App>, call: &Call) -> Result<Answer, Failure> {
         RouteId::RwaHistory => Box::pin(rwa::history(app, call)).await,
         RouteId::RwaById => Box::pin(rwa::by_id(app, call)).await,
         RouteId::ReviewerList => reviewers::list(app, call),
+        RouteId::WebhookCreate => Box::pin(webhooks::create(app, call)).await,
+        RouteId::WebhookList => Box::pin(webhooks::list(app, call)).await,
+        RouteId::WebhookById => Box::pin(webhooks::by_id(app, call)).await,
+        RouteId::WebhookDelete => Box::pin(webhooks::delete(app, call)).await,
+        RouteId::WebhookTest => Box::pin(webhooks::test(app, call)).await,
+        RouteId::WebhookDeliveries => Box::pin(webhooks::deliveries(app, call)).await,
+        RouteId::WebhookReplay => Box::pin(webhooks::replay(app, call)).await,
+        RouteId::WebhookEnable => Box::pin(webhooks::enable(app, call)).await,
         RouteId::Health => Box::pin(health::health(app, call)).await,
         RouteId::Ready => Box::pin(health::ready(app)).await,
     }

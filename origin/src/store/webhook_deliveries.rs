@@ -239,8 +239,7 @@ pub async fn finals(tx: &mut Tx<'_>, subscription: i64, from: Timestamp) -> Resu
         -- failed_webhook_finals
         select count(*) from webhook_delivery
         where subscription_id = $1 and state = 'failed_terminal' and finished_at >= $2";
-    let failed: i64 =
-        sqlx::query_scalar(failed).bind(subscription).bind(At(from)).fetch_one(&mut **tx).await?;
+    let failed: i64 = sqlx::query_scalar(failed).bind(subscription).bind(At(from)).fetch_one(&mut **tx).await?;
     if failed == 0 {
         return Ok(Finals::default());
     }
@@ -290,6 +289,7 @@ pub async fn enqueue(
         )
         insert into webhook_delivery (subscription_id, event, state, attempt, due, created_at)
         select $1, id, 'pending', 1, $5, $5 from told returning id";
-    let query = sqlx::query_scalar(sql).bind(subscription).bind(event_id.as_str()).bind(event_type).bind(body).bind(At(now));
+    let query =
+        sqlx::query_scalar(sql).bind(subscription).bind(event_id.as_str()).bind(event_type).bind(body).bind(At(now));
     Ok(query.fetch_one(&mut **tx).await?)
 }

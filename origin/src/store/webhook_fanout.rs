@@ -26,7 +26,11 @@ pub async fn take_turn(tx: &mut Tx<'_>) -> Result<Option<i64>, StoreError> {
 }
 
 /// Up to `limit` places of the journal behind `after`, with those of their operations that are still there, and the last place.
-pub async fn behind(tx: &mut Tx<'_>, after: i64, limit: i64) -> Result<(Vec<Operation>, Option<i64>, usize), StoreError> {
+pub async fn behind(
+    tx: &mut Tx<'_>,
+    after: i64,
+    limit: i64,
+) -> Result<(Vec<Operation>, Option<i64>, usize), StoreError> {
     let sql = "
         -- webhook_fanout_behind
         select j.seq, o.id, o.recorded_at, o.family, o.body

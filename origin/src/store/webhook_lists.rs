@@ -47,12 +47,7 @@ pub struct Latest {
 }
 
 /// The newest `limit` deliveries of a subscription, or the one with the number `only`, newest first.
-pub async fn deliveries(
-    db: &Db,
-    subscription: i64,
-    only: Option<i64>,
-    limit: i64,
-) -> Result<Vec<Listed>, StoreError> {
+pub async fn deliveries(db: &Db, subscription: i64, only: Option<i64>, limit: i64) -> Result<Vec<Listed>, StoreError> {
     let sql = "
         -- webhook_deliveries
         select d.id, d.state, d.attempt, d.due, d.created_at, d.finished_at, e.event_id, e.event_type, e.body,

@@ -227,12 +227,7 @@ pub async fn lock_resuming(tx: &mut Tx<'_>, now: Timestamp) -> Result<Vec<Subscr
 }
 
 /// Writes a subscription's state; `touched` where it changed in its owner's eyes.
-pub async fn save(
-    tx: &mut Tx<'_>,
-    id: i64,
-    breaker: &Breaker,
-    touched: Option<Timestamp>,
-) -> Result<(), StoreError> {
+pub async fn save(tx: &mut Tx<'_>, id: i64, breaker: &Breaker, touched: Option<Timestamp>) -> Result<(), StoreError> {
     let (paused_until, reason) = match breaker.status {
         Status::Active => (None, None),
         Status::Paused(until) => (Some(At(until)), None),

@@ -48,16 +48,33 @@ impl Counters {
         let name = "rds_webhook_attempts_total";
         head(out, name, "Attempts of webhook deliveries, by what they came to.", "counter");
         let failed = Failure::ALL.iter().map(|failure| failure.as_str()).zip(&self.failed);
-        for (outcome, count) in [("delivered", &self.delivered), ("fault_of_ours", &self.ours)].into_iter().chain(failed) {
+        for (outcome, count) in
+            [("delivered", &self.delivered), ("fault_of_ours", &self.ours)].into_iter().chain(failed)
+        {
             let _ = writeln!(out, "{name}{{outcome=\"{outcome}\"}} {}", count.load(Relaxed));
         }
         for (name, help, kind, value) in [
             ("rds_webhook_given_up_total", "Deliveries given up.", "counter", self.given_up.load(Relaxed) as f64),
-            ("rds_webhook_fenced_total", "Attempts that ended after their lease.", "counter", self.fenced.load(Relaxed) as f64),
+            (
+                "rds_webhook_fenced_total",
+                "Attempts that ended after their lease.",
+                "counter",
+                self.fenced.load(Relaxed) as f64,
+            ),
             ("rds_webhook_enqueued_total", "Deliveries fanned out.", "counter", self.enqueued.load(Relaxed) as f64),
-            ("rds_webhook_in_flight", "Attempts under way in this process.", "gauge", self.in_flight.load(Relaxed) as f64),
+            (
+                "rds_webhook_in_flight",
+                "Attempts under way in this process.",
+                "gauge",
+                self.in_flight.load(Relaxed) as f64,
+            ),
             ("rds_webhook_waiting", "Deliveries that wait for an attempt.", "gauge", self.waiting.load(Relaxed) as f64),
-            ("rds_webhook_lag_seconds", "Age of the oldest due delivery.", "gauge", self.lag_seconds.load(Relaxed) as f64),
+            (
+                "rds_webhook_lag_seconds",
+                "Age of the oldest due delivery.",
+                "gauge",
+                self.lag_seconds.load(Relaxed) as f64,
+            ),
             (
                 "rds_webhook_fanout_behind",
                 "Operations of the journal that have not been fanned out.",

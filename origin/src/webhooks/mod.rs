@@ -63,7 +63,7 @@ impl Outward {
 pub struct Webhooks {
     /// Makes attempts.
     pub sender: Sender,
-    sealer: Option<Sealer>,
+    sealer: Option<Arc<Sealer>>,
     due: Notify,
 }
 
@@ -73,13 +73,13 @@ impl Webhooks {
         let guard = Guard::new(config.webhook_policy.clone(), outward.resolver);
         Ok(Webhooks {
             sender: Sender::new(guard, &config.webhook_authorities, outward.deadline)?,
-            sealer: config.master_key.as_ref().and_then(Sealer::new),
+            sealer: config.master_key.as_ref().and_then(Sealer::new).map(Arc::new),
             due: Notify::new(),
         })
     }
 
     /// Seals and opens secrets; none without a master key.
-    pub fn sealer(&self) -> Option<&Sealer> {
+    pub fn sealer(&self) -> Option<&Arc<Sealer>> {
         self.sealer.as_ref()
     }
 

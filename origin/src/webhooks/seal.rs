@@ -26,7 +26,9 @@ impl std::fmt::Debug for Sealer {
 
 /// A sealed secret that does not open: another master key, another row, or other bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a webhook's signing secret does not open: RDS_MASTER_KEY is not the one it was sealed with, or the row was changed")]
+#[error(
+    "a webhook's signing secret does not open: RDS_MASTER_KEY is not the one it was sealed with, or the row was changed"
+)]
 pub struct Unopenable;
 
 impl Sealer {

@@ -133,11 +133,8 @@ impl Sender {
         })?;
         let request = request(&target, parcel).map_err(failed)?;
         let stream = self.connect(&target, &addresses).await?;
-        let (mut sender, connection) = http1::Builder::new()
-            .max_buf_size(HEAD_BYTES)
-            .handshake(TokioIo::new(stream))
-            .await
-            .map_err(failed)?;
+        let (mut sender, connection) =
+            http1::Builder::new().max_buf_size(HEAD_BYTES).handshake(TokioIo::new(stream)).await.map_err(failed)?;
         let answered = async {
             let response = sender.send_request(request).await?;
             let status = response.status().as_u16();
@@ -166,12 +163,7 @@ impl Sender {
         Err(fault)
     }
 
-    async fn secure(
-        &self,
-        target: &Target,
-        address: IpAddr,
-        stream: TcpStream,
-    ) -> Result<TlsStream<TcpStream>, Ended> {
+    async fn secure(&self, target: &Target, address: IpAddr, stream: TcpStream) -> Result<TlsStream<TcpStream>, Ended> {
         let peer = stream.peer_addr().map_err(failed)?.ip();
         if peer.to_canonical() != address.to_canonical() || !self.guard.permits(peer) {
             return Err(Ended::Failed(Failure::BlockedUrl));

@@ -144,7 +144,8 @@ mod tests {
     #[test]
     fn every_fault_of_a_body_is_named_at_once() {
         assert_eq!(names("{}"), ["url", "families"]);
-        let body = r#"{"url": 7, "families": ["event.published", "webhook.test", 3], "description": {}, "secret": "x"}"#;
+        let body =
+            r#"{"url": 7, "families": ["event.published", "webhook.test", 3], "description": {}, "secret": "x"}"#;
         assert_eq!(names(body), ["url", "families[1]", "families[2]", "description", "secret"]);
         for families in ["[]", "\"event.published\"", "null", "{}"] {
             assert_eq!(names(&format!(r#"{{"url": "https://a.example", "families": {families}}}"#)), ["families"]);
@@ -157,9 +158,11 @@ mod tests {
     #[test]
     fn the_same_wish_is_the_same_however_it_is_spelled() {
         let read = |body: &str| Wish::read(body.as_bytes()).unwrap();
-        let one = read(r#"{"url":"https://a.example","families":["rating.changed","event.published","rating.changed"]}"#);
-        let two =
-            read(r#"{ "description": null, "families": ["event.published", "rating.changed"], "url": "https://a.example" }"#);
+        let one =
+            read(r#"{"url":"https://a.example","families":["rating.changed","event.published","rating.changed"]}"#);
+        let two = read(
+            r#"{ "description": null, "families": ["event.published", "rating.changed"], "url": "https://a.example" }"#,
+        );
         assert_eq!((&one, one.digest()), (&two, two.digest()));
         assert_eq!(one.families, [EventType::EventPublished, EventType::RatingChanged]);
         let other = Wish { description: Some(String::new()), ..one.clone() };

@@ -6,8 +6,8 @@ use super::param::{Above::Clamp, Param};
 use super::row::{Access, Body, Cache, Door, Method, Route};
 use super::rows_macro::routes;
 use super::vault_params::*;
-use super::webhook_params::*;
 pub use super::vault_params::{FEED_KINDS, MARKET_SORT_FIELDS, VAULT_SORT_FIELDS};
+use super::webhook_params::*;
 use crate::wire::error::ErrorCode::*;
 use Access::{Data, Decisioning, Key, Public};
 

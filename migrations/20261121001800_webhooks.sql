@@ -128,9 +128,5 @@ create table webhook_attempt (
 );
 create index webhook_attempt_by_end on webhook_attempt (ended_at);
 
--- How far the journal has been fanned out.
-create table webhook_fanout (
-    single    boolean primary key default true check (single),
-    after_seq bigint not null
-);
-insert into webhook_fanout (after_seq) values (0);
+-- Fan-out reads the journal at its own pace; nothing leaves the journal before it has.
+insert into journal_consumer (name, position) values ('webhooks', 0);

@@ -6,6 +6,7 @@ use crate::config::Config;
 use crate::http::admin_door::AdminToken;
 use crate::http::assertion::Nonces;
 use crate::http::relay_meter::Meter;
+use crate::journal::Journal;
 use crate::keys::bcrypt_rows::Prover;
 use crate::metrics::{Gauges, Metrics};
 use crate::store::Db;
@@ -31,6 +32,8 @@ pub struct App {
     pub db: Db,
     /// The read model made from them.
     pub catalog: Holder,
+    /// What left the service, in its order.
+    pub journal: Journal,
     /// What is counted.
     pub metrics: Arc<Metrics>,
     /// Where requests are logged.
@@ -76,6 +79,7 @@ impl App {
             clock,
             db,
             catalog: Holder::default(),
+            journal: Journal::default(),
             metrics: Arc::default(),
             access_log,
             assertion_keys: config.assertion_keys.clone(),
@@ -101,8 +105,15 @@ impl App {
         self.draining.load(Relaxed)
     }
 
-    /// The values a metrics scrape reads from other parts.
-    pub fn gauges(&self) -> Gauges {
+    /// The whole page of a metrics scrape.
+    pub fn scrape(&self) -> String {
+        let mut page = self.metrics.render(&self.gauges());
+        self.journal.meters.render(&mut page, self.clock.wall().as_seconds(), self.journal.ring.size());
+        page
+    }
+
+    /// The values that it reads from other parts.
+    fn gauges(&self) -> Gauges {
         let catalog = self.catalog.current();
         let current_at = self.metrics.catalog_current_at.load(Relaxed);
         Gauges {

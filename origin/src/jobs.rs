@@ -1,11 +1,12 @@
 //! What runs beside the requests, and when: the catalog's refresh, the listening for changes, the scheduled score run, the
-//! daily roll-up, the telling of changed keys to the edge, and what there is to do for webhooks beside delivering them.
+//! daily roll-up, the telling of changed keys to the edge, the journal, and what there is to do for webhooks beside delivering.
 
 use crate::app::App;
 use crate::catalog::refresh;
 use crate::edge_link::{EdgeLink, outbox};
+use crate::journal::{retention, sequence, tail};
 use crate::scoring_run;
-use crate::store::{StoreError, edge_outbox, publication};
+use crate::store::{StoreError, edge_outbox, journal, publication};
 use crate::symbol_days;
 use crate::webhooks::{fanout, upkeep};
 use sqlx::postgres::PgListener;
@@ -47,8 +48,14 @@ impl Jobs {
         }
         let fanning = app.clone();
         jobs.spawn(async move { fanout::keep_fanned_out(&fanning).await });
+        let tending = app.clone();
+        jobs.spawn(async move { upkeep::keep_up(&tending).await });
+        let numbering = app.clone();
+        jobs.spawn(async move { sequence::keep_numbering(&numbering).await });
+        let following = app.clone();
+        jobs.spawn(async move { tail::keep_following(&following).await });
         let keeping = app.clone();
-        jobs.spawn(async move { upkeep::keep_up(&keeping).await });
+        jobs.spawn(async move { retention::keep_partitions(&keeping).await });
         let rolling = app.clone();
         jobs.spawn(async move { keep_days(&rolling).await });
         Jobs(jobs)
@@ -60,21 +67,24 @@ impl Jobs {
     }
 }
 
-/// Wakes the refresh when the database says that facts have changed, and the teller when a key has. A lost connection costs
-/// nothing but speed: polling goes on.
+/// Wakes the refresh when the database says that facts have changed, the tailer when operations were numbered, and the teller
+/// when a key has changed. A lost connection costs nothing but speed: polling goes on.
 async fn listen(app: &App, link: Option<&EdgeLink>) {
     loop {
         if let Ok(mut listener) = PgListener::connect_with(&app.db.pool).await
-            && listener.listen_all([publication::CHANNEL, edge_outbox::CHANNEL]).await.is_ok()
+            && listener.listen_all([publication::CHANNEL, edge_outbox::CHANNEL, journal::CHANNEL]).await.is_ok()
         {
             while let Ok(notice) = listener.try_recv().await {
-                let channel = notice.as_ref().map(|notice| notice.channel());
                 // None is a connection that was lost and found: anything may have changed.
-                if channel != Some(edge_outbox::CHANNEL) {
+                let about = |channel| notice.as_ref().is_none_or(|notice| notice.channel() == channel);
+                if about(publication::CHANNEL) {
                     app.catalog.facts_changed();
                 }
-                if let Some(link) = link
-                    && channel != Some(publication::CHANNEL)
+                if about(journal::CHANNEL) {
+                    app.journal.numbered();
+                }
+                if about(edge_outbox::CHANNEL)
+                    && let Some(link) = link
                 {
                     link.queued();
                 }

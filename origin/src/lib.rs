@@ -11,6 +11,7 @@ pub mod entropy;
 pub mod http;
 pub mod ingest;
 pub mod jobs;
+pub mod journal;
 pub mod keys;
 pub mod metrics;
 pub mod outbound;

@@ -241,11 +241,13 @@ impl Metrics {
     }
 }
 
-fn head(out: &mut String, name: &str, help: &str, kind: &str) {
+/// Appends what stands before the values of a metric.
+pub(crate) fn head(out: &mut String, name: &str, help: &str, kind: &str) {
     let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} {kind}");
 }
 
-fn metric(out: &mut String, name: &str, help: &str, kind: &str, value: f64) {
+/// Appends one metric without labels.
+pub(crate) fn metric(out: &mut String, name: &str, help: &str, kind: &str, value: f64) {
     head(out, name, help, kind);
     let _ = writeln!(out, "{name} {value}");
 }

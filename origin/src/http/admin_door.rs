@@ -59,7 +59,7 @@ pub async fn handle(app: &Arc<App>, request: Request, trace: &mut Trace) -> Resu
     match (method, path) {
         ("POST", "/ingest") => ingest::take(app, body).await,
         (_, "/ingest") => Err(wrong_method("POST").into()),
-        ("GET" | "HEAD", "/metrics") => Ok(Answer::text(METRICS_TEXT, app.metrics.render(&app.gauges()))),
+        ("GET" | "HEAD", "/metrics") => Ok(Answer::text(METRICS_TEXT, app.scrape())),
         (_, "/metrics") => Err(wrong_method("GET, HEAD").into()),
         // Without a test clock there is nothing here.
         (_, "/clock") if !app.clock.is_movable() => Err(ApiError::not_found("route").into()),

@@ -17,6 +17,7 @@ pub async fn take(app: &App, body: Body) -> Result<Answer, Failure> {
             app.metrics.ingest_batches.fetch_add(1, Relaxed);
             app.metrics.ingest_observations.fetch_add(report.lines, Relaxed);
             app.catalog.facts_changed();
+            app.journal.committed();
             #[derive(Serialize)]
             struct Taken {
                 data: IngestReport,

@@ -17,6 +17,7 @@ pub mod facts;
 pub mod health;
 pub mod holders;
 pub mod index_tokens;
+pub mod journal;
 pub mod keys;
 pub mod markets;
 pub mod oracles;
@@ -28,6 +29,7 @@ pub mod rewards;
 pub mod rwa;
 pub mod scores;
 pub mod scoring;
+pub mod stream_leases;
 pub mod strategies;
 pub mod symbols;
 pub mod usage;
@@ -87,6 +89,18 @@ pub enum StoreError {
         /// What was found.
         text: String,
     },
+}
+
+impl StoreError {
+    /// Postgres' code for what went wrong, where Postgres said it.
+    pub fn sqlstate(&self) -> Option<String> {
+        match self {
+            StoreError::Unavailable(error) | StoreError::Conflict(error) | StoreError::Internal(error) => {
+                error.as_database_error()?.code().map(String::from)
+            }
+            StoreError::Corrupt { .. } => None,
+        }
+    }
 }
 
 impl From<sqlx::Error> for StoreError {

@@ -21,7 +21,7 @@ pub struct Operation {
 
 /// How far the journal has been fanned out, for whoever takes the turn; none while somebody else has it.
 pub async fn take_turn(tx: &mut Tx<'_>) -> Result<Option<i64>, StoreError> {
-    let sql = "select after_seq from webhook_fanout where single for update skip locked";
+    let sql = "select position from journal_consumer where name = 'webhooks' for update skip locked";
     Ok(sqlx::query_scalar(sql).fetch_optional(&mut **tx).await?)
 }
 
@@ -109,6 +109,6 @@ pub async fn enqueue(tx: &mut Tx<'_>, told: &[Told], now: Timestamp) -> Result<u
 
 /// Remembers how far the journal has been fanned out.
 pub async fn advance(tx: &mut Tx<'_>, to: i64) -> Result<(), StoreError> {
-    sqlx::query("update webhook_fanout set after_seq = $1 where single").bind(to).execute(&mut **tx).await?;
+    sqlx::query("update journal_consumer set position = $1 where name = 'webhooks'").bind(to).execute(&mut **tx).await?;
     Ok(())
 }

@@ -26,7 +26,7 @@ pub async fn standing(db: &Db, now: Timestamp) -> Result<Standing, StoreError> {
         select (select count(*) from webhook_delivery where state = 'pending'),
                (select min(d.due) from webhook_delivery d join webhook_subscription s on s.id = d.subscription_id
                 where d.state = 'pending' and d.due <= $1 and s.status = 'active'),
-               (select greatest(0, j.head - f.after_seq) from journal_state j, webhook_fanout f),
+               (select greatest(0, j.head - c.position) from journal_state j, journal_consumer c where c.name = 'webhooks'),
                clock_timestamp()";
     let (waiting, due_since, behind, database_now): (i64, Option<At>, Option<i64>, At) =
         sqlx::query_as(sql).bind(At(now)).fetch_one(&db.pool).await?;

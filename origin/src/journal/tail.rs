@@ -1,0 +1,144 @@
+//! The tailer: one reader a process, which follows the numbers, encodes each operation once and puts it into the ring.
+//!
+//! A notice only shortens the wait; polling is the truth. Numbers that do not follow each other, a recorded jump apart, are an
+//! alarm: then the ring begins anew, and streams read what they miss from the journal.
+
+use super::ring::Slot;
+use super::{connect, in_time, successor};
+use crate::app::App;
+use crate::clock::Stopwatch;
+use crate::store::StoreError;
+use crate::store::journal::read::{self as table, Entry};
+use axum::body::Bytes;
+use rds_shared::push::cursor::Jump;
+use rds_shared::push::{Cursor, frames};
+use sqlx::PgConnection;
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+use tokio::time::{sleep, timeout};
+
+/// How often the head is looked at.
+const POLL: Duration = Duration::from_millis(100);
+/// How often it is asked whether a chain was withheld.
+const WITHHELD_POLL: Duration = Duration::from_secs(1);
+/// Operations read at a time.
+const AT_ONCE: u32 = 1_000;
+/// What one statement may take.
+const STATEMENT: Duration = Duration::from_secs(10);
+/// The pause after a failure.
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// Follows until the process ends. Says once when that stops working, and once when it works again.
+pub async fn keep_following(app: &App) {
+    let (mut began, mut working) = (false, true);
+    loop {
+        let error = match follow(app, &mut began, &mut working).await {
+            Ok(never) => match never {},
+            Err(error) => error,
+        };
+        if std::mem::replace(&mut working, false) {
+            tracing::warn!(%error, "the journal cannot be followed; streams stand still");
+        }
+        sleep(PAUSE).await;
+    }
+}
+
+enum Never {}
+
+async fn follow(app: &App, began: &mut bool, working: &mut bool) -> Result<Never, StoreError> {
+    let limit = STATEMENT + Duration::from_secs(1);
+    let mut connection = connect(&app.db, "rds-tailer", STATEMENT).await?;
+    let mut withheld = in_time(limit, table::withheld(&mut connection)).await?;
+    if !std::mem::replace(began, true) {
+        let extent = in_time(limit, table::extent(&mut connection, app.clock.now())).await?;
+        begin_after(app, extent.tail.get());
+    }
+    let mut asked = Stopwatch::start();
+    loop {
+        if asked.micros() >= WITHHELD_POLL.as_micros() as u64 {
+            let now = in_time(limit, table::withheld(&mut connection)).await?;
+            if now != withheld {
+                // What the ring holds may be of a chain that is withheld from now on; the journal tells which.
+                withheld = now;
+                begin_after(app, app.journal.ring.tail());
+            }
+            asked = Stopwatch::start();
+        }
+        let full = in_time(limit, read_on(app, &mut connection)).await?;
+        if !std::mem::replace(working, true) {
+            tracing::info!("the journal is followed again");
+        }
+        if !full {
+            let _ = timeout(POLL, app.journal.until_moved()).await;
+        }
+    }
+}
+
+fn begin_after(app: &App, place: u64) {
+    app.journal.ring.begin_after(place);
+    app.journal.meters.tail.store(place, Relaxed);
+    app.journal.signal();
+}
+
+/// Reads what is new. `true` when there may be more.
+async fn read_on(app: &App, connection: &mut PgConnection) -> Result<bool, StoreError> {
+    let (head, tail) = (table::head(&mut *connection).await?, app.journal.ring.tail());
+    app.journal.meters.head.store(head, Relaxed);
+    if head < tail {
+        // An older copy of the database, and nobody has stepped over the lost numbers yet: the sequencer will.
+        tracing::error!(head, tail, "the head of the journal went back");
+        return Err(StoreError::Unavailable(sqlx::Error::RowNotFound));
+    }
+    if head == tail {
+        return Ok(false);
+    }
+    let watch = Stopwatch::start();
+    let entries = table::after(&mut *connection, tail, AT_ONCE, None).await?;
+    let full = entries.len() == AT_ONCE as usize;
+    let Some(first) = entries.first() else { return Ok(false) };
+    // Jumps are rare, so they are read only where one may be.
+    let jumps = match is_dense(&[], tail, &entries) {
+        true => Vec::new(),
+        false => table::extent(&mut *connection, app.clock.now()).await?.jumps,
+    };
+    if !is_dense(&jumps, tail, &entries) {
+        app.journal.meters.broken.fetch_add(1, Relaxed);
+        tracing::error!(tail, first = first.seq, "numbers of the journal are missing");
+        begin_after(app, first.seq - 1);
+        return Ok(true);
+    }
+    let last = entries.last().map_or(tail, |entry| entry.seq);
+    let missing = entries.iter().filter(|entry| !entry.is_whole).count();
+    if missing > 0 {
+        app.journal.meters.broken.fetch_add(missing as u64, Relaxed);
+        tracing::error!(missing, tail, last, "operations of the journal are missing");
+    }
+    app.journal.ring.append(entries.into_iter().map(slot));
+    app.journal.meters.tail.store(last, Relaxed);
+    app.journal.meters.read_micros.store(watch.micros(), Relaxed);
+    app.journal.signal();
+    Ok(full)
+}
+
+/// Whether the entries follow `last` and each other.
+pub fn is_dense(jumps: &[Jump], last: u64, entries: &[Entry]) -> bool {
+    let mut last = last;
+    entries.iter().all(|entry| {
+        let follows = entry.seq == successor(jumps, last);
+        last = entry.seq;
+        follows
+    })
+}
+
+/// An entry as streams see it.
+pub fn slot(entry: Entry) -> Slot {
+    let Entry { seq, told, .. } = entry;
+    match told {
+        Some(told) => Slot {
+            seq,
+            frame: Some(Bytes::from(frames::operation(told.operation, Cursor::new(seq), &told.row))),
+            vaults: told.vaults.into(),
+        },
+        None => Slot { seq, frame: None, vaults: Box::default() },
+    }
+}

@@ -1,0 +1,123 @@
+//! Reading the journal: the window that is retained, and the operations after a place.
+
+use super::super::{At, StoreError};
+use rds_shared::push::Cursor;
+use rds_shared::push::cursor::{Jump, WINDOW_SECONDS};
+use rds_shared::push::frames::Operation;
+use rds_shared::wire::Timestamp;
+use sqlx::{PgExecutor, Row};
+
+/// What the journal holds at one instant.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Extent {
+    /// The oldest operation in the window; one above `tail` when there is none.
+    pub floor: Cursor,
+    /// The newest operation.
+    pub tail: Cursor,
+    /// Every jump of the numbering, oldest first.
+    pub jumps: Vec<Jump>,
+}
+
+/// Reads it, in one snapshot.
+pub async fn extent(db: impl PgExecutor<'_>, now: Timestamp) -> Result<Extent, StoreError> {
+    let sql = "
+        -- journal_extent
+        select s.head,
+            -- Instants grow with numbers, so the first by instant is the first by number.
+            (select j.seq from journal j where j.at >= $1 order by j.at, j.seq limit 1) as floor,
+            (select coalesce(array_agg(i.from_seq order by i.from_seq), '{}') from incarnation i) as jumps_from,
+            (select coalesce(array_agg(i.to_seq order by i.from_seq), '{}') from incarnation i) as jumps_to
+        from journal_state s";
+    let row = sqlx::query(sql).bind(At(now.plus_seconds(-WINDOW_SECONDS))).fetch_one(db).await?;
+    let tail: i64 = row.try_get("head")?;
+    let floor: Option<i64> = row.try_get("floor")?;
+    let (from, to): (Vec<i64>, Vec<i64>) = (row.try_get("jumps_from")?, row.try_get("jumps_to")?);
+    Ok(Extent {
+        floor: cursor(floor.unwrap_or(tail.saturating_add(1))),
+        tail: cursor(tail),
+        jumps: from.into_iter().zip(to).map(|(from, to)| Jump { from: cursor(from), to: cursor(to) }).collect(),
+    })
+}
+
+fn cursor(number: i64) -> Cursor {
+    Cursor::new(number.unsigned_abs())
+}
+
+/// One numbered operation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Entry {
+    /// Its number.
+    pub seq: u64,
+    /// What a stream tells of it; nothing where it is not for streams, and where its chain has been withheld since.
+    pub told: Option<Told>,
+    /// Whether the operation behind the number is there. It is, unless somebody removed it by hand.
+    pub is_whole: bool,
+}
+
+/// What a stream tells of an operation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Told {
+    /// The frame.
+    pub operation: Operation,
+    /// The vaults that it concerns.
+    pub vaults: Vec<String>,
+    /// JSON: the event as it was captured; empty where the question was for another vault.
+    pub row: String,
+}
+
+/// At most `limit` entries above `after`, in order. With `vault`, only operations that concern it bring their rows.
+pub async fn after(
+    db: impl PgExecutor<'_>,
+    after: u64,
+    limit: u32,
+    vault: Option<&str>,
+) -> Result<Vec<Entry>, StoreError> {
+    let sql = "
+        -- journal_after
+        select j.seq, o.id is not null as is_whole, case when s.shown then o.stream_op end as stream_op, o.vault_ids,
+            case when s.shown and o.stream_op is not null and ($3::text is null or $3 = any (o.vault_ids)) then o.body end
+                as body
+        from (select seq, operation_id, recorded_at from journal where seq > $1 order by seq limit $2) j
+        left join push_operation o on o.id = j.operation_id and o.recorded_at = j.recorded_at
+        cross join lateral (select not exists (
+            select from chain c where c.chain_id = any (o.chain_ids) and not c.is_served) as shown) s
+        order by j.seq";
+    let rows = sqlx::query(sql)
+        .bind(i64::try_from(after).unwrap_or(i64::MAX))
+        .bind(i64::from(limit))
+        .bind(vault)
+        .fetch_all(db)
+        .await?;
+    rows.iter()
+        .map(|row| {
+            let operation: Option<&str> = row.try_get("stream_op")?;
+            let told = match operation {
+                None => None,
+                Some(word) => Some(Told {
+                    operation: super::super::word("push_operation.stream_op", word)?,
+                    vaults: row.try_get("vault_ids")?,
+                    row: text(row.try_get::<Option<&[u8]>, _>("body")?.unwrap_or_default())?,
+                }),
+            };
+            let seq: i64 = row.try_get("seq")?;
+            Ok(Entry { seq: seq.unsigned_abs(), told, is_whole: row.try_get("is_whole")? })
+        })
+        .collect()
+}
+
+fn text(body: &[u8]) -> Result<String, StoreError> {
+    String::from_utf8(body.to_vec())
+        .map_err(|_| StoreError::Corrupt { column: "push_operation.body", text: "bytes that are no UTF-8".to_owned() })
+}
+
+/// The last number given.
+pub async fn head(db: impl PgExecutor<'_>) -> Result<u64, StoreError> {
+    let head: i64 = sqlx::query_scalar("select head from journal_state").fetch_one(db).await?;
+    Ok(head.unsigned_abs())
+}
+
+/// The chains that the service does not serve publicly: their operations are shown to nobody, whenever they were captured.
+pub async fn withheld(db: impl PgExecutor<'_>) -> Result<Vec<i64>, StoreError> {
+    let sql = "/* withheld_chains */ select chain_id from chain where not is_served order by chain_id";
+    Ok(sqlx::query_scalar(sql).fetch_all(db).await?)
+}

@@ -1,0 +1,118 @@
+//! Open streams, counted across processes: the rows are the count.
+//!
+//! A stream is admitted under its key's lock, so two processes never both take the last place. A process says that it is alive;
+//! the places of one that has stopped saying so are cleared when somebody needs them, and soon after in any case. One that
+//! comes back later asks which of its places are still its own.
+
+use super::{Db, StoreError, Tx};
+use rds_shared::push::{STREAMS_PER_KEY, STREAMS_PER_VIEWER};
+
+/// For how long a process is believed to be alive, in seconds: how soon the places of a killed one are free.
+pub const ALIVE_SECONDS: f64 = 15.0;
+
+/// A stream that asks to be admitted.
+#[derive(Debug, Clone, Copy)]
+pub struct Wish<'a> {
+    /// Its number; random, so that it can be taken back without an answer.
+    pub id: i64,
+    /// The process that would serve it.
+    pub process: i64,
+    /// The key; `None` where none is needed.
+    pub key: Option<i64>,
+    /// The end viewer, if one is told.
+    pub viewer: Option<&'a str>,
+}
+
+/// Whether a stream is admitted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verdict {
+    /// It has its place.
+    Admitted,
+    /// Its key has no place left.
+    KeyIsFull,
+    /// Its viewer has no place left.
+    ViewerIsFull,
+}
+
+/// Gives a stream its place, if there is one.
+pub async fn admit(db: &Db, wish: Wish<'_>) -> Result<Verdict, StoreError> {
+    let mut tx = db.pool.begin().await?;
+    let verdict = take(&mut tx, wish).await?;
+    tx.commit().await?;
+    Ok(verdict)
+}
+
+async fn take(tx: &mut Tx<'_>, Wish { id, process, key, viewer }: Wish<'_>) -> Result<Verdict, StoreError> {
+    // Viewers of one key are counted apart from those of another: no customer takes another's places.
+    let holder = key.map_or_else(|| format!("viewer {}", viewer.unwrap_or_default()), |key| format!("key {key}"));
+    let sql = "select pg_advisory_xact_lock(hashtextextended('stream of ' || $1, 0))";
+    sqlx::query(sql).bind(holder).execute(&mut **tx).await?;
+    let sql = "
+        -- stream_leases_of_the_dead
+        delete from stream_lease l
+        where (l.key_id = $1 or ($1::bigint is null and l.key_id is null and l.viewer = $2))
+            and not exists (select from stream_process p where p.id = l.process and p.alive_until > clock_timestamp())";
+    sqlx::query(sql).bind(key).bind(viewer).execute(&mut **tx).await?;
+    let sql = "
+        -- stream_leases_held
+        select count(*), count(*) filter (where viewer = $2) from stream_lease
+        where key_id = $1 or ($1::bigint is null and key_id is null and viewer = $2)";
+    let (all, viewers): (i64, i64) = sqlx::query_as(sql).bind(key).bind(viewer).fetch_one(&mut **tx).await?;
+    if viewer.is_some() && viewers >= i64::from(STREAMS_PER_VIEWER) {
+        return Ok(Verdict::ViewerIsFull);
+    }
+    if key.is_some() && all >= i64::from(STREAMS_PER_KEY) {
+        return Ok(Verdict::KeyIsFull);
+    }
+    let sql = "insert into stream_lease (id, process, key_id, viewer) values ($1, $2, $3, $4)";
+    sqlx::query(sql).bind(id).bind(process).bind(key).bind(viewer).execute(&mut **tx).await?;
+    Ok(Verdict::Admitted)
+}
+
+/// Gives places back.
+pub async fn release(db: &Db, ids: &[i64]) -> Result<(), StoreError> {
+    sqlx::query("/* release_streams */ delete from stream_lease where id = any($1)").bind(ids).execute(&db.pool).await?;
+    Ok(())
+}
+
+/// Says that `process` is alive, and clears up after those that have not said so for long.
+pub async fn alive(db: &Db, process: i64) -> Result<(), StoreError> {
+    let sql = "
+        -- stream_process_alive
+        insert into stream_process (id, alive_until) values ($1, clock_timestamp() + make_interval(secs => $2))
+        on conflict (id) do update set alive_until = excluded.alive_until";
+    sqlx::query(sql).bind(process).bind(ALIVE_SECONDS).execute(&db.pool).await?;
+    let sql = "
+        -- clear_dead_streams
+        with dead as (delete from stream_process where alive_until < clock_timestamp() - interval '1 minute' returning id)
+        delete from stream_lease l using dead where l.process = dead.id";
+    sqlx::query(sql).execute(&db.pool).await?;
+    Ok(())
+}
+
+/// Takes a process that ends out of the count.
+pub async fn gone(db: &Db, process: i64) -> Result<(), StoreError> {
+    let sql = "
+        -- stream_process_gone
+        with gone as (delete from stream_process where id = $1)
+        delete from stream_lease where process = $1";
+    sqlx::query(sql).bind(process).execute(&db.pool).await?;
+    Ok(())
+}
+
+/// The places that are still this process's, each with whether it was taken a minute ago or earlier.
+pub async fn held_by(db: &Db, process: i64) -> Result<Vec<(i64, bool)>, StoreError> {
+    let sql = "
+        -- stream_leases_of_process
+        select id, opened_at < clock_timestamp() - interval '1 minute' from stream_lease where process = $1";
+    Ok(sqlx::query_as(sql).bind(process).fetch_all(&db.pool).await?)
+}
+
+/// Those of `keys` that hold no more.
+pub async fn revoked_among(db: &Db, keys: &[i64]) -> Result<Vec<i64>, StoreError> {
+    let sql = "
+        -- revoked_among
+        select asked.id from unnest($1::bigint[]) as asked (id)
+        where not exists (select from api_key k where k.id = asked.id and k.revoked_at is null)";
+    Ok(sqlx::query_scalar(sql).bind(keys).fetch_all(&db.pool).await?)
+}

@@ -53,7 +53,11 @@ impl JournalMeters {
             ("rds_journal_read_seconds", "Duration of the latest read.", self.read_micros.load(Relaxed) as f64 / 1e6),
             ("rds_journal_ring_entries", "Operations in the ring.", ring.0 as f64),
             ("rds_journal_ring_bytes", "Bytes of frames in the ring.", ring.1 as f64),
-            ("rds_journal_partitions_kept", "Partitions past their hour, still needed or in use.", self.kept.load(Relaxed) as f64),
+            (
+                "rds_journal_partitions_kept",
+                "Partitions past their hour, still needed or in use.",
+                self.kept.load(Relaxed) as f64,
+            ),
         ] {
             metric(out, name, help, "gauge", value);
         }

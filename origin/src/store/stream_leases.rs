@@ -71,7 +71,10 @@ async fn take(tx: &mut Tx<'_>, Wish { id, process, key, viewer }: Wish<'_>) -> R
 
 /// Gives places back.
 pub async fn release(db: &Db, ids: &[i64]) -> Result<(), StoreError> {
-    sqlx::query("/* release_streams */ delete from stream_lease where id = any($1)").bind(ids).execute(&db.pool).await?;
+    sqlx::query("/* release_streams */ delete from stream_lease where id = any($1)")
+        .bind(ids)
+        .execute(&db.pool)
+        .await?;
     Ok(())
 }
 

@@ -109,6 +109,9 @@ pub async fn enqueue(tx: &mut Tx<'_>, told: &[Told], now: Timestamp) -> Result<u
 
 /// Remembers how far the journal has been fanned out.
 pub async fn advance(tx: &mut Tx<'_>, to: i64) -> Result<(), StoreError> {
-    sqlx::query("update journal_consumer set position = $1 where name = 'webhooks'").bind(to).execute(&mut **tx).await?;
+    sqlx::query("update journal_consumer set position = $1 where name = 'webhooks'")
+        .bind(to)
+        .execute(&mut **tx)
+        .await?;
     Ok(())
 }

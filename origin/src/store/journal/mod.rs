@@ -36,8 +36,7 @@ pub enum Tick {
 
 /// Whether there is anything to number. Reads only: an idle journal costs no transaction ids.
 pub async fn is_due(connection: &mut PgConnection) -> Result<bool, StoreError> {
-    let snap: String =
-        sqlx::query_scalar("select snap::text from journal_state").fetch_one(&mut *connection).await?;
+    let snap: String = sqlx::query_scalar("select snap::text from journal_state").fetch_one(&mut *connection).await?;
     let sql = format!(
         "/* journal_is_due */ with cur as materialized (select pg_current_snapshot() as s) \
          select exists (select from ({FRESH}) as fresh)"
@@ -140,8 +139,7 @@ pub async fn step(
                 snap = (select s from cur), incarnation = journal_incarnation()
             returning head)
         select (select count(*) from numbered), pg_notify('journal', head::text) from advanced";
-    let numbered: i64 =
-        sqlx::query(sql).bind(to).bind(At(now)).bind(reason).fetch_one(&mut *tx).await?.try_get(0)?;
+    let numbered: i64 = sqlx::query(sql).bind(to).bind(At(now)).bind(reason).fetch_one(&mut *tx).await?.try_get(0)?;
     let sql = "
         -- journal_settle_restored
         update push_operation o set xid = '3' from journal_state s
@@ -168,8 +166,7 @@ pub struct Standing {
 
 /// Reads it.
 pub async fn standing(connection: &mut PgConnection) -> Result<Standing, StoreError> {
-    let snap: String =
-        sqlx::query_scalar("select snap::text from journal_state").fetch_one(&mut *connection).await?;
+    let snap: String = sqlx::query_scalar("select snap::text from journal_state").fetch_one(&mut *connection).await?;
     let sql = format!(
         "/* journal_standing */ with cur as materialized (select pg_current_snapshot() as s) \
          select head, incarnation = journal_incarnation() as here, (select count(*) from ({FRESH}) as fresh) as waiting, \

@@ -48,7 +48,9 @@ impl Table {
                  where j.seq is null or j.at >= $1 or j.seq > (select min(position) from journal_consumer))"
             ),
             Table::Journal => {
-                format!("exists (select from {part} j join push_operation o on o.id = j.operation_id) or exists (select from {part} j where j.at >= $1)")
+                format!(
+                    "exists (select from {part} j join push_operation o on o.id = j.operation_id) or exists (select from {part} j where j.at >= $1)"
+                )
             }
         }
     }
@@ -90,7 +92,8 @@ pub async fn round(connection: &mut PgConnection, now: Timestamp, ahead: i64) ->
                     false => round.kept += 1,
                 }
             }
-            let emptied = unless_used(empty_default(connection, table, floor.plus_seconds(-GRACE_SECONDS), floor).await)?;
+            let emptied =
+                unless_used(empty_default(connection, table, floor.plus_seconds(-GRACE_SECONDS), floor).await)?;
             round.dropped += u32::from(emptied);
         }
         Ok(round)
@@ -134,7 +137,8 @@ async fn make(connection: &mut PgConnection, table: Table, hour: i64) -> Result<
     }
     let mut tx = connection.begin().await?;
     sqlx::query(LOCK_TIMEOUT).execute(&mut *tx).await?;
-    let create = format!("create table {name} (like {parent} including defaults including constraints including storage)");
+    let create =
+        format!("create table {name} (like {parent} including defaults including constraints including storage)");
     let attach = format!("alter table {parent} attach partition {name} for values from ('{from}') to ('{to}')");
     let made = async {
         sqlx::query(&create).execute(&mut *tx).await?;

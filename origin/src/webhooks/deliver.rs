@@ -73,9 +73,12 @@ async fn keep_delivering(app: &Arc<App>, mut stopped: watch::Receiver<bool>) {
         let claimed = if wanted == 0 { Vec::new() } else { claim(app, wanted).await };
         let found = claimed.len();
         for claimed in claimed {
-            let (app, made, slots) = (app.clone(), made.clone(), slots.clone());
+            // There is one for each: nobody else takes any. It is taken before the attempt begins, so that no more are claimed
+            // than can be made at once.
+            let slot = slots.clone().try_acquire_owned();
+            let (app, made) = (app.clone(), made.clone());
             tokio::spawn(async move {
-                let Ok(_slot) = slots.acquire_owned().await else { return };
+                let _slot = slot;
                 let _ = made.send(attempt(&app, claimed).await).await;
             });
         }

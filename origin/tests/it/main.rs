@@ -40,4 +40,5 @@ mod webhooks_fanout;
 mod webhooks_receivers;
 mod webhooks_routes;
 mod webhooks_schedule;
+mod webhooks_upkeep;
 mod webhooks_world;

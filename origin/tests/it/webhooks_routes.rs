@@ -134,7 +134,7 @@ async fn w6_a_target_that_is_not_public_is_refused_however_it_is_spelled() {
     let here = Receiver::new(Manner::status(200)).await;
     for host in [
         "10.0.0.1",
-        "2130706434.",
+        "2886729729",
         "0xa000001",
         "012.0.0.1",
         "192.168.1",

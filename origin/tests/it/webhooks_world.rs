@@ -6,8 +6,8 @@ use crate::testapp::{Reply, TestApp, Wish, signed_as};
 use axum::http::StatusCode;
 use rds_origin::app::App;
 use rds_origin::keys;
+use rds_origin::store::journal;
 use rds_origin::store::push_operations::{self, OperationRow};
-use rds_origin::store::{StoreError, journal};
 use rds_origin::webhooks::guard::{Looked, LookupError, Resolve};
 use rds_origin::webhooks::{Outward, deliver, fanout};
 use rds_shared::access::{Plan, Principal};
@@ -23,10 +23,13 @@ pub const MASTER_KEY: &str = "0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a697887
 /// How long an attempt may take in tests about receivers that do not answer.
 pub const IMPATIENT: Duration = Duration::from_millis(1_500);
 
+/// What a look-up is told.
+type Answer = Result<Vec<IpAddr>, LookupError>;
+
 /// Name servers that say what a test tells them: each name its answers in turn, the last one again and again.
 #[derive(Debug, Default)]
 pub struct Names {
-    answers: Mutex<HashMap<String, Vec<Result<Vec<IpAddr>, LookupError>>>>,
+    answers: Mutex<HashMap<String, Vec<Answer>>>,
 }
 
 impl Names {
@@ -144,7 +147,7 @@ impl World {
             .db
             .run_tx("capture", |tx| {
                 let row = row.clone();
-                Box::pin(async move { Ok::<_, StoreError>(push_operations::append(tx, now, &[row]).await?) })
+                Box::pin(async move { push_operations::append(tx, now, &[row]).await })
             })
             .await
             .unwrap();

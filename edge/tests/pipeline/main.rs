@@ -10,4 +10,5 @@ mod objects;
 mod outages;
 mod refusals;
 mod signed_calls;
+mod webhooks;
 mod world;

@@ -148,7 +148,7 @@ async fn a_revoked_key_disables_what_it_delivers_for_and_another_takes_over() {
     // Not the one without the other: a revocation that fails leaves the webhook as it is.
     let mut tx = world.app().db.pool.begin().await.unwrap();
     subscriptions::key_revoked(&mut tx, first, world.app().clock.now()).await.unwrap();
-    drop(tx);
+    tx.rollback().await.unwrap();
     assert_eq!(state(&world, id).await.0, "active");
     keys::revoke(&world.app().db, &world.app().clock, first).await.unwrap();
     let (status, reason, _, _) = state(&world, id).await;

@@ -107,13 +107,13 @@ async fn w2_a_crash_during_fan_out_loses_nothing_and_doubles_nothing() {
     world.happens("event.published", "two").await;
     let now = world.app().clock.now();
     for _ in 0..2 {
-        // The transaction of a process that dies: everything was written, nothing was committed.
+        // What the database makes of the transaction of a process that dies before its commit.
         let mut tx = world.app().db.pool.begin().await.unwrap();
         let after = webhook_fanout::take_turn(&mut tx).await.unwrap().expect("the turn is free again");
         let (operations, last, _) = webhook_fanout::behind(&mut tx, after, 10).await.unwrap();
         assert_eq!(operations.len(), 2);
         webhook_fanout::advance(&mut tx, last.unwrap()).await.unwrap();
-        drop(tx);
+        tx.rollback().await.unwrap();
     }
     assert_eq!(fanout::step(&world.app().db, now).await.unwrap().enqueued, 2);
     // A restore of the reader's place alone: the same events, under the same ids.

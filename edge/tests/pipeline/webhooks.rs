@@ -13,7 +13,7 @@ fn world_with(plan: Plan, rpm: u32) -> World {
     world
 }
 
-fn keyed(method: &str, target: &str) -> Ask {
+fn keyed(method: &'static str, target: &'static str) -> Ask {
     Ask::new(method, target).with("authorization", &bearer(1))
 }
 
@@ -27,7 +27,10 @@ fn a_creation_passes_with_its_body_and_its_name() {
     let body = b"{\"url\":\"https://hooks.partner.dev/\"}";
     let ask = keyed("POST", "/v1/webhooks").with("content-type", "application/json").with("idempotency-key", "a-1");
     let reply = world.send(&ask.body(body));
-    assert_eq!((reply.status, reply.header("cache-control"), reply.header("x-cache")), (200, Some("no-store"), Some("BYPASS")));
+    assert_eq!(
+        (reply.status, reply.header("cache-control"), reply.header("x-cache")),
+        (200, Some("no-store"), Some("BYPASS"))
+    );
     let call = world.last_call();
     assert_eq!((call.method.as_str(), call.body.as_slice()), ("POST", body.as_slice()));
     assert_eq!(header(&call, "idempotency-key"), Some("a-1"));

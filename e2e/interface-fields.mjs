@@ -237,7 +237,7 @@ export const ProtocolPage = record({
 });
 
 /** Event (feed item). */
-export const EventRow = record({
+const eventRow = {
   id: text,
   event_type: text,
   severity,
@@ -256,6 +256,63 @@ export const EventRow = record({
   links: listOf(link),
   occurrence_count: count,
   group_key: nullable(text),
+  // additive
+  source: text,
+  published_at: nullable(instant),
+};
+export const EventRow = record(eventRow);
+
+/** An event's detail. */
+export const EventDetail = record({
+  ...eventRow,
+  affected_vaults: listOf(record({ vault_id: text, vault_name: text, tvl_usd: nullable(number), chain_id: count, address: text })),
+  // additive
+  affected_vault_count: count,
+  market_id: nullable(text),
+  tx_hash: nullable(text),
+  block_number: nullable(count),
+  detected_at: instant,
+  promoted_at: nullable(instant),
+  retracted_at: nullable(instant),
+  retracted_reason: nullable(text),
+  data: anything,
+});
+
+/** A page of the feed. */
+export const Feed = record({ data: listOf(EventRow), meta: record({ page: count, limit: count, hasMore: flag }) });
+
+/** Market event row. */
+export const MarketEvent = record({
+  id: count,
+  market_id: text,
+  event_type: text,
+  severity,
+  title: text,
+  description: nullable(text),
+  scope: oneOf('protocol', 'vault'),
+  vault_id: nullable(text),
+  loss_amount_usd: nullable(number),
+  remediation_status: remediation,
+  tx_hash: nullable(text),
+  block_number: nullable(count),
+  occurred_at: instant,
+  detected_at: instant,
+  data: anything,
+});
+
+/** A vault with a critical incident. */
+export const CriticalVault = record({
+  vault_id: text,
+  vault_name: text,
+  chain_name: text,
+  protocol_name: text,
+  curator_name: nullable(text),
+  tvl_usd: nullable(number),
+  last_incident_at: instant,
+  days_since_incident: count,
+  incident_title: text,
+  incident_severity: incidentSize,
+  event_severity: severity,
 });
 
 /** Curator list row. */

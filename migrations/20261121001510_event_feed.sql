@@ -72,6 +72,7 @@ CREATE TABLE event_feed (
 );
 CREATE INDEX event_feed_by_time ON event_feed (occurred_at, event_id);
 CREATE INDEX event_feed_by_severity ON event_feed (severity_rank, occurred_at, event_id);
+CREATE INDEX event_feed_by_type ON event_feed (event_type, occurred_at, event_id);
 CREATE INDEX event_feed_by_search ON event_feed USING gin (search) WITH (fastupdate = off);
 CREATE INDEX event_feed_by_protocol ON event_feed USING gin (protocol_ids) WITH (fastupdate = off);
 CREATE INDEX event_feed_by_curator ON event_feed USING gin (curator_ids) WITH (fastupdate = off);

@@ -75,3 +75,9 @@ CREATE TABLE stream_process (
     id          bigint PRIMARY KEY,
     alive_until timestamptz NOT NULL
 );
+
+-- When a stream's client last read too slowly, for the status page.
+CREATE TABLE stream_overflow (
+    one boolean PRIMARY KEY DEFAULT true CHECK (one),
+    at  timestamptz NOT NULL
+);

@@ -22,6 +22,7 @@ fn page(route: RouteId, query: &Query) -> Option<PageRequest> {
         | RouteId::MarketList
         | RouteId::OracleList
         | RouteId::Royco
+        | RouteId::EventList
         | RouteId::AssetList
         | RouteId::RwaList => Some(query.page()),
         RouteId::ProtocolById | RouteId::CuratorById => Some(query.page_of("vaultPage", "vaultLimit")),
@@ -43,6 +44,10 @@ fn page(route: RouteId, query: &Query) -> Option<PageRequest> {
         | RouteId::ProtocolList
         | RouteId::Me
         | RouteId::MarketById
+        | RouteId::MarketEvents
+        | RouteId::VaultsWithCriticalIncidents
+        | RouteId::EventById
+        | RouteId::EventGroup
         | RouteId::OracleByAddress
         | RouteId::Stats
         | RouteId::AssetSymbols
@@ -63,6 +68,7 @@ fn page(route: RouteId, query: &Query) -> Option<PageRequest> {
         | RouteId::WebhookDeliveries
         | RouteId::WebhookReplay
         | RouteId::WebhookEnable
+        | RouteId::EventStream
         | RouteId::Health
         | RouteId::Ready => None,
     }
@@ -86,6 +92,7 @@ mod tests {
             (RouteId::MarketList, "page=10", "page=11"),
             (RouteId::OracleList, "page=2&limit=100", "page=3&limit=100"),
             (RouteId::Royco, "page=10", "page=11"),
+            (RouteId::EventList, "page=2&limit=100", "page=3&limit=100"),
             (RouteId::AssetList, "page=2&limit=100", "page=3&limit=100"),
             (RouteId::RwaList, "page=10", "page=11"),
             (RouteId::ProtocolById, "vaultPage=10", "vaultPage=11"),

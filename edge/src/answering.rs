@@ -6,7 +6,8 @@ use crate::origin::{Call, Meaning, OriginAnswer, Passed, Seal};
 use crate::pipeline::{Asked, Walk};
 use crate::ports::{Guards, Host, Inbound, NoAnswer};
 use crate::respond::{Answer, Content, Served};
-use rds_shared::wire::headers::XCache;
+use rds_shared::route::TagVersions;
+use rds_shared::wire::headers::{self, XCache};
 use rds_shared::wire::{ApiError, ErrorCode, Timestamp};
 use std::rc::Rc;
 
@@ -28,19 +29,22 @@ enum Failure {
 impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
     /// The answer on a route whose answers are kept.
     pub(crate) async fn kept(&self, asked: &Asked) -> Answer {
+        self.hold_lease().await;
         let now = self.host.now();
+        let known = self.isolate.epochs.borrow().known().only(asked.route.tags);
+        let is_fresh = |copy: &&Rc<Entry>| copy.condition(now, &known) == Condition::Fresh;
         let mut copy = self.remembered(asked, now);
-        if let Some(copy) = copy.as_ref().filter(|copy| copy.condition(now) == Condition::Fresh) {
+        if let Some(copy) = copy.as_ref().filter(is_fresh) {
             return hit(copy, now);
         }
         // With a stand-in at hand and the origin known to be away, another isolate's copy would be no better.
         if copy.is_none() || !self.isolate.breaker.borrow().is_open(now) {
             copy = self.newer(asked, copy).await;
-            if let Some(copy) = copy.as_ref().filter(|copy| copy.condition(now) == Condition::Fresh) {
+            if let Some(copy) = copy.as_ref().filter(is_fresh) {
                 return hit(copy, now);
             }
         }
-        match self.ask(asked, copy.as_deref()).await {
+        match self.ask(asked, copy.as_deref(), &known).await {
             Ok(answer) => self.keep(asked, answer, copy),
             Err(failure) => match copy {
                 Some(copy) => stale(&copy, &failure, self.host.now()),
@@ -51,7 +55,21 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
 
     /// The answer on a route that is asked of the origin every time.
     pub(crate) async fn passed_through(&self, asked: &Asked) -> Answer {
-        match self.ask(asked, None).await {
+        match self.ask(asked, None, &TagVersions::default()).await {
+            Ok(answer) => hand_on(answer, XCache::Bypass),
+            Err(failure) => self.failed(failure, XCache::Bypass),
+        }
+    }
+
+    /// A stream of the origin's, or its word why there is none.
+    pub(crate) async fn streamed(&self, asked: &Asked) -> Answer {
+        if self.inbound.method() == "HEAD" {
+            // It would open a stream for nobody.
+            return Answer::Stream(Passed::read(stream_header));
+        }
+        match self.ask(asked, None, &TagVersions::default()).await {
+            Ok(answer) if answer.is_stream() => Answer::Stream(Passed::from(&answer)),
+            Ok(answer) if answer.status < 400 => self.failed(Failure::Unreachable, XCache::Bypass),
             Ok(answer) => hand_on(answer, XCache::Bypass),
             Err(failure) => self.failed(failure, XCache::Bypass),
         }
@@ -61,7 +79,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
     fn remembered(&self, asked: &Asked, now: Timestamp) -> Option<Rc<Entry>> {
         let mut memory = self.isolate.memory.borrow_mut();
         let copy = memory.get(&asked.key)?;
-        if copy.condition(now) == Condition::Expired {
+        if copy.is_expired(now) {
             memory.remove(&asked.key);
             return None;
         }
@@ -71,7 +89,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
     /// The data centre's copy if the origin vouched for it later than for `ours`, else `ours`.
     async fn newer(&self, asked: &Asked, ours: Option<Rc<Entry>>) -> Option<Rc<Entry>> {
         let now = self.host.now();
-        let found = self.host.load(&asked.key).await.filter(|found| found.condition(now) != Condition::Expired);
+        let found = self.host.load(&asked.key).await.filter(|found| !found.is_expired(now));
         match (found, ours) {
             (Some(found), Some(ours)) if !found.is_newer_than(&ours) => Some(ours),
             (Some(found), _) => {
@@ -83,8 +101,9 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         }
     }
 
-    /// Asks the origin, if the breaker lets us; with `copy` at hand, only whether that is still good, and not for long.
-    async fn ask(&self, asked: &Asked, copy: Option<&Entry>) -> Result<OriginAnswer, Failure> {
+    /// Asks the origin for an answer that has the changes up to `known`, if the breaker lets us; with `copy` at hand, only
+    /// whether that is still good, and not for long.
+    async fn ask(&self, asked: &Asked, copy: Option<&Entry>, known: &TagVersions) -> Result<OriginAnswer, Failure> {
         let now = self.host.now();
         let permit = self.isolate.breaker.borrow_mut().permit(now);
         if let Permit::Refused { retry_after } = permit {
@@ -94,7 +113,9 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         let etag = copy.and_then(|copy| copy.headers.get("etag"));
         let principal = asked.principal.to_json();
         let call = Call::new(self.config, asked.route.method, &asked.target, asked.body.clone(), principal, etag, seal)
-            .named(asked.idempotency_key.as_deref());
+            .named(asked.idempotency_key.as_deref())
+            .not_older_than(known);
+        let call = if asked.route.streams() { call.streaming(asked.said.clone()) } else { call };
         let limit = match copy {
             Some(_) => self.config.origin_timeout.min(self.config.read_deadline),
             None => self.config.read_deadline,
@@ -144,16 +165,19 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
     fn keep(&self, asked: &Asked, answer: OriginAnswer, copy: Option<Rc<Entry>>) -> Answer {
         let now = self.host.now();
         let lifetime = policy::lifetime(asked.route, &answer);
+        // The origin's word and not what we knew when we asked: the answer may be of before a change that was made meanwhile.
+        let tags = answer.tags().only(asked.route.tags);
+        self.isolate.epochs.borrow_mut().heard(&tags);
         match (lifetime, copy) {
             (_, Some(copy)) if answer.status == 304 => {
                 let fresher = Passed::from(&answer);
                 let renewed = policy::consent(asked.route, &answer);
-                let confirmed = Rc::new(copy.confirmed(fresher, renewed, now));
+                let confirmed = Rc::new(copy.confirmed(fresher, renewed, tags, now));
                 self.remember(asked, &confirmed);
                 copied(&confirmed, now, XCache::Hit, format!("{EDGE}; fwd=stale; fwd-status=304; stored"))
             }
             (Some(lifetime), _) => {
-                let entry = Rc::new(Entry::new(Passed::from(&answer), answer.body, lifetime, now));
+                let entry = Rc::new(Entry::new(Passed::from(&answer), answer.body, lifetime, tags, now));
                 self.remember(asked, &entry);
                 Answer::Content(Content {
                     status: answer.status,
@@ -191,6 +215,15 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
             Failure::HeldOff { retry_after } => ApiError::from(ErrorCode::ServiceUnavailable).retry_after(retry_after),
         };
         Answer::Error(error)
+    }
+}
+
+/// The headers that a stream has, without the stream.
+fn stream_header(name: &str) -> Option<String> {
+    match name {
+        "content-type" => Some(headers::EVENT_STREAM.to_owned()),
+        "cache-control" => Some(headers::NO_STORE_NO_TRANSFORM.to_owned()),
+        _ => None,
     }
 }
 

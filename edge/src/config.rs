@@ -9,6 +9,7 @@
 //! | `CACHE_HOST` | variable | `api.example`, the service's own host | `rds-edge.invalid` |
 //! | `ORIGIN_TIMEOUT_MS` | variable | `2500` | 2500: the wait for a fresh answer while a stale one is at hand |
 //! | `GUARD_TIMEOUT_MS` | variable | `1000` | 1000: the wait for an object that counts, and for the origin's word on a key |
+//! | `STREAM_ANONYMOUS` | variable | `1` | 0: whether callers without a key may open an event stream |
 //! | `READ_DEADLINE_MS` | variable | `61000` | 61000: the wait when there is nothing else to serve |
 
 use core::fmt;
@@ -43,6 +44,8 @@ pub struct Config {
     pub read_deadline: Duration,
     /// The wait for an object that counts.
     pub guard_timeout: Duration,
+    /// Whether callers without a key may open an event stream; the origin has a switch of its own.
+    pub anonymous_stream: bool,
 }
 
 /// One variable that cannot be used. Shows no value: it may be a secret.
@@ -89,6 +92,11 @@ impl Config {
         let origin_timeout = reader.optional("ORIGIN_TIMEOUT_MS", MILLIS, ORIGIN_TIMEOUT, millis);
         let read_deadline = reader.optional("READ_DEADLINE_MS", MILLIS, READ_DEADLINE, millis);
         let guard_timeout = reader.optional("GUARD_TIMEOUT_MS", MILLIS, GUARD_TIMEOUT, millis);
+        let anonymous_stream = reader.optional("STREAM_ANONYMOUS", "must be 1 or 0", false, |text| match text {
+            "1" | "true" => Some(true),
+            "0" | "false" => Some(false),
+            _ => None,
+        });
         let signing = keys.as_ref().and_then(|keys| keys.first().cloned());
         match (origin_url, signing, keys) {
             (Some(origin_url), Some(assertion_key), Some(verification_keys)) if reader.faults.is_empty() => {
@@ -102,6 +110,7 @@ impl Config {
                     origin_timeout,
                     read_deadline,
                     guard_timeout,
+                    anonymous_stream,
                 })
             }
             _ => Err(reader.faults),

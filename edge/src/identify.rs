@@ -10,10 +10,13 @@ use crate::pipeline::Walk;
 use crate::ports::{Guards, Host, Inbound};
 use rds_shared::access::budget::{AddressBudget, Charge, Payer, Verdict, charge, either, key_limit};
 use rds_shared::access::credential::CredentialText;
-use rds_shared::access::{KeyDigest, KeyRecord, Presented, Principal, gate};
+use rds_shared::access::{ClientNet, KeyDigest, KeyRecord, Presented, Principal, gate};
 use rds_shared::route::{Access, Route};
-use rds_shared::wire::headers::SUBCLIENT;
+use rds_shared::wire::headers::{CLIENT_IP, LAST_EVENT_ID, SUBCLIENT};
 use rds_shared::wire::{ApiError, ErrorCode};
+
+/// Characters of a stream's headers that are handed on: more than any that means something, so that a longer one still means nothing.
+const LONGEST_SAID: usize = 128;
 
 /// The caller, and what their budget said.
 #[derive(Debug)]
@@ -67,6 +70,26 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
 
     fn keyless(&self) -> Principal {
         self.own_origin.map_or(Principal::Anonymous, |origin| Principal::FirstParty { origin: origin.to_owned() })
+    }
+
+    /// What the origin is told of a stream's caller beside who it is: the last cursor, in the caller's own spelling, and whose
+    /// the stream is. A relay with a key reports its viewer; of anybody else it is the address that is known here.
+    pub(crate) fn said_of_stream(&self, principal: &Principal) -> Vec<(&'static str, String)> {
+        let given = |name: &'static str| {
+            let value = self.inbound.header(name)?;
+            Some((name, value.chars().take(LONGEST_SAID).collect::<String>()))
+        };
+        let viewer = match principal {
+            Principal::Key { .. } => given(CLIENT_IP),
+            Principal::Anonymous | Principal::FirstParty { .. } => {
+                let address = match self.client() {
+                    ClientNet::V4(address) => address.to_string(),
+                    ClientNet::V6(network) => network.to_string(),
+                };
+                Some((CLIENT_IP, address))
+            }
+        };
+        given(LAST_EVENT_ID).into_iter().chain(viewer).collect()
     }
 
     /// A caller who pays by their address alone.
@@ -222,7 +245,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
     fn gated(&self, route: &Route, principal: Principal, verdict: Option<Verdict>) -> Identified {
         let outcome = match verdict {
             Some(verdict) if !verdict.admitted => Err(gate::spent(&verdict, self.host.now().as_seconds())),
-            _ => gate::admit(route.access, &principal).map(|()| principal),
+            _ => gate::admit(route.access_now(self.config.anonymous_stream), &principal).map(|()| principal),
         };
         Identified { verdict, outcome }
     }

@@ -6,6 +6,7 @@
 //! Architecture invariants:
 //! - `fetch` never returns `Err`: every failure becomes the error envelope with a request id.
 //! - What lives in a static is finished, plain data: no request, response, stream or pending future.
+//! - A copy is served as fresh only while it has every change of its tags that this isolate's lease ([`epochs`]) knows of.
 //! - No future awaits work that another request started, and no borrow is held across an `.await`.
 //! - Every map is bounded.
 //! - Nothing here panics: a panic takes every request in flight with it.
@@ -26,8 +27,10 @@ mod answering;
 pub mod breaker;
 pub mod cache;
 pub mod config;
+pub mod epochs;
 pub mod guard;
 pub mod identify;
+mod leasing;
 mod news;
 pub mod origin;
 pub mod pipeline;

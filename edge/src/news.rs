@@ -1,43 +1,68 @@
-//! The origin's word on a key that was changed: acknowledged once no isolate can act upon the older record.
+//! The origin's word on a key or on facts that were changed: acknowledged once no isolate can act upon what was before.
 //!
-//! To anybody whose message is not signed by the origin, this is a path like any that does not exist.
+//! To anybody whose message is not signed by the origin, these are paths like any that do not exist.
 
+use crate::epochs::lease::LEASE_MILLIS;
 use crate::guard::denials::KEY_LEASE_MILLIS;
 use crate::guard::message::{KeyMessage, KeyReply};
 use crate::pipeline::Walk;
 use crate::ports::{Guards, Host, Inbound};
 use crate::respond::Answer;
 use core::time::Duration;
-use rds_shared::access::link::{KEY_NEWS, KeyNews, ORIGIN};
+use rds_shared::access::link::{KEY_NEWS, KeyNews, ORIGIN, TAG_NEWS, TagNews};
 use rds_shared::access::{Assertion, SignedRequest};
 use rds_shared::wire::{ApiError, ErrorCode, headers};
+use serde::de::DeserializeOwned;
 
 /// Largest message that is read, in bytes; a record takes two hundred.
 const MAX_BODY: usize = 4_096;
-const LEASE: Duration = Duration::from_millis(KEY_LEASE_MILLIS.unsigned_abs());
+const KEY_LEASE: Duration = Duration::from_millis(KEY_LEASE_MILLIS.unsigned_abs());
+const TAG_LEASE: Duration = Duration::from_millis(LEASE_MILLIS.unsigned_abs());
 
 impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
-    /// Takes a message of the origin's. A replay is harmless: a record carries its version.
-    pub(crate) async fn receive_news(&self) -> Result<Answer, ApiError> {
-        let Some(KeyNews { digest, record }) = self.read_news().await else { return Err(ApiError::not_found("route")) };
+    /// Takes a message about a key. A replay is harmless: a record carries its version.
+    pub(crate) async fn receive_key_news(&self) -> Result<Answer, ApiError> {
+        let Some(KeyNews { digest, record }) = self.read_news(KEY_NEWS).await else {
+            return Err(ApiError::not_found("route"));
+        };
         let reply = self.host.key(&digest, &KeyMessage::News { digest, record }).await;
         if reply != Ok(KeyReply::Done) {
             self.host.log(&format!("{} news of key {} could not be written: {reply:?}", self.request_id, record.id));
             return Err(ErrorCode::ServiceUnavailable.into());
         }
         // A refusal remembered in some isolate was given before now, and stands no longer than this.
-        self.host.wait(LEASE).await;
+        self.host.wait(KEY_LEASE).await;
         Ok(Answer::Done)
     }
 
-    async fn read_news(&self) -> Option<KeyNews> {
+    /// Takes a message about changed facts. A replay is harmless: versions only grow.
+    pub(crate) async fn receive_tag_news(&self) -> Result<Answer, ApiError> {
+        let Some(TagNews { versions }) = self.read_news(TAG_NEWS).await else {
+            return Err(ApiError::not_found("route"));
+        };
+        let reply = self.host.epochs(&versions).await;
+        if !reply.as_ref().is_ok_and(|known| known.covers(&versions)) {
+            self.host.log(&format!(
+                "{} news of {} could not be written: {reply:?}",
+                self.request_id,
+                versions.to_text()
+            ));
+            return Err(ErrorCode::ServiceUnavailable.into());
+        }
+        self.isolate.epochs.borrow_mut().heard(&versions);
+        // A lease that some isolate holds was given before now, and lapses within this.
+        self.host.wait(TAG_LEASE).await;
+        Ok(Answer::Done)
+    }
+
+    async fn read_news<T: DeserializeOwned>(&self, target: &str) -> Option<T> {
         let assertion = Assertion::parse(&self.inbound.header(headers::ASSERTION)?).ok()?;
         let principal = self.inbound.header(headers::PRINCIPAL)?;
         if principal != ORIGIN {
             return None;
         }
         let body = self.inbound.body(MAX_BODY).await.ok()?;
-        let signed = SignedRequest { method: "POST", target: KEY_NEWS, body: &body, principal: &principal };
+        let signed = SignedRequest { method: "POST", target, body: &body, principal: &principal };
         let verified = assertion.verify(&self.config.verification_keys, &signed, self.host.now().as_seconds());
         if let Err(fault) = verified {
             self.host.log(&format!("{} a message in the origin's name does not hold: {fault:?}", self.request_id));

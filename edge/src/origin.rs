@@ -2,7 +2,7 @@
 
 use crate::config::Config;
 use rds_shared::access::{Assertion, SignedRequest};
-use rds_shared::route::Method;
+use rds_shared::route::{Method, TagVersions};
 use rds_shared::wire::{RequestId, Timestamp, headers};
 
 /// Response headers that reach the caller. Everything else the origin, or a proxy before it, may say ends here.
@@ -10,9 +10,9 @@ const PASSED: [&str; 6] =
     ["content-type", "cache-control", "etag", "retry-after", headers::DATA_VERSION, headers::FAIL_SAFE_MODE];
 
 /// Response headers that are read at all: those, and what only the edge acts upon.
-pub const READ: [&str; 7] = {
+pub const READ: [&str; 8] = {
     let [a, b, c, d, e, f] = PASSED;
-    [a, b, c, d, e, f, headers::CDN_CACHE_CONTROL]
+    [a, b, c, d, e, f, headers::CDN_CACHE_CONTROL, headers::TAGS]
 };
 
 /// Longest error body that is handed on, in bytes.
@@ -29,6 +29,8 @@ pub struct Call {
     pub headers: Vec<(&'static str, String)>,
     /// Empty on reads.
     pub body: Vec<u8>,
+    /// Whether a stream is asked for: its body is handed through as it comes.
+    pub streams: bool,
 }
 
 impl Call {
@@ -55,7 +57,24 @@ impl Call {
             out.push(("content-type", headers::JSON.to_owned()));
         }
         out.extend(etag.map(|etag| ("if-none-match", etag.to_owned())));
-        Call { method, target: target.to_owned(), headers: out, body }
+        Call { method, target: target.to_owned(), headers: out, body, streams: false }
+    }
+
+    /// The same call for a stream, with what the caller says about it.
+    pub fn streaming(mut self, said: Vec<(&'static str, String)>) -> Self {
+        self.headers.retain(|(name, _)| *name != "accept");
+        self.headers.push(("accept", headers::EVENT_STREAM.to_owned()));
+        self.headers.extend(said);
+        self.streams = true;
+        self
+    }
+
+    /// The same call for an answer that has every change up to `known`. Not signed: it can only make the origin wait a moment.
+    pub fn not_older_than(mut self, known: &TagVersions) -> Self {
+        if !known.is_empty() {
+            self.headers.push((headers::TAGS, known.to_text()));
+        }
+        self
     }
 
     /// The same with the caller's name for what it creates. The signature does not cover it: whoever could change it on the way
@@ -84,7 +103,7 @@ pub struct OriginAnswer {
     pub status: u16,
     /// The headers, by lower-case name.
     pub headers: Vec<(&'static str, String)>,
-    /// The whole body.
+    /// The whole body; of a stream none, for that stays with the host until the answer goes out.
     pub body: Vec<u8>,
 }
 
@@ -105,6 +124,17 @@ impl OriginAnswer {
     /// A header's value.
     pub fn header(&self, name: &str) -> Option<&str> {
         self.headers.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str())
+    }
+
+    /// Whether it is a stream, whose body the host holds.
+    pub fn is_stream(&self) -> bool {
+        let essence = self.header("content-type").and_then(|given| given.split(';').next());
+        self.status == 200 && essence.is_some_and(|essence| essence.trim() == headers::EVENT_STREAM)
+    }
+
+    /// The versions it says it was made from; none where it says nothing.
+    pub fn tags(&self) -> TagVersions {
+        self.header(headers::TAGS).map(TagVersions::parse).unwrap_or_default()
     }
 
     /// Whether the body is JSON.

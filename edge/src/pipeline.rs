@@ -4,6 +4,7 @@ use crate::admit::admit;
 use crate::breaker::Breaker;
 use crate::cache::{Memory, key};
 use crate::config::Config;
+use crate::epochs::Lease;
 use crate::guard::Remembered;
 use crate::identify::Identified;
 use crate::origin;
@@ -30,6 +31,8 @@ pub struct Isolate {
     pub breaker: RefCell<Breaker>,
     /// What it remembers of keys and addresses.
     pub guards: Remembered,
+    /// How far it knows that the facts have changed.
+    pub epochs: RefCell<Lease>,
 }
 
 /// One request on its way.
@@ -49,8 +52,10 @@ enum Way {
     Route(Found),
     /// To the answer that a browser waits for before it asks.
     Preflight,
-    /// To the door for the origin's messages.
-    News,
+    /// To the door for the origin's word on a key.
+    KeyNews,
+    /// To the door for its word on changed facts.
+    TagNews,
 }
 
 /// What a request came to.
@@ -72,6 +77,8 @@ pub(crate) struct Asked {
     pub(crate) body: Vec<u8>,
     /// The caller's name for what it creates.
     pub(crate) idempotency_key: Option<String>,
+    /// What a caller says about the stream it asks for; nothing on other routes.
+    pub(crate) said: Vec<(&'static str, String)>,
 }
 
 /// Answers a request. There is no request that it does not answer.
@@ -113,10 +120,15 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         let found = match self.way() {
             Ok(Way::Route(found)) => found,
             Ok(Way::Preflight) => return unmetered(Ok(Answer::Preflight)),
-            Ok(Way::News) => return unmetered(self.receive_news().await),
+            Ok(Way::KeyNews) => return unmetered(self.receive_key_news().await),
+            Ok(Way::TagNews) => return unmetered(self.receive_tag_news().await),
             Err(error) => return unmetered(Err(error)),
         };
         let route = found.route;
+        if route.cache.is_kept() {
+            // While the caller is identified, the other object can be asked, too.
+            self.renew_lease();
+        }
         let Identified { verdict, outcome } = self.identify(route).await;
         let privacy = match &outcome {
             _ if !route.depends_on_caller() => Privacy::Nobodys,
@@ -139,8 +151,10 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         if method == "OPTIONS" {
             return Ok(Way::Preflight);
         }
-        if method == "POST" && target == link::KEY_NEWS {
-            return Ok(Way::News);
+        match target {
+            link::KEY_NEWS if method == "POST" => return Ok(Way::KeyNews),
+            link::TAG_NEWS if method == "POST" => return Ok(Way::TagNews),
+            _ => {}
         }
         let path = target.split_once('?').map_or(target, |(path, _)| path);
         match match_route(Method::parse(method), path) {
@@ -172,8 +186,10 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
             Method::Post => self.inbound.header(headers::IDEMPOTENCY_KEY),
             Method::Get | Method::Delete => None,
         };
-        let asked = Asked { route, target, principal, key, body, idempotency_key };
+        let said = if route.streams() { self.said_of_stream(&principal) } else { Vec::new() };
+        let asked = Asked { route, target, principal, key, body, idempotency_key, said };
         match route.cache.is_kept() {
+            _ if route.streams() => Ok(self.streamed(&asked).await),
             true => Ok(self.kept(&asked).await),
             false => Ok(self.passed_through(&asked).await),
         }

@@ -9,6 +9,7 @@ use crate::origin::{Call, OriginAnswer};
 use core::time::Duration;
 use rds_shared::access::KeyDigest;
 use rds_shared::access::budget::Verdict;
+use rds_shared::route::TagVersions;
 use rds_shared::wire::Timestamp;
 use std::rc::Rc;
 
@@ -53,7 +54,8 @@ pub trait Host {
     /// Fresh random bytes.
     fn random(&self) -> [u8; 16];
 
-    /// Asks the origin, and gives up after `limit`, which covers the body too.
+    /// Asks the origin, and gives up after `limit`, which covers the body too. The body of a stream that was asked for is kept
+    /// aside, whole and unread, for the reply; `limit` covers its headers.
     async fn call(&self, call: &Call, limit: Duration) -> Result<OriginAnswer, NoAnswer>;
 
     /// The data centre's copy under `key`, if there is one and the cache answers.
@@ -73,7 +75,7 @@ pub trait Host {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Unreachable(pub String);
 
-/// The way to the objects that count.
+/// The way to the objects: those that count, and the one that keeps the versions of tags.
 pub trait Guards {
     /// Tells a key's object something, and waits for its reply.
     async fn key(&self, digest: &KeyDigest, message: &KeyMessage) -> Result<KeyReply, Unreachable>;
@@ -83,6 +85,13 @@ pub trait Guards {
 
     /// In a second, after the answer has gone out, sends what there is to report of a key by then.
     fn report_later(&self, digest: KeyDigest);
+
+    /// Tells the object of the versions what was seen of them, and hears all that are known.
+    async fn epochs(&self, seen: &TagVersions) -> Result<TagVersions, Unreachable>;
+
+    /// The same beside the request, however that goes on: the answer ends the question that this isolate's lease began at
+    /// `begun`.
+    fn renew_lease(&self, begun: Timestamp, seen: TagVersions);
 
     /// Lets time pass.
     async fn wait(&self, duration: Duration);

@@ -21,6 +21,8 @@ pub enum Answer {
     Preflight,
     /// The origin's words, fresh or kept.
     Content(Content),
+    /// The origin's stream, whose body the host holds: these are its headers.
+    Stream(Passed),
     /// An error of the edge's own.
     Error(ApiError),
     /// A message that was taken.
@@ -88,6 +90,8 @@ pub struct Reply {
     pub headers: Vec<(&'static str, Cow<'static, str>)>,
     /// The body; `None` for a response that has none.
     pub body: Option<Rc<[u8]>>,
+    /// Whether the body is the stream that the host holds.
+    pub streams: bool,
 }
 
 /// Makes a response of an answer.
@@ -95,8 +99,9 @@ pub fn finish(answer: Answer, exchange: Exchange<'_>) -> Reply {
     let mut reply = match answer {
         Answer::Preflight => preflight(exchange),
         Answer::Content(content) => represent(content, exchange),
+        Answer::Stream(headers) => stream(&headers, exchange),
         Answer::Error(error) => refuse(&error, exchange),
-        Answer::Done => Reply { status: 204, headers: Vec::new(), body: None },
+        Answer::Done => Reply { status: 204, headers: Vec::new(), body: None, streams: false },
     };
     reply.put(headers::REQUEST_ID, exchange.request_id.to_string());
     // Answers differ by Origin for everybody, also where no Origin was sent: a copy without the grant must not be
@@ -121,7 +126,7 @@ pub fn finish(answer: Answer, exchange: Exchange<'_>) -> Reply {
 }
 
 fn preflight(exchange: Exchange<'_>) -> Reply {
-    let mut reply = Reply { status: 204, headers: Vec::new(), body: None };
+    let mut reply = Reply { status: 204, headers: Vec::new(), body: None, streams: false };
     if exchange.own_origin.is_some() {
         reply.put("access-control-allow-methods", cors::ALLOWED_METHODS);
         reply.put("access-control-allow-headers", cors::ALLOWED_HEADERS);
@@ -132,7 +137,7 @@ fn preflight(exchange: Exchange<'_>) -> Reply {
 
 fn refuse(error: &ApiError, exchange: Exchange<'_>) -> Reply {
     let body = error.to_json(exchange.request_id).into_bytes();
-    let mut reply = Reply { status: error.status(), headers: Vec::new(), body: Some(body.into()) };
+    let mut reply = Reply { status: error.status(), headers: Vec::new(), body: Some(body.into()), streams: false };
     reply.put("content-type", headers::JSON);
     reply.put("cache-control", headers::NO_STORE);
     if let Some(seconds) = error.retry_after {
@@ -153,8 +158,8 @@ fn represent(content: Content, exchange: Exchange<'_>) -> Reply {
     let unchanged = status == 200
         && exchange.if_none_match.zip(passed.get("etag")).is_some_and(|(given, ours)| etag::if_none_match(given, ours));
     let mut reply = match unchanged {
-        true => Reply { status: 304, headers: Vec::new(), body: None },
-        false => Reply { status, headers: Vec::new(), body: Some(body) },
+        true => Reply { status: 304, headers: Vec::new(), body: None, streams: false },
+        false => Reply { status, headers: Vec::new(), body: Some(body), streams: false },
     };
     for (name, value) in passed.iter() {
         // RFC 9110, section 15.4.5: a 304 carries what a cache needs, and nothing that describes a body.
@@ -185,6 +190,20 @@ fn represent(content: Content, exchange: Exchange<'_>) -> Reply {
     if served.x_cache == XCache::StaleError {
         reply.put(headers::WARNING, headers::WARNING_STALE);
     }
+    reply
+}
+
+/// A stream is nobody's copy, and nothing on its way may collect it.
+fn stream(passed: &Passed, exchange: Exchange<'_>) -> Reply {
+    let mut reply = Reply { status: 200, headers: Vec::new(), body: None, streams: !exchange.head };
+    for (name, value) in passed.iter() {
+        reply.put(name, value.to_owned());
+    }
+    if passed.get("cache-control").is_none() {
+        reply.put("cache-control", headers::NO_STORE_NO_TRANSFORM);
+    }
+    reply.put(headers::ACCEL_BUFFERING, "no");
+    reply.put(headers::X_CACHE, XCache::Bypass.as_str());
     reply
 }
 

@@ -1,8 +1,9 @@
-//! The Workers runtime behind the pipeline's seams. With [`crate::cache::store`] and the objects of [`crate::guard`], the
+//! The Workers runtime behind the pipeline's seams. With [`crate::cache::store`], [`crate::epochs::object`] and the objects of [`crate::guard`], the
 //! only code that touches JavaScript.
 
 use crate::cache::{Entry, store};
 use crate::config::Config;
+use crate::epochs::EpochMessage;
 use crate::guard::client::Objects;
 use crate::guard::message::{AddressTake, KeyMessage, KeyReply};
 use crate::origin::{self, Call, OriginAnswer};
@@ -12,16 +13,20 @@ use crate::respond::Reply;
 use core::time::Duration;
 use rds_shared::access::KeyDigest;
 use rds_shared::access::budget::Verdict;
+use rds_shared::route::TagVersions;
 use rds_shared::wire::Timestamp;
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
+use std::future::{Future, poll_fn};
+use std::pin::pin;
 use std::rc::Rc;
+use std::task::Poll;
 use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsCast, JsValue};
 use worker::js_sys::{self, Reflect, Uint8Array};
 use worker::wasm_bindgen_futures::JsFuture;
 use worker::web_sys::{
-    AbortSignal, Headers, ReadableStreamDefaultReader, Request, RequestInit, RequestRedirect, Response, ResponseInit,
-    WorkerGlobalScope,
+    AbortController, AbortSignal, Headers, ReadableStream, ReadableStreamDefaultReader, Request, RequestInit,
+    RequestRedirect, Response, ResponseInit, WorkerGlobalScope,
 };
 use worker::{Context, Delay, Env, console_error};
 
@@ -46,12 +51,13 @@ pub async fn serve(request: &Request, env: &Env, context: &Context) -> Response 
     let reply = match config(env).zip(objects(env)) {
         Some((config, objects)) => {
             let isolate = ISOLATE.with(Rc::clone);
-            let host = Runtime { config: &config, context, objects };
-            pipeline::handle(&inbound, &isolate, &config, &host).await
+            let host = Runtime { config: &config, context, objects, stream: Cell::default() };
+            let reply = pipeline::handle(&inbound, &isolate, &config, &host).await;
+            return response(&reply, host.stream.take()).unwrap_or_else(|_| Response::error());
         }
         None => pipeline::unconfigured(&inbound, random()),
     };
-    response(&reply).unwrap_or_else(|_| Response::error())
+    response(&reply, None).unwrap_or_else(|_| Response::error())
 }
 
 /// The configuration, read once.
@@ -72,7 +78,7 @@ fn objects(env: &Env) -> Option<Objects> {
     let find = || {
         let objects = Objects::bound(env);
         if objects.is_none() {
-            console_error!("configuration: KEYS and ADDRESSES must be bound to Durable Objects");
+            console_error!("configuration: KEYS, ADDRESSES and EPOCHS must be bound to Durable Objects");
         }
         objects
     };
@@ -97,7 +103,9 @@ pub fn random() -> [u8; 16] {
     bytes
 }
 
-fn response(reply: &Reply) -> Result<Response, JsValue> {
+/// The response of a reply. The stream is handed to the runtime as it is: it passes from the origin to the caller without a byte of
+/// it coming through here, and a caller who leaves ends it at the origin.
+fn response(reply: &Reply, stream: Option<ReadableStream>) -> Result<Response, JsValue> {
     let headers = Headers::new()?;
     for (name, value) in &reply.headers {
         headers.set(name, value)?;
@@ -105,6 +113,9 @@ fn response(reply: &Reply) -> Result<Response, JsValue> {
     let init = ResponseInit::new();
     init.set_status(reply.status);
     init.set_headers(&headers);
+    if let Some(stream) = stream.filter(|_| reply.streams) {
+        return Response::new_with_opt_readable_stream_and_init(Some(&stream), &init);
+    }
     match &reply.body {
         Some(bytes) => Response::new_with_opt_buffer_source_and_init(Some(&Uint8Array::from(&**bytes).into()), &init),
         None => Response::new_with_opt_buffer_source_and_init(None, &init),
@@ -163,6 +174,8 @@ struct Runtime<'a> {
     config: &'a Config,
     context: &'a Context,
     objects: Objects,
+    /// The body of the stream that this request asked for.
+    stream: Cell<Option<ReadableStream>>,
 }
 
 impl Host for Runtime<'_> {
@@ -175,6 +188,11 @@ impl Host for Runtime<'_> {
     }
 
     async fn call(&self, call: &Call, limit: Duration) -> Result<OriginAnswer, NoAnswer> {
+        if call.streams {
+            let (answer, stream) = open(self.config, call, limit).await?;
+            self.stream.set(stream);
+            return Ok(answer);
+        }
         self::call(self.config, call, limit).await
     }
 
@@ -223,6 +241,22 @@ impl Guards for Runtime<'_> {
         });
     }
 
+    async fn epochs(&self, seen: &TagVersions) -> Result<TagVersions, Unreachable> {
+        let message = EpochMessage { seen: *seen };
+        self.objects.epochs(&message, self.config.guard_timeout).await.map(|reply| reply.versions)
+    }
+
+    fn renew_lease(&self, begun: Timestamp, seen: TagVersions) {
+        let (objects, isolate, limit) = (self.objects.clone(), ISOLATE.with(Rc::clone), self.config.guard_timeout);
+        self.context.wait_until(async move {
+            let reply = objects.epochs(&EpochMessage { seen }, limit).await;
+            if let Err(unreachable) = &reply {
+                console_error!("the versions of tags are not known: {}", unreachable.0);
+            }
+            isolate.epochs.borrow_mut().end(begun, now(), reply.ok().map(|reply| reply.versions));
+        });
+    }
+
     async fn wait(&self, duration: Duration) {
         Delay::from(duration).await;
     }
@@ -231,16 +265,52 @@ impl Guards for Runtime<'_> {
 /// Asks the origin, and gives up after `limit`.
 pub async fn call(config: &Config, call: &Call, limit: Duration) -> Result<OriginAnswer, NoAnswer> {
     let limit = u32::try_from(limit.as_millis()).unwrap_or(u32::MAX);
-    fetch(&config.origin_url, call, &AbortSignal::timeout_with_u32(limit)).await.map_err(|cause| {
-        let text = |name: &str| Reflect::get(&cause, &name.into()).ok().and_then(|value| value.as_string());
-        match text("name").as_deref() {
-            Some("TimeoutError") => NoAnswer::Timeout,
-            _ => NoAnswer::Unreachable(text("message").unwrap_or_else(|| "unknown".to_owned())),
-        }
-    })
+    let asking = async {
+        let response = fetch(&config.origin_url, call, &AbortSignal::timeout_with_u32(limit)).await?;
+        whole(&response).await
+    };
+    asking.await.map_err(no_answer)
 }
 
-async fn fetch(origin_url: &str, call: &Call, signal: &AbortSignal) -> Result<OriginAnswer, JsValue> {
+/// Asks the origin for a stream. The limit is to its headers: a signal that fires later would cut the stream off.
+async fn open(
+    config: &Config,
+    call: &Call,
+    limit: Duration,
+) -> Result<(OriginAnswer, Option<ReadableStream>), NoAnswer> {
+    let abort = AbortController::new().map_err(no_answer)?;
+    let signal = abort.signal();
+    let mut asking = pin!(async {
+        let response = fetch(&config.origin_url, call, &signal).await?;
+        let answer = OriginAnswer { body: Vec::new(), ..head(&response) };
+        match answer.is_stream() {
+            true => Ok((answer, response.body())),
+            false => Ok((whole(&response).await?, None)),
+        }
+    });
+    let mut waiting = pin!(Delay::from(limit));
+    let outcome = poll_fn(|cx| match asking.as_mut().poll(cx) {
+        Poll::Ready(outcome) => Poll::Ready(Some(outcome)),
+        Poll::Pending => waiting.as_mut().poll(cx).map(|()| None),
+    });
+    match outcome.await {
+        Some(outcome) => outcome.map_err(no_answer),
+        None => {
+            abort.abort();
+            Err(NoAnswer::Timeout)
+        }
+    }
+}
+
+fn no_answer(cause: JsValue) -> NoAnswer {
+    let text = |name: &str| Reflect::get(&cause, &name.into()).ok().and_then(|value| value.as_string());
+    match text("name").as_deref() {
+        Some("TimeoutError") => NoAnswer::Timeout,
+        _ => NoAnswer::Unreachable(text("message").unwrap_or_else(|| "unknown".to_owned())),
+    }
+}
+
+async fn fetch(origin_url: &str, call: &Call, signal: &AbortSignal) -> Result<Response, JsValue> {
     let headers = Headers::new()?;
     for (name, value) in &call.headers {
         headers.set(name, value)?;
@@ -255,11 +325,18 @@ async fn fetch(origin_url: &str, call: &Call, signal: &AbortSignal) -> Result<Or
     }
     let global: WorkerGlobalScope = js_sys::global().unchecked_into();
     let url = format!("{origin_url}{}", call.target);
-    let response: Response = JsFuture::from(global.fetch_with_str_and_init(&url, &init)).await?.dyn_into()?;
+    JsFuture::from(global.fetch_with_str_and_init(&url, &init)).await?.dyn_into()
+}
+
+fn head(response: &Response) -> OriginAnswer {
     let given = response.headers();
     let headers =
         origin::READ.into_iter().filter_map(|name| given.get(name).ok().flatten().map(|value| (name, value))).collect();
-    // Read to the end on every path: an unread body would hold one of the few connections.
+    OriginAnswer { status: response.status(), headers, body: Vec::new() }
+}
+
+/// The answer, read to its end on every path: an unread body would hold one of the few connections.
+async fn whole(response: &Response) -> Result<OriginAnswer, JsValue> {
     let body = Uint8Array::new(&JsFuture::from(response.array_buffer()?).await?).to_vec();
-    Ok(OriginAnswer { status: response.status(), headers, body })
+    Ok(OriginAnswer { body, ..head(response) })
 }

@@ -11,6 +11,7 @@ use crate::keys::bcrypt_rows::Prover;
 use crate::metrics::{Gauges, Metrics};
 use crate::store::Db;
 use crate::store::health::HealthFacts;
+use crate::stream::Streams;
 use crate::telemetry::AccessLog;
 use crate::webhooks::{Outward, Webhooks};
 use anyhow::Context;
@@ -34,6 +35,8 @@ pub struct App {
     pub catalog: Holder,
     /// What left the service, in its order.
     pub journal: Journal,
+    /// The streams that are open here.
+    pub streams: Arc<Streams>,
     /// What is counted.
     pub metrics: Arc<Metrics>,
     /// Where requests are logged.
@@ -80,6 +83,7 @@ impl App {
             db,
             catalog: Holder::default(),
             journal: Journal::default(),
+            streams: Arc::new(Streams::new(config.anonymous_stream)),
             metrics: Arc::default(),
             access_log,
             assertion_keys: config.assertion_keys.clone(),
@@ -95,9 +99,10 @@ impl App {
         }))
     }
 
-    /// Says that this process is going away: from now on it is not ready.
+    /// Says that this process is going away: from now on it is not ready, and its streams tell their clients.
     pub fn begin_draining(&self) {
         self.draining.store(true, Relaxed);
+        self.journal.signal();
     }
 
     /// Whether this process is going away.
@@ -109,17 +114,20 @@ impl App {
     pub fn scrape(&self) -> String {
         let mut page = self.metrics.render(&self.gauges());
         self.journal.meters.render(&mut page, self.clock.wall().as_seconds(), self.journal.ring.size());
+        self.streams.meters.render(&mut page, self.streams.open());
         page
     }
 
     /// The values that it reads from other parts.
     fn gauges(&self) -> Gauges {
         let catalog = self.catalog.current();
-        let current_at = self.metrics.catalog_current_at.load(Relaxed);
+        let now = self.clock.wall().as_seconds();
+        let since = |at: i64| if at == 0 { 0 } else { (now - at).max(0) };
         Gauges {
             catalog_version: catalog.as_ref().map_or(0, |catalog| catalog.version),
             catalog_rows: catalog.as_ref().map_or(0, |catalog| catalog.active_vaults()),
-            catalog_age_seconds: if current_at == 0 { 0 } else { (self.clock.wall().as_seconds() - current_at).max(0) },
+            catalog_age_seconds: since(self.metrics.catalog_current_at.load(Relaxed)),
+            edge_tags_lag_seconds: since(self.metrics.edge_tags_known_to.load(Relaxed)),
             db_connections: self.db.pool.size(),
             db_idle: self.db.pool.num_idle(),
             bcrypt_proofs: self.prover.asked.load(Relaxed),

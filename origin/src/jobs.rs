@@ -1,12 +1,14 @@
 //! What runs beside the requests, and when: the catalog's refresh, the listening for changes, the scheduled score run, the
-//! daily roll-up, the telling of changed keys to the edge, the journal, and what there is to do for webhooks beside delivering.
+//! daily roll-up, the journal and its streams, what there is to do for webhooks beside delivering, and the telling of changed
+//! keys and facts to the edge.
 
 use crate::app::App;
 use crate::catalog::refresh;
-use crate::edge_link::{EdgeLink, outbox};
+use crate::edge_link::{self, EdgeLink, outbox};
 use crate::journal::{retention, sequence, tail};
 use crate::scoring_run;
-use crate::store::{StoreError, edge_outbox, journal, publication};
+use crate::store::{StoreError, edge_outbox, journal, publication, tags};
+use crate::stream::keeper;
 use crate::symbol_days;
 use crate::webhooks::{fanout, upkeep};
 use sqlx::postgres::PgListener;
@@ -31,7 +33,7 @@ const SCORE_POLL: Duration = Duration::from_secs(1);
 pub struct Jobs(JoinSet<()>);
 
 impl Jobs {
-    /// Starts them. With a `link`, changes of keys are told to the edge.
+    /// Starts them. With a `link`, changes of keys and of facts are told to the edge.
     pub fn start(app: &Arc<App>, link: Option<Arc<EdgeLink>>) -> Self {
         let mut jobs = JoinSet::new();
         let serving = app.clone();
@@ -39,8 +41,10 @@ impl Jobs {
         let (listening, woken) = (app.clone(), link.clone());
         jobs.spawn(async move { listen(&listening, woken.as_deref()).await });
         if let Some(link) = link {
+            let (telling, keys) = (app.clone(), link.clone());
+            jobs.spawn(async move { outbox::keep_told(&telling, &keys).await });
             let telling = app.clone();
-            jobs.spawn(async move { outbox::keep_told(&telling, &link).await });
+            jobs.spawn(async move { edge_link::tags::keep_told(&telling, &link).await });
         }
         if app.score_every_seconds > 0 {
             let scoring = app.clone();
@@ -56,6 +60,11 @@ impl Jobs {
         jobs.spawn(async move { tail::keep_following(&following).await });
         let keeping = app.clone();
         jobs.spawn(async move { retention::keep_partitions(&keeping).await });
+        let (giving, living, revoking, timing) = (app.clone(), app.clone(), app.clone(), app.clone());
+        jobs.spawn(async move { keeper::keep_giving_back(&giving).await });
+        jobs.spawn(async move { keeper::keep_alive(&living).await });
+        jobs.spawn(async move { keeper::keep_revoking(&revoking).await });
+        jobs.spawn(async move { keeper::keep_time(&timing).await });
         let rolling = app.clone();
         jobs.spawn(async move { keep_days(&rolling).await });
         Jobs(jobs)
@@ -67,26 +76,33 @@ impl Jobs {
     }
 }
 
-/// Wakes the refresh when the database says that facts have changed, the tailer when operations were numbered, and the teller
-/// when a key has changed. A lost connection costs nothing but speed: polling goes on.
+/// Wakes the refresh when the database says that facts have changed, the tailer when operations were numbered, and the tellers
+/// when facts or keys have. A lost connection costs nothing but speed: polling goes on.
 async fn listen(app: &App, link: Option<&EdgeLink>) {
     loop {
         if let Ok(mut listener) = PgListener::connect_with(&app.db.pool).await
-            && listener.listen_all([publication::CHANNEL, edge_outbox::CHANNEL, journal::CHANNEL]).await.is_ok()
+            && listener
+                .listen_all([publication::CHANNEL, tags::CHANNEL, edge_outbox::CHANNEL, journal::CHANNEL])
+                .await
+                .is_ok()
         {
             while let Ok(notice) = listener.try_recv().await {
                 // None is a connection that was lost and found: anything may have changed.
                 let about = |channel| notice.as_ref().is_none_or(|notice| notice.channel() == channel);
-                if about(publication::CHANNEL) {
+                if about(publication::CHANNEL) || about(tags::CHANNEL) {
                     app.catalog.facts_changed();
+                    if let Some(link) = link {
+                        link.touched();
+                    }
                 }
                 if about(journal::CHANNEL) {
                     app.journal.numbered();
                 }
-                if about(edge_outbox::CHANNEL)
-                    && let Some(link) = link
-                {
-                    link.queued();
+                if about(edge_outbox::CHANNEL) {
+                    app.streams.keys_changed();
+                    if let Some(link) = link {
+                        link.queued();
+                    }
                 }
             }
         }

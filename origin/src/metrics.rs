@@ -85,6 +85,12 @@ pub struct Metrics {
     pub edge_news_failed: AtomicU64,
     /// Changes of keys that the edge has not acknowledged yet.
     pub edge_news_waiting: AtomicU64,
+    /// Messages of changed facts that the edge acknowledged.
+    pub edge_tags_acknowledged: AtomicU64,
+    /// Messages of changed facts that it did not.
+    pub edge_tags_failed: AtomicU64,
+    /// Up to when the edge knows of every change of facts, in seconds of the wall clock; 0 before that is known.
+    pub edge_tags_known_to: AtomicI64,
     /// Access-log lines that were given up because the sink did not keep pace.
     pub log_lines_dropped: AtomicU64,
     /// What is counted of webhooks.
@@ -108,6 +114,9 @@ impl Default for Metrics {
             edge_news_acknowledged: AtomicU64::default(),
             edge_news_failed: AtomicU64::default(),
             edge_news_waiting: AtomicU64::default(),
+            edge_tags_acknowledged: AtomicU64::default(),
+            edge_tags_failed: AtomicU64::default(),
+            edge_tags_known_to: AtomicI64::default(),
             log_lines_dropped: AtomicU64::default(),
             webhooks: Counters::default(),
         }
@@ -123,6 +132,8 @@ pub struct Gauges {
     pub catalog_rows: usize,
     /// Seconds since the catalog was last found current.
     pub catalog_age_seconds: i64,
+    /// Seconds since the edge last knew of every change of facts; 0 where none is told.
+    pub edge_tags_lag_seconds: i64,
     /// Open database connections.
     pub db_connections: u32,
     /// Those of them that wait for work.
@@ -149,7 +160,7 @@ impl Metrics {
     pub fn render(&self, gauges: &Gauges) -> String {
         let mut out = String::with_capacity(16 * 1024);
         self.render_requests(&mut out);
-        let counters: [(&str, &str, &AtomicU64); 11] = [
+        let counters: [(&str, &str, &AtomicU64); 13] = [
             (
                 "rds_assertions_refused_total",
                 "Requests at the edge door whose assertion did not hold.",
@@ -165,11 +176,17 @@ impl Metrics {
             ("rds_usage_gaps_total", "Usage batches behind a gap, or of an unknown key.", &self.usage_lost),
             ("rds_edge_news_acknowledged_total", "Key changes the edge acknowledged.", &self.edge_news_acknowledged),
             ("rds_edge_news_failed_total", "Rounds in which the edge did not acknowledge.", &self.edge_news_failed),
+            (
+                "rds_edge_tags_acknowledged_total",
+                "Messages of changed facts the edge acknowledged.",
+                &self.edge_tags_acknowledged,
+            ),
+            ("rds_edge_tags_failed_total", "Messages of changed facts it did not.", &self.edge_tags_failed),
         ];
         for (name, help, value) in counters {
             metric(&mut out, name, help, "counter", value.load(Relaxed) as f64);
         }
-        let values: [(&str, &str, f64); 9] = [
+        let values: [(&str, &str, f64); 10] = [
             ("rds_catalog_version", "Data version the catalog was made from.", gauges.catalog_version as f64),
             ("rds_catalog_rows", "Active vaults in the catalog.", gauges.catalog_rows as f64),
             (
@@ -188,6 +205,11 @@ impl Metrics {
                 "rds_edge_news_waiting",
                 "Key changes the edge has not acknowledged.",
                 self.edge_news_waiting.load(Relaxed) as f64,
+            ),
+            (
+                "rds_edge_tags_lag_seconds",
+                "Age of the oldest change of facts the edge may not know of.",
+                gauges.edge_tags_lag_seconds as f64,
             ),
             ("rds_bcrypt_proofs", "Proofs of older keys asked for since the start.", gauges.bcrypt_proofs as f64),
             ("rds_draining", "1 while this process finishes its last requests.", f64::from(u8::from(gauges.draining))),
@@ -260,6 +282,7 @@ mod tests {
         catalog_version: 7,
         catalog_rows: 3,
         catalog_age_seconds: 1,
+        edge_tags_lag_seconds: 0,
         db_connections: 2,
         db_idle: 1,
         bcrypt_proofs: 0,

@@ -3,6 +3,7 @@
 use super::freshness::Figures;
 use super::policy::{Condition, Lifetime};
 use crate::origin::Passed;
+use rds_shared::route::TagVersions;
 use rds_shared::wire::{Timestamp, headers};
 use std::cell::RefCell;
 use std::rc::Rc;
@@ -12,6 +13,7 @@ const MADE_AT: &str = "x-e-made-at";
 const CONFIRMED_AT: &str = "x-e-confirmed-at";
 const FRESH: &str = "x-e-fresh";
 const STALE_IF_ERROR: &str = "x-e-stale-if-error";
+const TAGS: &str = "x-e-tags";
 /// The headers of the answer itself travel under this prefix, so that the Cache API does not act upon them.
 const PASSED_PREFIX: &str = "x-e-h-";
 
@@ -22,6 +24,8 @@ pub struct Entry {
     pub headers: Passed,
     /// How long it lives.
     pub lifetime: Lifetime,
+    /// The changes it has: the versions that the origin made it from, or last confirmed it with.
+    pub tags: TagVersions,
     body: Rc<[u8]>,
     figures: Figures,
     /// When the origin made the body.
@@ -33,12 +37,13 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// A copy of an answer that the origin gave at `now`.
-    pub fn new(headers: Passed, body: Vec<u8>, lifetime: Lifetime, now: Timestamp) -> Self {
+    /// A copy of an answer that the origin gave at `now`, made from `tags`.
+    pub fn new(headers: Passed, body: Vec<u8>, lifetime: Lifetime, tags: TagVersions, now: Timestamp) -> Self {
         let figures = Figures::find(&body);
         Entry {
             headers,
             lifetime,
+            tags,
             body: body.into(),
             figures,
             made_at: now,
@@ -48,10 +53,11 @@ impl Entry {
     }
 
     /// The same copy after the origin answered 304 at `now`: new metadata, the body stays (RFC 9111, section 4.3.4).
-    pub fn confirmed(&self, fresher: Passed, lifetime: Option<Lifetime>, now: Timestamp) -> Self {
+    pub fn confirmed(&self, fresher: Passed, lifetime: Option<Lifetime>, tags: TagVersions, now: Timestamp) -> Self {
         Entry {
             headers: self.headers.updated(fresher),
             lifetime: lifetime.unwrap_or(self.lifetime),
+            tags,
             confirmed_at: now,
             ..self.clone()
         }
@@ -62,9 +68,18 @@ impl Entry {
         u64::try_from(now.seconds_since(self.confirmed_at)).unwrap_or(0)
     }
 
-    /// What it is good for at `now`.
-    pub fn condition(&self, now: Timestamp) -> Condition {
-        self.lifetime.condition(self.age(now))
+    /// What it is good for at `now`, where changes up to `known` are known. One that lacks a change is to be confirmed, and
+    /// still stands in when that fails.
+    pub fn condition(&self, now: Timestamp, known: &TagVersions) -> Condition {
+        match self.lifetime.condition(self.age(now)) {
+            Condition::Fresh if !self.tags.covers(known) => Condition::Stale,
+            condition => condition,
+        }
+    }
+
+    /// Whether it is of no more use at `now`.
+    pub fn is_expired(&self, now: Timestamp) -> bool {
+        self.lifetime.condition(self.age(now)) == Condition::Expired
     }
 
     /// Whether the origin vouched for it later than for `other`.
@@ -109,6 +124,7 @@ impl Entry {
             owned(CONFIRMED_AT, self.confirmed_at.as_millis().to_string()),
             owned(FRESH, self.lifetime.fresh.to_string()),
             owned(STALE_IF_ERROR, self.lifetime.stale_if_error.to_string()),
+            owned(TAGS, self.tags.to_text()),
         ];
         out.extend(self.headers.iter().map(|(name, value)| (format!("{PASSED_PREFIX}{name}"), value.to_owned())));
         (out, Rc::clone(&self.body))
@@ -122,7 +138,14 @@ impl Entry {
             made_at: instant(MADE_AT)?,
             lifetime: Lifetime { fresh: seconds(FRESH)?, stale_if_error: seconds(STALE_IF_ERROR)? },
             headers: Passed::read(|name| header(&format!("{PASSED_PREFIX}{name}"))),
-            ..Entry::new(Passed::default(), body, Lifetime { fresh: 0, stale_if_error: 0 }, instant(CONFIRMED_AT)?)
+            tags: TagVersions::parse(&header(TAGS)?),
+            ..Entry::new(
+                Passed::default(),
+                body,
+                Lifetime { fresh: 0, stale_if_error: 0 },
+                TagVersions::default(),
+                instant(CONFIRMED_AT)?,
+            )
         })
     }
 }
@@ -130,6 +153,7 @@ impl Entry {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rds_shared::route::Tag;
     use rds_shared::wire::headers::DATA_VERSION;
 
     const LIFETIME: Lifetime = Lifetime { fresh: 15, stale_if_error: 60 };
@@ -146,8 +170,12 @@ mod tests {
         })
     }
 
+    fn tags(events: i64) -> TagVersions {
+        [(Tag::Events, events)].into_iter().collect()
+    }
+
     fn entry() -> Entry {
-        Entry::new(passed("7"), br#"{"data":[{"freshness_seconds":30}]}"#.to_vec(), LIFETIME, at(0))
+        Entry::new(passed("7"), br#"{"data":[{"freshness_seconds":30}]}"#.to_vec(), LIFETIME, tags(7), at(0))
     }
 
     fn text(entry: &Entry, seconds: i64) -> String {
@@ -165,11 +193,20 @@ mod tests {
 
     #[test]
     fn a_confirmation_renews_the_copy_but_not_its_body() {
-        let confirmed = entry().confirmed(passed("8"), None, at(20));
-        assert_eq!((confirmed.age(at(21)), confirmed.condition(at(21))), (1, Condition::Fresh));
+        let confirmed = entry().confirmed(passed("8"), None, tags(8), at(20));
+        assert_eq!((confirmed.age(at(21)), confirmed.condition(at(21), &tags(8))), (1, Condition::Fresh));
         assert_eq!(confirmed.headers.get(DATA_VERSION), Some("8"));
         assert_eq!(text(&confirmed, 21), r#"{"data":[{"freshness_seconds":51}]}"#);
         assert!(confirmed.is_newer_than(&entry()));
+    }
+
+    #[test]
+    fn a_copy_that_lacks_a_change_is_to_be_confirmed_and_stands_in_until_its_end() {
+        let conditions =
+            [(7, 0), (8, 0), (6, 0), (8, 74), (8, 75)].map(|(known, age)| entry().condition(at(age), &tags(known)));
+        let [same, newer, older, late, over] = conditions;
+        assert_eq!([same, older], [Condition::Fresh; 2]);
+        assert_eq!([newer, late, over], [Condition::Stale, Condition::Stale, Condition::Expired]);
     }
 
     #[test]
@@ -180,13 +217,14 @@ mod tests {
 
     #[test]
     fn a_stored_copy_reads_back_as_it_was() {
-        let confirmed = entry().confirmed(passed("8"), None, at(20));
+        let confirmed = entry().confirmed(passed("8"), None, tags(8), at(20));
         let (stored, body) = confirmed.to_stored();
         assert!(stored.contains(&("cache-control".to_owned(), "public, max-age=75".to_owned())));
         assert!(!stored.iter().any(|(name, _)| name == "etag"), "the store would answer conditions by itself");
         let find = |name: &str| stored.iter().find(|(known, _)| known == name).map(|(_, value)| value.clone());
         let read = Entry::from_stored(find, body.to_vec()).unwrap();
         assert_eq!((read.lifetime, &read.headers, read.age(at(30))), (LIFETIME, &confirmed.headers, 10));
+        assert_eq!(read.tags, tags(8));
         assert_eq!(text(&read, 30), text(&confirmed, 30));
         assert!(Entry::from_stored(|name| find(name).filter(|_| name != MADE_AT), body.to_vec()).is_none());
     }

@@ -5,7 +5,7 @@ use rds_shared::model::ids::{Address, VaultId};
 use rds_shared::route::{Found, Query, RouteId};
 
 /// Raised whenever the stored format, or what a stored answer means, changes: old copies are then never found again.
-const SCHEMA: &str = "2";
+const SCHEMA: &str = "3";
 
 /// Folds the path parameters whose case carries no meaning, so that case variants share a copy.
 ///
@@ -34,7 +34,7 @@ pub fn fold(found: &mut Found) {
         RouteId::OracleByAddress => fold_address(found.path.get_mut(1)),
         RouteId::Portfolio => fold_address(found.path.first_mut()),
         // A market's key is its contract's and given here: no market is told from another by case.
-        RouteId::MarketById => fold_text(found.path.first_mut(), str::to_lowercase),
+        RouteId::MarketById | RouteId::MarketEvents => fold_text(found.path.first_mut(), str::to_lowercase),
         RouteId::AssetSymbolHistory => fold_text(found.path.first_mut(), str::to_uppercase),
         RouteId::VaultList
         | RouteId::VaultScores
@@ -48,6 +48,10 @@ pub fn fold(found: &mut Found) {
         | RouteId::CuratorEvents
         | RouteId::Me
         | RouteId::MarketList
+        | RouteId::VaultsWithCriticalIncidents
+        | RouteId::EventList
+        | RouteId::EventById
+        | RouteId::EventGroup
         | RouteId::OracleList
         | RouteId::Stats
         | RouteId::AssetSymbols
@@ -68,6 +72,7 @@ pub fn fold(found: &mut Found) {
         | RouteId::WebhookDeliveries
         | RouteId::WebhookReplay
         | RouteId::WebhookEnable
+        | RouteId::EventStream
         | RouteId::Health
         | RouteId::Ready => {}
     }
@@ -121,7 +126,7 @@ mod tests {
     #[test]
     fn equal_requests_share_a_copy() {
         let listed = spelled("/v1/vaults", "riskTier=CORE,prime&min_score=7.50&utm_source=x&page=1");
-        assert_eq!(listed, "2/VaultList/all/v1/vaults?minRiskScore=7.5&riskTier=prime,core");
+        assert_eq!(listed, "3/VaultList/all/v1/vaults?minRiskScore=7.5&riskTier=prime,core");
         assert_eq!(listed, spelled("/v1/vaults", "minRiskScore=7.5&riskTier=prime,core&limit=20"));
     }
 

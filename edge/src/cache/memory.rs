@@ -138,13 +138,20 @@ mod tests {
     use super::*;
     use crate::origin::Passed;
     use proptest::prelude::*;
+    use rds_shared::route::TagVersions;
     use rds_shared::wire::Timestamp;
 
     const SMALL: Bounds = Bounds { bytes: 10_000, entries: 4, entry_bytes: 4_000 };
 
     fn copy(bytes: usize) -> Rc<Entry> {
         let lifetime = Lifetime { fresh: 15, stale_if_error: 0 };
-        Rc::new(Entry::new(Passed::default(), vec![b'x'; bytes], lifetime, Timestamp::default()))
+        Rc::new(Entry::new(
+            Passed::default(),
+            vec![b'x'; bytes],
+            lifetime,
+            TagVersions::default(),
+            Timestamp::default(),
+        ))
     }
 
     #[test]

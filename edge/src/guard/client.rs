@@ -1,6 +1,7 @@
-//! The Worker's way to its objects: one call, the message in a header, the reply in a header, and a limit to the wait.
+//! The Worker's way to its objects, those that count and the one that keeps the versions of tags: one call, the message in a header, the reply in a header, and a limit to the wait.
 
 use super::message::{self, AddressTake, KeyMessage, KeyReply};
+use crate::epochs::{EpochMessage, EpochReply, object};
 use crate::ports::Unreachable;
 use core::time::Duration;
 use rds_shared::access::KeyDigest;
@@ -29,21 +30,22 @@ extern "C" {
     fn fetch(this: &Stub, url: &str, init: &RequestInit) -> Result<Promise, JsValue>;
 }
 
-/// The two namespaces, as `wrangler.toml` binds them.
+/// The namespaces, as `wrangler.toml` binds them.
 #[derive(Clone)]
 pub struct Objects {
     keys: Namespace,
     addresses: Namespace,
+    epochs: Namespace,
 }
 
 impl Objects {
-    /// The bindings `KEYS` and `ADDRESSES`; `None` when one is missing.
+    /// The bindings `KEYS`, `ADDRESSES` and `EPOCHS`; `None` when one is missing.
     pub fn bound(env: &Env) -> Option<Self> {
         let find = |name: &str| {
             let found = Reflect::get(env, &name.into()).ok().filter(JsValue::is_object)?;
             Some(found.unchecked_into::<Namespace>())
         };
-        Some(Objects { keys: find("KEYS")?, addresses: find("ADDRESSES")? })
+        Some(Objects { keys: find("KEYS")?, addresses: find("ADDRESSES")?, epochs: find("EPOCHS")? })
     }
 
     /// Tells a key's object something.
@@ -59,6 +61,11 @@ impl Objects {
     /// Charges a request to an address.
     pub async fn address(&self, shard: u8, take: &AddressTake, limit: Duration) -> Result<Verdict, Unreachable> {
         ask(&self.addresses, &format!("a{shard}"), take, limit).await
+    }
+
+    /// Tells what was seen of versions, and hears all that are known.
+    pub async fn epochs(&self, message: &EpochMessage, limit: Duration) -> Result<EpochReply, Unreachable> {
+        ask(&self.epochs, object::NAME, message, limit).await
     }
 }
 

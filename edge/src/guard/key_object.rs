@@ -267,7 +267,7 @@ impl Inner {
 }
 
 /// A message as the response that carries it.
-pub(super) fn respond<M: Serialize>(message: &M) -> Result<JsValue, JsValue> {
+pub(crate) fn respond<M: Serialize>(message: &M) -> Result<JsValue, JsValue> {
     let response = Response::new()?;
     response.headers().set(message::HEADER, &message::write(message))?;
     Ok(response.into())

@@ -10,5 +10,8 @@ mod objects;
 mod outages;
 mod refusals;
 mod signed_calls;
+mod streams;
+mod tag_news;
+mod tags;
 mod webhooks;
 mod world;

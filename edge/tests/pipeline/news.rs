@@ -11,12 +11,16 @@ fn body(record: KeyRecord) -> Vec<u8> {
     serde_json::to_vec(&KeyNews { digest: KeyDigest::of(&key_text(1)), record }).unwrap()
 }
 
-/// A message as the origin signs it, at `seconds`.
 fn news(body: &[u8], key: &str, principal: &str, seconds: i64) -> Ask {
+    told(KEY_NEWS, body, key, principal, seconds)
+}
+
+/// A message to `target` as the origin signs it, at `seconds`.
+pub fn told(target: &'static str, body: &[u8], key: &str, principal: &str, seconds: i64) -> Ask {
     let key = AssertionKey::parse(key).unwrap();
-    let signed = SignedRequest { method: "POST", target: KEY_NEWS, body, principal };
+    let signed = SignedRequest { method: "POST", target, body, principal };
     let assertion = Assertion::sign(&key, &signed, seconds, [5; 16]).to_header();
-    Ask::new("POST", KEY_NEWS).with("x-service-assertion", &assertion).with("x-service-principal", principal).body(body)
+    Ask::new("POST", target).with("x-service-assertion", &assertion).with("x-service-principal", principal).body(body)
 }
 
 fn world() -> (World, i64) {

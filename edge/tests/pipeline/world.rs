@@ -10,6 +10,7 @@ use rds_edge::ports::{BodyFault, Guards, Host, Inbound, NoAnswer, Unreachable};
 use rds_edge::respond::Reply;
 use rds_shared::access::KeyDigest;
 use rds_shared::access::budget::Verdict;
+use rds_shared::route::TagVersions;
 use rds_shared::wire::Timestamp;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
@@ -33,6 +34,7 @@ pub struct World {
     pub stored: RefCell<BTreeMap<String, StoredCopy>>,
     pub objects: Objects,
     pub timers: RefCell<Vec<KeyDigest>>,
+    pub epochs: Epochs,
     millis: Cell<i64>,
     draws: Cell<u8>,
     script: RefCell<Script>,
@@ -55,6 +57,7 @@ impl World {
             stored: RefCell::default(),
             objects: Objects::default(),
             timers: RefCell::default(),
+            epochs: Epochs::default(),
             millis: Cell::new(1_795_219_200_000),
             draws: Cell::new(0),
             script: RefCell::new(Box::new(script)),
@@ -79,6 +82,17 @@ impl World {
     /// The same in milliseconds.
     pub fn pass_millis(&self, millis: i64) {
         self.millis.set(self.millis.get() + millis);
+        self.land_questions();
+    }
+
+    /// Delivers the object's replies that are due by now.
+    fn land_questions(&self) {
+        let (landed, out) =
+            self.epochs.out.take().into_iter().partition(|question| question.lands_at <= self.millis.get());
+        self.epochs.out.replace(out);
+        for Question { begun, answer, .. } in landed {
+            self.isolate.epochs.borrow_mut().end(begun, self.now(), answer);
+        }
     }
 
     /// The clock.
@@ -171,8 +185,51 @@ impl Guards for World {
         self.timers.borrow_mut().push(digest);
     }
 
+    async fn epochs(&self, seen: &TagVersions) -> Result<TagVersions, Unreachable> {
+        self.epochs.exchange(seen)
+    }
+
+    fn renew_lease(&self, begun: Timestamp, seen: TagVersions) {
+        let limit = i64::try_from(self.config.guard_timeout.as_millis()).unwrap();
+        let flight = self.epochs.flight_millis.get();
+        let answer = self.epochs.exchange(&seen).ok().filter(|_| flight < limit);
+        let lands_at = self.millis.get() + flight.min(limit);
+        self.epochs.out.borrow_mut().push(Question { begun, answer, lands_at });
+        self.land_questions();
+    }
+
     async fn wait(&self, duration: Duration) {
         self.pass_millis(i64::try_from(duration.as_millis()).unwrap());
+    }
+}
+
+/// The object that keeps the versions of tags.
+#[derive(Default)]
+pub struct Epochs {
+    pub versions: RefCell<TagVersions>,
+    /// How often it was asked, in vain or not.
+    pub asked: Cell<usize>,
+    pub is_away: Cell<bool>,
+    /// How long a reply is on its way.
+    pub flight_millis: Cell<i64>,
+    out: RefCell<Vec<Question>>,
+}
+
+/// A question of the isolate's lease that is out.
+struct Question {
+    begun: Timestamp,
+    answer: Option<TagVersions>,
+    lands_at: i64,
+}
+
+impl Epochs {
+    fn exchange(&self, seen: &TagVersions) -> Result<TagVersions, Unreachable> {
+        self.asked.set(self.asked.get() + 1);
+        if self.is_away.get() {
+            return Err(Unreachable("it is away".to_owned()));
+        }
+        self.versions.borrow_mut().raise_to(seen);
+        Ok(*self.versions.borrow())
     }
 }
 

@@ -46,6 +46,11 @@ impl Catalog {
             .map(|vault| (vault.row.id.clone(), vault.clone()))
             .collect();
         for facts in changed {
+            // A vault on a withheld chain is nowhere; it is read again when its chain changes.
+            if !facts.is_served {
+                vaults.remove(&facts.id);
+                continue;
+            }
             let vault = Vault::new(facts)?;
             vaults.insert(vault.row.id.clone(), Arc::new(vault));
         }

@@ -27,6 +27,7 @@ use arc_swap::ArcSwapOption;
 use changes::ChangeFeeds;
 use rds_shared::model::EncodedRow;
 use rds_shared::model::ids::{Address, ChainId, VaultId};
+use rds_shared::route::TagVersions;
 use rds_shared::select::Selection;
 use rds_shared::select::vault_query::{VaultFilter, VaultSort};
 use rds_shared::select::vaults::VaultIndex;
@@ -34,13 +35,20 @@ use rds_shared::wire::page::PageRequest;
 use rds_shared::wire::{ApiError, ErrorCode};
 use std::collections::HashMap;
 use std::sync::Arc;
-use tokio::sync::Notify;
+use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
+use std::time::Duration;
+use tokio::sync::{Notify, watch};
+use tokio::time::timeout;
 
 /// Where the current catalog is found.
 #[derive(Debug, Default)]
 pub struct Holder {
     current: ArcSwapOption<Catalog>,
     changed: Notify,
+    /// Refreshes begun.
+    rounds: AtomicU64,
+    /// The latest refresh that ended, and the tags of whose versions the catalog has everything.
+    ended: watch::Sender<(u64, TagVersions)>,
 }
 
 impl Holder {
@@ -64,6 +72,39 @@ impl Holder {
     /// Says that facts have changed, so that the next refresh need not wait for its turn.
     pub fn facts_changed(&self) {
         self.changed.notify_one();
+    }
+
+    /// Up to which version of each tag whatever is answered from now on has the facts: the catalog, and the database all the
+    /// more. Ask before the catalog is taken.
+    pub fn tags(&self) -> TagVersions {
+        self.ended.borrow().1
+    }
+
+    /// The same, once the catalog has `wanted` or a refresh from now on has found that there is no such version.
+    ///
+    /// Waits no longer than `patience`: then a caller gets what there is, which says that it is older.
+    pub async fn tags_since(&self, wanted: &TagVersions, patience: Duration) -> TagVersions {
+        if !self.tags().covers(wanted) {
+            let next = self.rounds.load(SeqCst) + 1;
+            self.facts_changed();
+            let mut ended = self.ended.subscribe();
+            let there = ended.wait_for(|(round, tags)| *round >= next || tags.covers(wanted));
+            let _ = timeout(patience, there).await;
+        }
+        self.tags()
+    }
+
+    /// A refresh begins: its number.
+    fn begin_round(&self) -> u64 {
+        self.rounds.fetch_add(1, SeqCst) + 1
+    }
+
+    /// It has ended; the catalog has everything up to `tags`, or what it had before if it failed.
+    fn end_round(&self, round: u64, tags: Option<TagVersions>) {
+        self.ended.send_modify(|(latest, known)| {
+            *latest = round.max(*latest);
+            *known = tags.unwrap_or(*known);
+        });
     }
 
     /// Waits until somebody says so.

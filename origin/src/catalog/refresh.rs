@@ -5,7 +5,8 @@
 use super::{Catalog, Changes};
 use crate::app::App;
 use crate::clock::Stopwatch;
-use crate::store::{StoreError, asset_registry, catalog as table, markets, oracles, publication};
+use crate::store::{StoreError, asset_registry, catalog as table, markets, oracles, publication, tags};
+use rds_shared::route::TagVersions;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use tokio::time::timeout;
@@ -20,8 +21,17 @@ const FEED_KINDS: [&str; 2] = ["oracle_feed", "chain"];
 
 /// Brings the catalog up to date once. `true` when it was rebuilt.
 pub async fn refresh(app: &App) -> anyhow::Result<bool> {
+    let round = app.catalog.begin_round();
+    let outcome = rebuild(app).await;
+    app.catalog.end_round(round, outcome.as_ref().ok().map(|(_, tags)| *tags));
+    outcome.map(|(is_rebuilt, _)| is_rebuilt)
+}
+
+/// Rebuilds the catalog if it is behind. Answers whether it was, and the tags of whose versions it has everything now.
+async fn rebuild(app: &App) -> anyhow::Result<(bool, TagVersions)> {
     let previous = app.catalog.current();
-    let version = table::version(&app.db).await?;
+    // Both of one instant: a catalog of this data version or a later one has all that these tags stand for.
+    let (version, tags) = tags::newest(&app.db).await?;
     let known = previous.as_ref().map(|catalog| catalog.version);
     if known != Some(version) {
         let watch = Stopwatch::start();
@@ -44,7 +54,7 @@ pub async fn refresh(app: &App) -> anyhow::Result<bool> {
         app.catalog.swap(next);
     }
     app.metrics.catalog_current_at.store(app.clock.wall().as_seconds(), Relaxed);
-    Ok(known != Some(version))
+    Ok((known != Some(version), tags))
 }
 
 /// Whether rows of these kinds may differ from those that the catalog of version `known` was made from.

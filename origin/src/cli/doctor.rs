@@ -2,6 +2,7 @@
 
 use super::Output;
 use crate::config::{self, Config};
+use crate::store::journal::{self as table, Standing};
 use crate::store::{self, Db};
 use serde::Serialize;
 use std::process::ExitCode;
@@ -11,6 +12,9 @@ use tokio::time::timeout;
 
 /// How long the edge may take to accept a connection.
 const EDGE_TIMEOUT: Duration = Duration::from_secs(2);
+
+/// How long a transaction may write before an operator should look at it.
+const OLD_WRITER_SECONDS: i64 = 300;
 
 /// One check.
 #[derive(Debug, Serialize)]
@@ -63,10 +67,12 @@ async fn examine(config: &Config) -> Vec<Check> {
                 Ok(pending) => Check::bad("migrations", format!("{pending} pending; run: rds-origin migrate")),
                 Err(error) => Check::bad("migrations", error.to_string()),
             });
+            checks.push(journal(&db).await);
         }
         Err(error) => {
             checks.push(Check::bad("database", error.to_string()));
             checks.push(Check::bad("migrations", "unknown without a database"));
+            checks.push(Check::bad("journal", "unknown without a database"));
         }
     }
     let ids: Vec<&str> = config.assertion_keys.iter().map(|key| key.id()).collect();
@@ -98,6 +104,35 @@ fn webhook_targets(config: &Config) -> Check {
         "WARNING: WHOEVER MAY MAKE WEBHOOKS CAN REACH {networks} FROM HERE (RDS_WEBHOOK_ALLOW); never in production{authorities}"
     );
     Check::good(NAME, text)
+}
+
+/// Whether the numbers of the event stream may go on from where they are.
+async fn journal(db: &Db) -> Check {
+    const NAME: &str = "journal";
+    let standing = async {
+        let mut connection = db.pool.acquire().await?;
+        table::standing(&mut connection).await
+    };
+    let Standing { head, here, waiting, steps, oldest_writer_seconds } = match standing.await {
+        Ok(standing) => standing,
+        Err(error) => return Check::bad(NAME, error.to_string()),
+    };
+    let said = format!("head {head}, {waiting} operations without a number, {steps} steps over lost numbers");
+    if !here {
+        return Check::good(
+            NAME,
+            format!("{said}; restored from elsewhere: the service steps over what may be lost when it starts"),
+        );
+    }
+    if oldest_writer_seconds > OLD_WRITER_SECONDS {
+        let why = "its operations come when it ends, and nothing can be vacuumed until then";
+        return Check::bad(
+            NAME,
+            format!("{said}; a transaction has been writing for {oldest_writer_seconds} s: {why}"),
+        );
+    }
+    let hint = "after setting the database's disk back to an earlier copy run: rds-origin journal step --reason TEXT";
+    Check::good(NAME, format!("{said}; {hint}"))
 }
 
 /// Whether something listens where the edge should be.

@@ -1,8 +1,9 @@
 //! The verbs that change facts: `migrate`, `import`, `ingest`, `simulate`, `score run`.
 //!
-//! They run the same code as the service, and a running service takes up what they commit.
+//! They run the same code as the service, and a running service takes up what they commit. `ingest` answers when it shows.
 
 use super::Output;
+use super::edge::Edge;
 use crate::clock::Clock;
 use crate::ingest::{self, IngestError, IngestReport};
 use crate::simulate::{self, Options};
@@ -40,6 +41,7 @@ pub(super) async fn import(db: &Db, clock: &Clock, dir: &Path, only: Option<&str
 }
 
 pub(super) async fn ingest(db: &Db, clock: &Clock, file: &Path, out: Output) -> anyhow::Result<ExitCode> {
+    let edge = Edge::configured(clock)?;
     let taken = if file == Path::new("-") {
         ingest::from_reader(db, clock, BufReader::new(io::stdin())).await
     } else {
@@ -48,20 +50,28 @@ pub(super) async fn ingest(db: &Db, clock: &Clock, file: &Path, out: Output) -> 
     };
     match taken {
         Ok(report) => {
-            out.show(summary(&report), &report)?;
+            let told = edge.shown(db, clock, &ingest::touched_tags(&report)).await?;
+            let mut value = serde_json::to_value(&report)?;
+            told.add_to(&mut value);
+            out.show(format!("{}{}", summary(&report), told.remark()), &value)?;
             Ok(ExitCode::SUCCESS)
         }
         Err(IngestError::Faults(faults)) => {
-            let line = |fault: &ingest::Fault| {
-                format!("line {}: {} {}", fault.line, fault.field.as_deref().unwrap_or("it"), fault.reason)
-            };
-            let lines: Vec<String> = faults.iter().map(line).collect();
-            let text = format!("{}\nnothing was kept", lines.join("\n"));
-            out.show(text, &json!({ "error": "observations are at fault; nothing was kept", "faults": faults }))?;
+            show_faults(&faults, out)?;
             Ok(ExitCode::FAILURE)
         }
         Err(error) => Err(error.into()),
     }
+}
+
+/// What is wrong with a batch, line by line.
+pub(super) fn show_faults(faults: &[ingest::Fault], out: Output) -> anyhow::Result<()> {
+    let line = |fault: &ingest::Fault| {
+        format!("line {}: {} {}", fault.line, fault.field.as_deref().unwrap_or("it"), fault.reason)
+    };
+    let lines: Vec<String> = faults.iter().map(line).collect();
+    let text = format!("{}\nnothing was kept", lines.join("\n"));
+    out.show(text, &json!({ "error": "observations are at fault; nothing was kept", "faults": faults }))
 }
 
 pub(super) async fn simulate(db: &Db, clock: &Clock, options: Options, out: Output) -> anyhow::Result<()> {

@@ -4,7 +4,10 @@
 
 mod credentials;
 mod doctor;
+mod edge;
+mod events;
 mod facts;
+mod journal;
 mod serve;
 mod webhooks;
 
@@ -50,9 +53,15 @@ enum Command {
     },
     /// Fill the devnet chain with an invented market and its history.
     Simulate(Simulate),
+    /// Publish, retract, promote and draft events.
+    #[command(subcommand)]
+    Events(Events),
     /// Score runs.
     #[command(subcommand)]
     Score(Score),
+    /// The numbers of the event stream.
+    #[command(subcommand)]
+    Journal(Journal),
     /// API keys.
     #[command(subcommand)]
     Keys(Keys),
@@ -90,6 +99,43 @@ struct Simulate {
 enum Score {
     /// Score every vault now.
     Run,
+}
+
+#[derive(Debug, Subcommand)]
+enum Journal {
+    /// Step over every number that may have been given before the database was set back to an earlier copy of its disk.
+    Step {
+        /// Why; it is kept with the step.
+        #[arg(long)]
+        reason: String,
+    },
+}
+
+#[derive(Debug, Subcommand)]
+enum Events {
+    /// Make an event public, for the first time or again.
+    Publish {
+        /// Its id, or the key that its source gave it.
+        id: String,
+    },
+    /// Withdraw a public event.
+    Retract {
+        /// Its id, or the key that its source gave it.
+        id: String,
+        /// Why, in words that subscribers are sent.
+        #[arg(long)]
+        reason: Option<String>,
+    },
+    /// Mark a public event as promoted into the feed.
+    Promote {
+        /// Its id, or the key that its source gave it.
+        id: String,
+    },
+    /// Take in observations of kind event as drafts.
+    Draft {
+        /// A file, or - for standard input.
+        file: PathBuf,
+    },
 }
 
 #[derive(Debug, Subcommand)]
@@ -190,8 +236,10 @@ async fn dispatch(command: Command, out: Output) -> anyhow::Result<ExitCode> {
         Command::Simulate(Simulate { seed, vaults, hours }) => {
             facts::simulate(&database().await?, &clock, Options { seed, vaults, hours }, out).await?;
         }
+        Command::Events(command) => return events::events(&database().await?, &clock, command, out).await,
         Command::Score(Score::Run) => facts::score(&database().await?, &clock, out).await?,
         Command::Webhooks(command) => webhooks::webhooks(&database().await?, &clock, command, out).await?,
+        Command::Journal(Journal::Step { reason }) => journal::step(&database().await?, &clock, &reason, out).await?,
         Command::Keys(command) => return credentials::keys(&database().await?, &clock, command, out).await,
         Command::IndexTokens(command) => {
             return credentials::index_tokens(&database().await?, &clock, command, out).await;

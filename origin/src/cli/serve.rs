@@ -38,6 +38,10 @@ pub(super) async fn serve() -> anyhow::Result<()> {
     listeners.serve(app.clone(), stop).await;
     jobs.stop().await;
     deliveries.stop().await;
+    // A place is free at once, not when this process has been silent for long.
+    if let Ok(Err(error)) = tokio::time::timeout(CLOSE, app.streams.withdraw(&app.db)).await {
+        tracing::warn!(%error, "this process's streams are counted until it is taken for dead");
+    }
     if tokio::time::timeout(CLOSE, db.pool.close()).await.is_err() {
         tracing::warn!("the database connections did not close in time");
     }

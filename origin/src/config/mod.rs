@@ -93,6 +93,8 @@ pub struct Config {
     pub read_deadline: Duration,
     /// Seconds between two runs over every vault; 0 is never by itself.
     pub score_every_seconds: u32,
+    /// Whether the event stream is open to callers without a key, five to an address.
+    pub anonymous_stream: bool,
 }
 
 /// The least severe thing that is logged.

@@ -64,6 +64,11 @@ impl<L: Fn(&str) -> Option<String>> Reader<L> {
         let score_every_seconds = self.optional("RDS_SCORE_EVERY_SECONDS", "1800", 1_800, |text| {
             whole(text, 0, 86_400).map(|number| number as u32)
         });
+        let anonymous_stream = self.optional("RDS_STREAM_ANONYMOUS", "1", false, |text| match text {
+            "1" | "true" => Ok(true),
+            "0" | "false" => Ok(false),
+            _ => Err("must be 1 or 0".into()),
+        });
         Some(Config {
             database: database?,
             edge_addr: edge_addr?,
@@ -80,6 +85,7 @@ impl<L: Fn(&str) -> Option<String>> Reader<L> {
             log: log?,
             read_deadline: read_deadline?,
             score_every_seconds: score_every_seconds?,
+            anonymous_stream: anonymous_stream?,
         })
     }
 

@@ -1,11 +1,14 @@
-//! The origin's word to the edge: changes of keys, signed as the edge signs its own requests, repeated until acknowledged.
+//! The origin's word to the edge: changes of keys and of facts, signed as the edge signs its own requests, repeated until
+//! acknowledged.
 //!
 //! | module | knows |
 //! |---|---|
 //! | this one | how one change is told |
-//! | [`outbox`] | which are to be told, by whom and when; how a command waits until they are |
+//! | [`outbox`] | which keys are to be told, by whom and when; how a command waits until they are |
+//! | [`tags`] | the same of changed facts, which need one message however many they are |
 
 pub mod outbox;
+pub mod tags;
 
 use crate::clock::Clock;
 use crate::config::LinkConfig;
@@ -13,9 +16,10 @@ use crate::entropy;
 use crate::outbound::{Client, OutboundError};
 use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
-use rds_shared::access::link::{KEY_NEWS, KeyNews, ORIGIN};
+use rds_shared::access::link::{KEY_NEWS, KeyNews, ORIGIN, TAG_NEWS, TagNews};
 use rds_shared::access::{Assertion, AssertionKey, SignedRequest};
 use rds_shared::wire::headers;
+use serde::Serialize;
 use std::time::Duration;
 use tokio::sync::Notify;
 
@@ -43,11 +47,13 @@ pub enum LinkError {
 #[derive(Debug)]
 pub struct EdgeLink {
     client: Client,
-    news: Uri,
+    key_news: Uri,
+    tag_news: Uri,
     keys: Vec<AssertionKey>,
     clock: Clock,
     within: Duration,
     queued: Notify,
+    touched: Notify,
 }
 
 impl EdgeLink {
@@ -55,11 +61,13 @@ impl EdgeLink {
     pub fn new(config: &LinkConfig, clock: Clock) -> anyhow::Result<Self> {
         Ok(EdgeLink {
             client: Client::new()?,
-            news: format!("{}{KEY_NEWS}", config.url).parse()?,
+            key_news: format!("{}{KEY_NEWS}", config.url).parse()?,
+            tag_news: format!("{}{TAG_NEWS}", config.url).parse()?,
             keys: config.keys.clone(),
             clock,
             within: ACKNOWLEDGED_WITHIN,
             queued: Notify::new(),
+            touched: Notify::new(),
         })
     }
 
@@ -68,19 +76,37 @@ impl EdgeLink {
         EdgeLink { within, ..self }
     }
 
-    /// Says that a change was queued, so that telling it need not wait for its turn.
+    /// Says that facts have changed, to the same end.
+    pub fn touched(&self) {
+        self.touched.notify_one();
+    }
+
+    /// The longest that telling one change may take: every key of ours may be tried once.
+    fn longest(&self) -> Duration {
+        self.within * u32::try_from(self.keys.len()).unwrap_or(1)
+    }
+
+    /// Says that a change of a key was queued, so that telling it need not wait for its turn.
     pub fn queued(&self) {
         self.queued.notify_one();
     }
 
-    /// Tells a change. Returns when no isolate of the edge can act on an older record any more.
-    ///
-    /// While keys are being replaced the edge may know only one of ours: all are tried, the first first.
+    /// Tells a change of a key. Returns when no isolate of the edge can act on an older record any more.
     pub async fn tell(&self, news: &KeyNews) -> Result<(), LinkError> {
+        self.post(&self.key_news, news).await
+    }
+
+    /// Tells that facts have changed. Returns when no isolate of the edge serves an older copy as current.
+    pub async fn tell_tags(&self, news: &TagNews) -> Result<(), LinkError> {
+        self.post(&self.tag_news, news).await
+    }
+
+    /// While keys are being replaced the edge may know only one of ours: all are tried, the first first.
+    async fn post(&self, to: &Uri, news: &impl Serialize) -> Result<(), LinkError> {
         let body = serde_json::to_vec(news).map_err(|error| LinkError::Unwritable(error.to_string()))?;
         for key in &self.keys {
-            let headers = self.signed(key, &body)?;
-            match self.client.post(&self.news, headers, body.clone(), self.within).await? {
+            let headers = self.signed(to, key, &body)?;
+            match self.client.post(to, headers, body.clone(), self.within).await? {
                 StatusCode::NO_CONTENT => return Ok(()),
                 StatusCode::NOT_FOUND => {}
                 other => return Err(LinkError::Answered(other)),
@@ -89,8 +115,8 @@ impl EdgeLink {
         Err(LinkError::NotBelieved)
     }
 
-    fn signed(&self, key: &AssertionKey, body: &[u8]) -> Result<HeaderMap, LinkError> {
-        let target = self.news.path_and_query().map_or("/", |target| target.as_str());
+    fn signed(&self, to: &Uri, key: &AssertionKey, body: &[u8]) -> Result<HeaderMap, LinkError> {
+        let target = to.path_and_query().map_or("/", |target| target.as_str());
         let covered = SignedRequest { method: "POST", target, body, principal: ORIGIN };
         let seconds = self.clock.wall().as_seconds();
         let assertion = Assertion::sign(key, &covered, seconds, entropy::random_bytes());

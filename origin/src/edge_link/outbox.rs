@@ -19,15 +19,15 @@ use tokio::time::{sleep, timeout};
 /// Changes told at a time.
 const AT_ONCE: u32 = 16;
 /// How often the outbox is looked at.
-const POLL: Duration = Duration::from_secs(1);
+pub(super) const POLL: Duration = Duration::from_secs(1);
 /// How often a waiting command looks.
-const LOOK: Duration = Duration::from_millis(100);
+pub(super) const LOOK: Duration = Duration::from_millis(100);
 /// The least and the greatest pause after a failure.
 const PAUSE: (Duration, Duration) = (Duration::from_millis(250), Duration::from_secs(5));
 /// How often a service says that it is at work.
 const AT_WORK_EVERY: Duration = Duration::from_secs(10);
 /// For how long it is believed.
-const AT_WORK_SECONDS: i64 = 60;
+pub(super) const AT_WORK_SECONDS: i64 = 60;
 /// How much longer than its lease the edge may act upon a record: clocks, and a request under way.
 const LEASE_MARGIN_SECONDS: u64 = 5;
 
@@ -43,8 +43,7 @@ pub struct Round {
 /// Tells the changes that are due, of the keys `only` if given.
 pub async fn tell_due(db: &Db, link: &Arc<EdgeLink>, only: Option<&[i64]>) -> Result<Round, StoreError> {
     let now = link.clock.wall();
-    // Every key of ours may be tried once.
-    let longest = link.within * u32::try_from(link.keys.len()).unwrap_or(1) + POLL;
+    let longest = link.longest() + POLL;
     let mut telling = JoinSet::new();
     for claimed in table::claim(db, only, now, later(now, longest), AT_ONCE).await? {
         let link = link.clone();
@@ -70,11 +69,11 @@ pub async fn tell_due(db: &Db, link: &Arc<EdgeLink>, only: Option<&[i64]>) -> Re
     Ok(round)
 }
 
-fn later(now: Timestamp, by: Duration) -> Timestamp {
+pub(super) fn later(now: Timestamp, by: Duration) -> Timestamp {
     Timestamp::from_micros(now.as_micros().saturating_add(i64::try_from(by.as_micros()).unwrap_or(i64::MAX)))
 }
 
-fn pause(attempt: i32) -> Duration {
+pub(super) fn pause(attempt: i32) -> Duration {
     let (least, greatest) = PAUSE;
     let doublings = u32::try_from(attempt.saturating_sub(1)).unwrap_or(0).min(8);
     (least * 2u32.pow(doublings)).min(greatest)

@@ -2,13 +2,14 @@
 
 use crate::metrics::Label;
 use crate::store::StoreError;
+use crate::stream::body::EventBody;
 use axum::body::Body;
 use axum::http::header::{ALLOW, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG, RETRY_AFTER, WWW_AUTHENTICATE};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::Response;
 use rds_shared::access::budget::Verdict;
 use rds_shared::access::gate::metered_headers;
-use rds_shared::route::ROUTES;
+use rds_shared::route::{ROUTES, TagVersions};
 use rds_shared::wire::{ApiError, ErrorCode, RequestId, headers};
 use serde::Serialize;
 use std::sync::LazyLock;
@@ -17,10 +18,11 @@ use std::sync::LazyLock;
 pub const METRICS_TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// Headers of an answer, the server's own `Date` and `Connection` among them.
-const HEADERS: usize = 8;
+const HEADERS: usize = 9;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static(headers::REQUEST_ID);
 const DATA_VERSION: HeaderName = HeaderName::from_static(headers::DATA_VERSION);
+const TAGS: HeaderName = HeaderName::from_static(headers::TAGS);
 const CDN_CACHE_CONTROL: HeaderName = HeaderName::from_static(headers::CDN_CACHE_CONTROL);
 
 /// A good answer.
@@ -28,9 +30,19 @@ const CDN_CACHE_CONTROL: HeaderName = HeaderName::from_static(headers::CDN_CACHE
 pub struct Answer {
     status: StatusCode,
     content_type: &'static str,
-    body: Vec<u8>,
+    body: Content,
     validators: Option<Validators>,
+    made_of: TagVersions,
     retry_after: Option<u32>,
+}
+
+/// What an answer says.
+#[derive(Debug)]
+enum Content {
+    /// All of it.
+    Whole(Vec<u8>),
+    /// Events, as they come. None for a HEAD, which opens no stream.
+    Events(Option<EventBody>),
 }
 
 /// What a kept answer is recognised by.
@@ -43,7 +55,19 @@ struct Validators {
 impl Answer {
     /// JSON bytes, never kept.
     pub fn json(body: Vec<u8>) -> Self {
-        Answer { status: StatusCode::OK, content_type: headers::JSON, body, validators: None, retry_after: None }
+        Answer {
+            status: StatusCode::OK,
+            content_type: headers::JSON,
+            body: Content::Whole(body),
+            validators: None,
+            made_of: TagVersions::default(),
+            retry_after: None,
+        }
+    }
+
+    /// A stream of events, or only its headers.
+    pub fn events(body: Option<EventBody>) -> Self {
+        Answer { content_type: headers::EVENT_STREAM, body: Content::Events(body), ..Self::json(Vec::new()) }
     }
 
     /// A serialised value, never kept.
@@ -64,6 +88,11 @@ impl Answer {
     /// The caller's copy still holds.
     pub fn not_modified(etag: String, version: i64) -> Self {
         Answer { status: StatusCode::NOT_MODIFIED, ..Self::tagged(etag, version, Vec::new()) }
+    }
+
+    /// The same, known to have every change up to these versions.
+    pub fn made_of(self, tags: TagVersions) -> Self {
+        Answer { made_of: tags, ..self }
     }
 
     /// Done, and nothing to say.
@@ -152,11 +181,11 @@ pub fn respond(result: Result<Answer, Failure>, request_id: RequestId, label: La
 }
 
 fn good(answer: Answer, label: Label, head_only: bool) -> Response {
-    let Answer { status, content_type, body, validators, retry_after } = answer;
-    let mut response = if matches!(status, StatusCode::NOT_MODIFIED | StatusCode::NO_CONTENT) {
-        with_headers(Body::empty())
-    } else {
-        with_body(content_type, body, head_only)
+    let Answer { status, content_type, body, validators, made_of, retry_after } = answer;
+    let mut response = match body {
+        _ if matches!(status, StatusCode::NOT_MODIFIED | StatusCode::NO_CONTENT) => with_headers(Body::empty()),
+        Content::Whole(body) => with_body(content_type, body, head_only),
+        Content::Events(events) => return streamed(events),
     };
     *response.status_mut() = status;
     let kept = match label {
@@ -171,10 +200,23 @@ fn good(answer: Answer, label: Label, head_only: bool) -> Response {
     if let Some(Validators { etag, version }) = validators {
         set(&mut response, ETAG, etag);
         response.headers_mut().insert(DATA_VERSION, HeaderValue::from(version));
+        if !made_of.is_empty() {
+            set(&mut response, TAGS, made_of.to_text());
+        }
     }
     if let Some(seconds) = retry_after {
         response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
     }
+    response
+}
+
+/// A stream has no length, and nobody between us and the client may keep it, pack it or collect it.
+fn streamed(events: Option<EventBody>) -> Response {
+    let mut response = with_headers(events.map_or_else(Body::empty, Body::new));
+    let given = response.headers_mut();
+    given.insert(CONTENT_TYPE, HeaderValue::from_static(headers::EVENT_STREAM));
+    given.insert(CACHE_CONTROL, HeaderValue::from_static(headers::NO_STORE_NO_TRANSFORM));
+    given.insert(HeaderName::from_static(headers::ACCEL_BUFFERING), HeaderValue::from_static("no"));
     response
 }
 

@@ -87,6 +87,14 @@ pub fn value<C: Serialize, T: Serialize>(
     call.try_answer(etag, version, || Ok(serde_json::to_vec(&body())?))
 }
 
+/// A serialised value of which nothing moves with the clock: what is sent is what the ETag is made of.
+pub fn exact(call: &Call, version: i64, value: &impl Serialize) -> Result<Answer, Failure> {
+    let body = serde_json::to_vec(value)?;
+    let mut etag = call.etag();
+    etag.add(&body);
+    Ok(call.answer(etag, version, || body))
+}
+
 /// An encoded row inside a value that is serialised.
 #[derive(Debug, Clone, Copy)]
 pub enum Spliced<'a> {

@@ -1,18 +1,18 @@
 //! Three sockets, and how they close: trust is a matter of the door.
 
 use super::pipeline::{self, Door};
+use super::wire;
 use crate::app::App;
 use crate::config::Config;
 use anyhow::Context;
-use axum::extract::Request;
-use axum::serve::{IncomingStream, ListenerExt};
-use std::convert::Infallible;
-use std::future::{Future, ready};
+use std::future::Future;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::watch;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
 
 /// How long requests under way may take to finish once the service is told to stop.
 const DRAIN: Duration = Duration::from_secs(10);
@@ -67,21 +67,25 @@ impl Listeners {
     /// seconds at most), and last the admin door, which shows the draining until then.
     pub async fn serve(self, app: Arc<App>, stop: impl Future<Output = ()>) {
         let (phase, watched) = watch::channel(Phase::AllOpen);
-        let mut edge = tokio::spawn(open(app.clone(), Door::Edge, self.edge, watched.clone(), Phase::OnlyAdmin));
-        let mut relay = tokio::spawn(open(app.clone(), Door::Relay, self.relay, watched.clone(), Phase::OnlyAdmin));
-        let mut admin = tokio::spawn(open(app.clone(), Door::Admin, self.admin, watched, Phase::AllClosed));
+        // Dropped with this future, and every connection with them.
+        let (mut public, mut private) = (JoinSet::new(), JoinSet::new());
+        public.spawn(open(app.clone(), Door::Edge, self.edge, watched.clone(), Phase::OnlyAdmin));
+        public.spawn(open(app.clone(), Door::Relay, self.relay, watched.clone(), Phase::OnlyAdmin));
+        private.spawn(open(app.clone(), Door::Admin, self.admin, watched, Phase::AllClosed));
         stop.await;
         app.begin_draining();
         tracing::info!("draining: no new connections at the public doors");
         phase.send_replace(Phase::OnlyAdmin);
-        let drained = tokio::time::timeout(DRAIN, async { tokio::join!(&mut edge, &mut relay) }).await;
-        if drained.is_err() {
+        if timeout(DRAIN, all(&mut public)).await.is_err() {
             tracing::warn!("requests were still under way after {} seconds and were cut off", DRAIN.as_secs());
         }
         phase.send_replace(Phase::AllClosed);
-        let _ = tokio::time::timeout(Duration::from_secs(1), &mut admin).await;
-        [edge, relay, admin].iter().for_each(tokio::task::JoinHandle::abort);
+        let _ = timeout(Duration::from_secs(1), all(&mut private)).await;
     }
+}
+
+async fn all(doors: &mut JoinSet<()>) {
+    while doors.join_next().await.is_some() {}
 }
 
 async fn bind(address: SocketAddr, variable: &str) -> anyhow::Result<TcpListener> {
@@ -90,25 +94,17 @@ async fn bind(address: SocketAddr, variable: &str) -> anyhow::Result<TcpListener
         .with_context(|| format!("cannot listen on {address}; set {variable} to a free address"))
 }
 
-async fn open(app: Arc<App>, door: Door, listener: TcpListener, mut phase: watch::Receiver<Phase>, closes_at: Phase) {
-    // Answers are written in one go: waiting to fill a packet would only delay them.
-    let listener = listener.tap_io(|stream| {
-        let _ = stream.set_nodelay(true);
-    });
-    let closed = async move {
-        // A sender that is gone means that the service is: close as well.
-        let _ = phase.wait_for(|phase| *phase >= closes_at).await;
+async fn open(app: Arc<App>, door: Door, listener: TcpListener, phase: watch::Receiver<Phase>, closes_at: Phase) {
+    let closed = move || {
+        let mut phase = phase.clone();
+        async move {
+            // A sender that is gone means that the service is: close as well.
+            let _ = phase.wait_for(|phase| *phase >= closes_at).await;
+        }
     };
-    // Each connection's service knows from where it came.
-    let connections = tower::service_fn(move |stream: IncomingStream<'_, _>| {
-        let (app, peer): (_, SocketAddr) = (app.clone(), *stream.remote_addr());
-        ready(Ok::<_, Infallible>(tower::service_fn(move |request: Request| {
-            let app = app.clone();
-            async move { Ok::<_, Infallible>(pipeline::answer(&app, door, peer.ip(), request).await) }
-        })))
-    });
-    let served = axum::serve(listener, connections).with_graceful_shutdown(closed).await;
-    if let Err(error) = served {
-        tracing::error!(%error, door = door.name(), "a door closed by itself");
-    }
+    wire::serve(listener, closed, move |peer, request| {
+        let app = app.clone();
+        async move { pipeline::answer(&app, door, peer.ip(), request).await }
+    })
+    .await;
 }

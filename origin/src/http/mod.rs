@@ -9,11 +9,13 @@
 //! | [`relay_door`], [`relay_meter`] | the few routes that backends reach directly, and their allowances |
 //! | [`admin_door`], [`ingest`] | metrics, the test clock, and how facts come in |
 //! | [`router`] | from a row of the route table to its handler |
+//! | [`event_stream`], [`wire`] | the stream of events, and the sockets that carry it |
 //! | [`call`], [`answer`], [`encoded`] | what a handler is given, and what it gives back |
 //! | [`changes`], [`holders`], [`allocation`], [`strategies`] | what vaults changed, who holds them, where deposits are |
 //! | [`vaults`], [`vault_detail`], [`chains`], [`protocols`], [`curators`], [`me`], [`health`] | the families of routes |
 //! | [`markets`], [`oracles`], [`symbols`], [`stats`], [`portfolio`], [`royco`] | more of them |
 //! | [`webhooks`] | who is told of events, and how that went |
+//! | [`events`], [`critical`] | the events feed, and vaults with critical incidents |
 //! | [`assets`], [`rwa`], [`reviewers`] | assets, real-world assets, and who signs their reviews |
 
 pub mod admin_door;
@@ -25,9 +27,12 @@ pub mod body;
 pub mod call;
 pub mod chains;
 pub mod changes;
+pub mod critical;
 pub mod curators;
 pub mod edge_door;
 pub mod encoded;
+pub mod event_stream;
+pub mod events;
 pub mod health;
 pub mod holders;
 pub mod ingest;
@@ -51,3 +56,4 @@ pub mod symbols;
 pub mod vault_detail;
 pub mod vaults;
 pub mod webhooks;
+pub mod wire;

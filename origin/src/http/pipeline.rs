@@ -48,6 +48,15 @@ impl Door {
     }
 }
 
+/// How a request came in.
+#[derive(Debug, Clone, Copy)]
+pub struct Through {
+    /// The door.
+    pub door: Door,
+    /// Who connected to it.
+    pub peer: IpAddr,
+}
+
 /// What is known of a request while it is handled; it outlives a panic of the handler.
 #[derive(Debug)]
 pub struct Trace {
@@ -60,7 +69,8 @@ pub struct Trace {
 }
 
 /// Answers one request that came from `peer`.
-pub async fn answer(app: &Arc<App>, door: Door, peer: IpAddr, request: Request) -> Response {
+pub async fn answer(app: &Arc<App>, door: Door, peer: IpAddr, mut request: Request) -> Response {
+    request.extensions_mut().insert(Through { door, peer });
     let watch = Stopwatch::start();
     let head_only = request.method() == Method::HEAD;
     let mut trace = Trace { request_id: None, label: Label::Unmatched, verdict: None };

@@ -29,7 +29,9 @@ const CLIENT_BYTES: usize = 128;
 
 /// Routes what this door answers; every other path is unknown here, and unknown paths are not metered.
 pub async fn handle(app: &Arc<App>, peer: IpAddr, request: Request, trace: &mut Trace) -> Result<Answer, Failure> {
-    let (head, _) = request.into_parts();
+    let (mut head, _) = request.into_parts();
+    // Only the edge knows what an answer must not be older than.
+    head.headers.remove(headers::TAGS);
     let matching = match match_route(Method::parse(head.method.as_str()), head.uri.path()) {
         Matching::Found(found) if found.route.door == Door::EdgeAndRelay => Matching::Found(found),
         Matching::Found(_) => Matching::NotFound,

@@ -4,8 +4,8 @@ use super::answer::{Answer, Failure};
 use super::call::Call;
 use super::pipeline::Trace;
 use super::{
-    allocation, assets, chains, changes, curators, health, holders, markets, me, oracles, portfolio, protocols,
-    reviewers, royco, rwa, stats, strategies, symbols, vault_detail, vaults, webhooks,
+    allocation, assets, chains, changes, critical, curators, event_stream, events, health, holders, markets, me,
+    oracles, portfolio, protocols, reviewers, royco, rwa, stats, strategies, symbols, vault_detail, vaults, webhooks,
 };
 use crate::app::App;
 use crate::metrics::Label;
@@ -13,9 +13,13 @@ use axum::body::Bytes;
 use axum::http::header::{CONTENT_TYPE, IF_NONE_MATCH};
 use axum::http::request::Parts;
 use rds_shared::access::{Principal, gate};
-use rds_shared::route::{Matching, Query, RouteId};
+use rds_shared::route::{Matching, Query, RouteId, TagVersions};
 use rds_shared::wire::{ApiError, ErrorCode, headers};
 use std::sync::Arc;
+use std::time::Duration;
+
+/// How long an answer may wait for a change that the edge has heard of and this process has not: far less than the edge waits.
+const CATCHING_UP: Duration = Duration::from_secs(1);
 
 /// Checks that `principal` may have what `matching` found, parses it, and hands it to the route's handler.
 pub async fn route(
@@ -32,7 +36,7 @@ pub async fn route(
         Matching::WrongMethod(allow) => return Err(wrong_method(allow).into()),
     };
     trace.label = Label::Route(found.route.id);
-    gate::admit(found.route.access, &principal)?;
+    gate::admit(found.route.access_now(app.streams.anonymous), &principal)?;
     let query = Query::parse(found.route.query, head.uri.query().unwrap_or(""))?;
     let call = Call {
         found,
@@ -44,11 +48,25 @@ pub async fn route(
         idempotency_key: head.headers.get(headers::IDEMPOTENCY_KEY).cloned(),
         now: app.clock.now(),
     };
-    dispatch(app, &call).await
+    if call.route().tags.is_empty() {
+        return dispatch(app, &call, head).await;
+    }
+    let tags = tags(app, &call, head).await;
+    Ok(dispatch(app, &call, head).await?.made_of(tags))
+}
+
+/// The versions that the answer will have everything of. Where the edge knows newer ones than this process, it waits for them.
+async fn tags(app: &App, call: &Call, head: &Parts) -> TagVersions {
+    let wanted = head.headers.get(headers::TAGS).and_then(|text| text.to_str().ok()).map(TagVersions::parse);
+    let known = match wanted {
+        Some(wanted) => app.catalog.tags_since(&wanted.only(call.route().tags), CATCHING_UP).await,
+        None => app.catalog.tags(),
+    };
+    known.only(call.route().tags)
 }
 
 /// Handlers that ask the database are boxed: their state is large, and the answers from the catalog need not carry it along.
-async fn dispatch(app: &Arc<App>, call: &Call) -> Result<Answer, Failure> {
+async fn dispatch(app: &Arc<App>, call: &Call, head: &Parts) -> Result<Answer, Failure> {
     match call.route().id {
         RouteId::VaultList => vaults::list(app, call),
         RouteId::VaultScores => vaults::scores(app, call),
@@ -72,6 +90,11 @@ async fn dispatch(app: &Arc<App>, call: &Call) -> Result<Answer, Failure> {
         RouteId::CuratorEvents => Box::pin(curators::events(app, call)).await,
         RouteId::Me => Box::pin(me::me(app, call)).await,
         RouteId::MarketList => markets::list(app, call),
+        RouteId::MarketEvents => Box::pin(events::of_market(app, call)).await,
+        RouteId::VaultsWithCriticalIncidents => Box::pin(critical::list(app, call)).await,
+        RouteId::EventList => Box::pin(events::list(app, call)).await,
+        RouteId::EventById => Box::pin(events::by_id(app, call)).await,
+        RouteId::EventGroup => Box::pin(events::by_group(app, call)).await,
         RouteId::MarketById => Box::pin(markets::by_id(app, call)).await,
         RouteId::OracleList => oracles::list(app, call),
         RouteId::OracleByAddress => oracles::by_address(app, call),
@@ -97,6 +120,7 @@ async fn dispatch(app: &Arc<App>, call: &Call) -> Result<Answer, Failure> {
         RouteId::WebhookDeliveries => Box::pin(webhooks::deliveries(app, call)).await,
         RouteId::WebhookReplay => Box::pin(webhooks::replay(app, call)).await,
         RouteId::WebhookEnable => Box::pin(webhooks::enable(app, call)).await,
+        RouteId::EventStream => Box::pin(event_stream::open(app, call, head)).await,
         RouteId::Health => Box::pin(health::health(app, call)).await,
         RouteId::Ready => Box::pin(health::ready(app)).await,
     }

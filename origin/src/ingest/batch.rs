@@ -2,8 +2,8 @@
 
 use super::kinds::{
     Asset, AssetReview, Attestation, Chain, Curator, EventRecord, Exposure, HolderSnapshot, IncidentLink, Market,
-    MarketEmode, MarketReserve, MarketState, OracleFeed, Position, Protocol, Reviewer, Reward, RwaCandidate,
-    RwaObservation, RwaSource, Vault, VaultState, VaultStrategy,
+    MarketEmode, MarketReserve, MarketState, OracleFeed, Position, Protocol, Publication, Reviewer, Reward,
+    RwaCandidate, RwaObservation, RwaSource, Vault, VaultState, VaultStrategy,
 };
 use super::line::{self, Observation};
 use super::{Fault, IngestError, MAX_BATCH_BYTES, check};
@@ -106,6 +106,21 @@ impl Batch {
             Observation::RwaObservation(observation) => self.rwa_observations.push((number, observation)),
             Observation::RwaCandidate(candidate) => self.rwa_candidates.push((number, candidate)),
         }
+    }
+
+    /// The same with every event a draft; what else is in it, by kind, when it holds anything but events.
+    pub fn into_drafts(mut self) -> Result<Batch, Vec<&'static str>> {
+        let others: Vec<&'static str> = self.counts().into_keys().filter(|kind| *kind != "event").collect();
+        if !others.is_empty() {
+            return Err(others);
+        }
+        self.events.iter_mut().for_each(|(_, event)| event.publication = Publication::Draft);
+        Ok(self)
+    }
+
+    /// The keys of its events, in the order of their lines.
+    pub fn event_keys(&self) -> Vec<String> {
+        self.events.iter().map(|(_, event)| event.event_key.clone()).collect()
     }
 
     /// Lines that hold an observation.

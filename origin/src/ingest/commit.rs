@@ -3,13 +3,15 @@
 use super::batch::{Batch, Numbered};
 use super::fact::Fact;
 use super::kinds::{Event, EventLink, EventRecord, HolderRow, Snapshot, event_id};
+use super::tagging::touched_tags;
 use super::{IngestError, IngestReport, references, signed};
 use crate::clock::Clock;
+use crate::observed_changes::{self, Readings};
 use crate::publication::{self as events, How};
 use crate::rwa::totals;
 use crate::scoring_run::{self, Scope};
 use crate::store::publication::{self, Touched};
-use crate::store::{Db, StoreError, Tx, assets, event_feed, facts, markets};
+use crate::store::{Db, StoreError, Tx, assets, event_feed, facts, markets, tags};
 use rds_shared::wire::Timestamp;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -32,7 +34,7 @@ async fn apply(tx: &mut Tx<'_>, batch: &Batch, now: Timestamp) -> Result<IngestR
         faults.sort_by_key(|fault| fault.line);
         return Err(IngestError::Faults(faults));
     }
-    let (mut touched, mut changed) = write(tx, batch).await?;
+    let Written { mut touched, mut changed, readings } = write(tx, batch).await?;
     let mut faults = signed::faults(tx, batch).await?;
     faults.extend(signed::contradictions(tx, batch).await?);
     if !faults.is_empty() {
@@ -57,15 +59,17 @@ async fn apply(tx: &mut Tx<'_>, batch: &Batch, now: Timestamp) -> Result<IngestR
     if totals::revise(tx, now, earliest).await? > 0 {
         assets::mark_changed(tx, report.data_version).await?;
     }
-    publish(tx, batch, now).await?;
+    report.events_published = publish(tx, batch, &readings, now).await?;
     let vaults = publication::affected_vaults(tx, &touched).await?;
     let run = scoring_run::run(tx, now, report.data_version, Scope::Vaults(vaults)).await?;
     report.vaults_scored = run.vaults;
     report.score_changes = run.changes.len() as u64;
     report.score_run_id = run.id;
+    report.events_published += run.events;
     let changed = serde_json::json!(report.changed);
     publication::record_batch(tx, report.data_version, now.into(), report.lines, &changed).await?;
     publication::advance_to(tx, report.data_version).await?;
+    tags::touch(tx, &touched_tags(&report)).await?;
     Ok(report)
 }
 
@@ -76,9 +80,18 @@ const ASSET_SIDE: [&str; 8] =
 /// Rows that changed, by kind.
 type Changed = BTreeMap<&'static str, u64>;
 
+/// What writing a batch came to.
+struct Written<'b> {
+    touched: Touched,
+    changed: Changed,
+    readings: Readings<'b>,
+}
+
 /// Writes every kind in the order in which they refer to each other.
-async fn write(tx: &mut Tx<'_>, batch: &Batch) -> Result<(Touched, Changed), StoreError> {
+async fn write<'b>(tx: &mut Tx<'_>, batch: &'b Batch) -> Result<Written<'b>, StoreError> {
     let (mut touched, mut changed) = (Touched::default(), Changed::new());
+    let mut readings =
+        Readings { states: batch.states.iter().map(|(_, state)| state).collect(), ..Readings::default() };
     let mut count = |kind, rows: usize| {
         if rows > 0 {
             *changed.entry(kind).or_default() += rows as u64;
@@ -102,6 +115,7 @@ async fn write(tx: &mut Tx<'_>, batch: &Batch) -> Result<(Touched, Changed), Sto
     count("vault", vaults.len());
     let identities = vaults.clone();
     let states = upsert(tx, &batch.states).await?;
+    readings.vaults.clone_from(&states);
     let snapshots: Vec<Snapshot<'_>> = batch.states.iter().map(|(_, state)| Snapshot(state)).collect();
     let snapshots = facts::upsert(tx, &snapshots).await?;
     // Every new state is a new reading too; a late reading changes only the history.
@@ -110,14 +124,17 @@ async fn write(tx: &mut Tx<'_>, batch: &Batch) -> Result<(Touched, Changed), Sto
     count("reward", rewards.len());
     let exposures = upsert(tx, &batch.exposures).await?;
     count("exposure", exposures.len());
+    readings.exposed.clone_from(&exposures);
     let holders: Vec<HolderRow> = batch.holders.iter().map(|(_, snapshot)| snapshot.row()).collect();
     // No score depends on holders or strategies, so their vaults are not touched.
     count("holder_snapshot", facts::upsert(tx, &holders).await?.len());
-    count("strategy", upsert(tx, &batch.strategies).await?.len());
+    readings.strategic = upsert(tx, &batch.strategies).await?;
+    count("strategy", readings.strategic.len());
     for more in [states, snapshots, rewards, exposures] {
         vaults.extend(more);
     }
-    vaults.extend(write_markets(tx, batch, &mut count).await?);
+    (readings.gated, readings.markets) = write_markets(tx, batch, &mut count).await?;
+    vaults.extend_from_slice(&readings.gated);
     vaults.sort_unstable();
     vaults.dedup();
     touched.vaults = vaults;
@@ -125,7 +142,7 @@ async fn write(tx: &mut Tx<'_>, batch: &Batch) -> Result<(Touched, Changed), Sto
     count("position", upsert(tx, &batch.positions).await?.len());
 
     write_events(tx, batch, &identities, &mut touched, &mut count).await?;
-    Ok((touched, changed))
+    Ok(Written { touched, changed, readings })
 }
 
 /// Writes incidents and events with their links, as drafts where they are new, and keeps the feed current with them and
@@ -155,28 +172,30 @@ async fn write_events(
     Ok(())
 }
 
-/// Makes public what the batch says is public at once, and tells what its readings changed.
-async fn publish(tx: &mut Tx<'_>, batch: &Batch, now: Timestamp) -> Result<(), StoreError> {
+/// Makes public what the batch says is public at once, and tells what its readings changed; answers how many events that is.
+async fn publish(tx: &mut Tx<'_>, batch: &Batch, readings: &Readings<'_>, now: Timestamp) -> Result<u64, StoreError> {
     let mut ids: Vec<i64> = batch.incidents.iter().map(|(_, incident)| event_id(&incident.event_key)).collect();
     ids.extend(events::public_at_once(batch.events.iter().map(|(_, event)| event)));
-    events::publish_first(tx, &ids, How::Published, now).await?;
-    Ok(())
+    let published = events::publish_first(tx, &ids, How::Published, now).await?;
+    Ok(published.len() as u64 + observed_changes::tell(tx, readings, now).await?)
 }
 
-/// Writes markets and what belongs to them; answers the vaults whose gates are those of a reserve that changed.
+/// Writes markets and what belongs to them; answers the vaults whose gates are those of a reserve that changed, and the
+/// markets with another state.
 async fn write_markets(
     tx: &mut Tx<'_>,
     batch: &Batch,
     count: &mut (impl FnMut(&'static str, usize) + Send),
-) -> Result<Vec<String>, StoreError> {
+) -> Result<(Vec<String>, Vec<String>), StoreError> {
     let changed = upsert(tx, &batch.markets).await?;
     count("market", changed.len());
     markets::give_keys(tx, &changed).await?;
-    count("market_state", upsert(tx, &batch.market_states).await?.len());
+    let states = upsert(tx, &batch.market_states).await?;
+    count("market_state", states.len());
     let reserves = upsert(tx, &batch.reserves).await?;
     count("market_reserve", reserves.len());
     count("market_emode", upsert(tx, &batch.emodes).await?.len());
-    markets::vaults_of(tx, &reserves).await
+    Ok((markets::vaults_of(tx, &reserves).await?, states))
 }
 
 /// Writes what was checked against the rows of the other kinds.

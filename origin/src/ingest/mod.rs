@@ -9,6 +9,7 @@
 //! | `references` | what an observation refers to must be known, to the store or to the batch |
 //! | `signed` | signatures must verify, and what was published stays as it was |
 //! | `commit` | the transaction |
+//! | `tagging` | which copies at the edge a batch makes too old |
 
 pub mod batch;
 mod check;
@@ -18,10 +19,12 @@ pub mod kinds;
 mod line;
 pub(crate) mod references;
 mod signed;
+mod tagging;
 
 pub use batch::Batch;
 pub use commit::commit;
 pub use line::Observation;
+pub use tagging::touched_tags;
 
 use crate::clock::Clock;
 use crate::store::{AsStoreError, Db, StoreError};
@@ -45,6 +48,8 @@ pub struct IngestReport {
     pub vaults_scored: u64,
     /// Published scores that changed.
     pub score_changes: u64,
+    /// Events that became public, those that the service made of the batch included.
+    pub events_published: u64,
     /// The run that scored them; null when nothing changed.
     pub score_run_id: Option<String>,
     /// The data version after the batch.

@@ -32,6 +32,9 @@ pub const RATING_CHANGE_SOURCE: &str = "rating-change";
 /// The source of every other event that the service makes out of what it observed.
 pub const OBSERVED_CHANGE_SOURCE: &str = "observed-change";
 
+/// Bodies that are held at a time: bounds the memory of a batch of any size.
+const CAPTURED_AT_A_TIME: usize = 1_000;
+
 /// Whom webhooks deliver an operation to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs, reason = "the interface's event types of webhooks")]
@@ -227,17 +230,20 @@ async fn told(tx: &mut Tx<'_>, moved: &[i64], op: StreamOp, now: Timestamp) -> R
         return Ok(());
     }
     event_feed::refresh(tx, moved, &[]).await?;
-    let mut rows = Vec::with_capacity(moved.len());
-    for placed in event_detail::placed(&mut **tx, moved).await?.iter().filter(|placed| placed.is_served) {
-        let rating = placed.detail.row.source == RATING_CHANGE_SOURCE;
-        let family = match op {
-            StreamOp::Retracted => Family::EventRetracted,
-            StreamOp::Published | StreamOp::Promoted if rating => Family::RatingChanged,
-            StreamOp::Published | StreamOp::Promoted => Family::EventPublished,
-        };
-        rows.push(row(operation(placed, Some(family), op))?);
+    for ids in moved.chunks(CAPTURED_AT_A_TIME) {
+        let mut rows = Vec::with_capacity(ids.len());
+        for placed in event_detail::placed(&mut **tx, ids).await?.iter().filter(|placed| placed.is_served) {
+            let rating = placed.detail.row.source == RATING_CHANGE_SOURCE;
+            let family = match op {
+                StreamOp::Retracted => Family::EventRetracted,
+                StreamOp::Published | StreamOp::Promoted if rating => Family::RatingChanged,
+                StreamOp::Published | StreamOp::Promoted => Family::EventPublished,
+            };
+            rows.push(row(operation(placed, Some(family), op))?);
+        }
+        push_operations::append(tx, now.into(), &rows).await?;
     }
-    push_operations::append(tx, now.into(), &rows).await
+    Ok(())
 }
 
 fn operation(
@@ -263,7 +269,7 @@ fn row<T: Serialize>(operation: Operation<'_, T>) -> Result<OperationRow, StoreE
         event_id: operation.event_id,
         vault_ids: operation.vault_ids,
         chain_ids: operation.chain_ids,
-        body: serde_json::to_vec(operation.body).map_err(encode)?,
+        body: serde_json::to_string(operation.body).map_err(encode)?,
     })
 }
 

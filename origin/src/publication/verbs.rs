@@ -4,8 +4,12 @@ use super::{Outcome, promote, publish, retract};
 use crate::clock::Clock;
 use crate::scoring_run::{self, Scope};
 use crate::store::publication::{self as versions, Touched};
-use crate::store::{Db, StoreError, Tx, event_states};
+use crate::store::{Db, StoreError, Tx, event_states, tags};
+use rds_shared::route::Tag;
 use rds_shared::wire::Timestamp;
+
+/// Where a transition shows: in the feed, and in the scores of the vaults that an incident counts for.
+pub const SHOWN_IN: [Tag; 2] = [Tag::Vaults, Tag::Events];
 
 /// What an editor asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -49,5 +53,7 @@ async fn follow(tx: &mut Tx<'_>, id: i64, now: Timestamp) -> Result<(), StoreErr
     let vaults = versions::affected_vaults(tx, &touched).await?;
     scoring_run::run(tx, now, version, Scope::Vaults(vaults)).await?;
     versions::record_batch(tx, version, now.into(), 0, &serde_json::json!({ "event": 1 })).await?;
-    versions::advance_to(tx, version).await
+    versions::advance_to(tx, version).await?;
+    tags::touch(tx, &SHOWN_IN).await?;
+    Ok(())
 }

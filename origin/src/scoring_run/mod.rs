@@ -11,14 +11,17 @@ mod publish;
 pub use assets::{AssetRun, score_assets};
 
 use crate::clock::Clock;
+use crate::observed_changes;
 use crate::rwa::totals;
 use crate::store::assets as asset_table;
 use crate::store::publication;
 use crate::store::scores::{self, RunRow, RunStamp};
 use crate::store::scoring;
+use crate::store::tags;
 use crate::store::{At, Db, StoreError, Tx};
 use inputs::Market;
 use publish::Published;
+use rds_shared::route::Tag;
 use rds_shared::rules::dwell::Change;
 use rds_shared::scoring::METHODOLOGY_VERSION;
 use rds_shared::scoring::run::InputsHasher;
@@ -54,6 +57,8 @@ pub struct Run {
     pub vaults: u64,
     /// Published changes, in vault order.
     pub changes: Vec<VaultChange>,
+    /// Events that tell of them.
+    pub events: u64,
 }
 
 /// Runs over every asset and vault in a transaction of its own, as a data version of its own.
@@ -95,6 +100,9 @@ async fn run_whole(db: &Db, now: Timestamp, every_seconds: Option<i64>) -> Resul
             }
             if run.id.is_some() || scored.is_news || is_revised {
                 publication::advance_to(tx, version).await?;
+                let told = (run.events > 0).then_some(Tag::Events);
+                let touched: Vec<Tag> = [Tag::Vaults, Tag::Assets].into_iter().chain(told).collect();
+                tags::touch(tx, &touched).await?;
             }
             Ok(Some(run))
         })
@@ -114,7 +122,7 @@ pub async fn run(tx: &mut Tx<'_>, now: Timestamp, version: i64, scope: Scope) ->
         return Ok(Run::default());
     }
     let run_id = format!("run-{version}");
-    let mut run = Run { id: Some(run_id.clone()), vaults: ids.len() as u64, changes: Vec::new() };
+    let mut run = Run { id: Some(run_id.clone()), vaults: ids.len() as u64, changes: Vec::new(), events: 0 };
     let stamp =
         RunStamp { run_id: &run_id, methodology_version: METHODOLOGY_VERSION, computed_at: now.into(), version };
     let (mut market, mut hasher) = (Market::load(tx).await?, InputsHasher::new());
@@ -141,14 +149,15 @@ pub async fn run(tx: &mut Tx<'_>, now: Timestamp, version: i64, scope: Scope) ->
         completed_at: now.into(),
     };
     scores::record_run(tx, &record).await?;
-    announce(&run.changes);
+    run.events = announce(tx, &run.changes, version, now).await?;
     Ok(run)
 }
 
-/// The one place that learns of every published change, inside the transaction that made it: events and the outbox
-/// are written from here.
-fn announce(changes: &[VaultChange]) {
+/// The one place that learns of every published change, inside the transaction that made it: events are
+/// made from here.
+async fn announce(tx: &mut Tx<'_>, changes: &[VaultChange], version: i64, now: Timestamp) -> Result<u64, StoreError> {
     for VaultChange { vault_id, change } in changes {
         tracing::debug!(vault = %vault_id, change = %change.change_type, "published");
     }
+    observed_changes::rating_changes(tx, changes, version, now).await
 }

@@ -6,6 +6,9 @@ use super::{holders, strategies};
 use crate::ingest::Observation;
 use crate::ingest::kinds::VaultState;
 
+/// Vaults whose managers rebalance: the first of them, so that a large market is as quick to make as before.
+const REBALANCING: u64 = 64;
+
 /// What becomes of a vault: changes it as of an instant.
 pub type Story = Box<dyn Fn(&mut SimVault, Moment) + Send + Sync>;
 
@@ -57,6 +60,10 @@ impl Actor {
             }
             Some(before) if self.story.is_some() => differences(&self.at(before), &now, moment, out),
             Some(_) => {}
+        }
+        if strategies::rebalanced_at(moment) {
+            let moved = strategies::seen(&now, moment, seed).into_iter().filter(|_| now.number < REBALANCING);
+            out.extend(moved.map(|strategy| Observation::Strategy(Box::new(strategy))));
         }
         out.extend(holders::seen(&now, moment, seed).map(Observation::HolderSnapshot));
         out.push(Observation::VaultState(now.reading(moment.at(), i64::from(moment.hour), seed)));

@@ -147,12 +147,17 @@ const fn pair(key: &'static str, name: &'static str, pair: Pair) -> Lending {
     }
 }
 
+/// The contract of the market with this number in the list.
+pub(super) fn address(number: u64) -> String {
+    Random::of(0, "market", number).address()
+}
+
 /// What is observed of the markets at `moment`: themselves and their pools' reserves at first, the rest every hour.
 pub fn news(moment: Moment, actors: &[Actor], seed: u64) -> Vec<Observation> {
     let vault = |name: &str| actors.iter().find(|actor| actor.name() == name).map(|actor| actor.at(moment));
     let mut news = Vec::new();
     for (number, market) in (0..).zip(&MARKETS) {
-        let place = Place { address: Random::of(0, "market", number).address(), number, moment };
+        let place = Place { address: address(number), number, moment };
         let first = moment.before().is_none();
         if first {
             news.push(Observation::Market(Box::new(place.identity(market))));

@@ -7,7 +7,7 @@
 //! | `reviewers` | who signs the reviews |
 //! | `cast` | vaults written by hand, with their stories: every case that a client has to handle |
 //! | `crowd` | generated vaults, as many as are asked for |
-//! | `incidents` | what went wrong |
+//! | `incidents`, `events` | what went wrong, and what else is told |
 //! | `markets`, `feeds`, `positions` | lending markets over the vaults, price feeds, and who holds what |
 //! | `vault`, `design`, `actor` | a vault at one instant; how it is put together; how it changes |
 //! | `holders`, `strategies` | who holds vaults' shares; what aggregators do with deposits |
@@ -20,6 +20,7 @@ mod actor;
 mod cast;
 mod crowd;
 mod design;
+mod events;
 mod feeds;
 mod funds;
 mod holders;
@@ -38,6 +39,7 @@ mod vault;
 use crate::clock::Clock;
 use crate::ingest::kinds::AssetReview;
 use crate::ingest::{self, Batch, IngestError, Observation};
+use crate::publication::verbs;
 use crate::store::Db;
 use crate::symbol_days;
 use actor::Actor;
@@ -116,6 +118,9 @@ pub async fn run(
                 progress(&format!("hour {} of {hours}: {} observations so far", hour + 1, report.observations));
             }
         }
+        for (event, verb) in events::edits(moment) {
+            verbs::run(db, &at_that_hour, event, verb).await?;
+        }
     }
     Ok(report)
 }
@@ -158,6 +163,7 @@ impl Simulation {
         news.extend(reviews.into_iter().map(|review| Observation::AssetReview(Box::new(review))));
         news.extend(publications::news(moment));
         news.extend(incidents::news(moment, &self.actors));
+        news.extend(events::news(moment, &self.actors));
         news.extend(markets::news(moment, &self.actors, self.seed));
         news.extend(feeds::news(moment));
         news.extend(positions::news(moment, &self.actors));

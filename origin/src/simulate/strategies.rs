@@ -10,10 +10,19 @@ use rds_shared::model::status::{Breakdown, RewardSide, RewardType, YieldKind};
 
 /// The compounder of which nobody has read the strategies yet.
 const UNREAD: &str = "driftwick";
+/// Since this many hours before the end, allocators keep a part of their first strategy's share at hand.
+const REBALANCED: u32 = 30;
+/// That part of the whole.
+const KEPT_AT_HAND: f64 = 0.15;
 /// Compounding once a day.
 const PERIODS: i32 = 365;
 
-/// The strategies of a vault as they are first seen.
+/// Whether `moment` is the one in which allocators rebalance; a shorter run begins with it done.
+pub fn rebalanced_at(moment: Moment) -> bool {
+    moment.in_the_last(REBALANCED) && moment.before().is_some_and(|before| !before.in_the_last(REBALANCED))
+}
+
+/// The strategies of a vault as they are seen at `moment`.
 pub fn seen(vault: &SimVault, moment: Moment, seed: u64) -> Vec<VaultStrategy> {
     match vault.platform.breakdown {
         Some(Breakdown::Strategies) => allocator(vault, moment, seed),
@@ -31,6 +40,8 @@ fn allocator(vault: &SimVault, moment: Moment, seed: u64) -> Vec<VaultStrategy> 
             let protocol = held.split('-').next().unwrap_or_default();
             // A twentieth of everything stays at hand for withdrawals.
             let (target, share) = (f64::from(ppm) / 1e6, f64::from(ppm / 100 * 95) / 1e6);
+            let rebalanced = place == 0 && moment.in_the_last(REBALANCED);
+            let share = if rebalanced { rounded((share - KEPT_AT_HAND).max(0.0)) } else { share };
             VaultStrategy {
                 strategy_type: Some("vault_deposit".to_owned()),
                 description: Some(format!("Deposits into {held}.")),

@@ -108,6 +108,8 @@ pub struct VaultFacts {
     pub chain_name: String,
     /// Chain, in paths.
     pub chain_slug: String,
+    /// False while the chain is withheld.
+    pub is_served: bool,
     /// Deposit asset.
     pub asset_symbol: Option<String>,
     /// Deposit asset's contract.
@@ -182,11 +184,6 @@ pub struct VaultFacts {
     pub synced_version: i64,
     /// The data version in which the published score or tier last changed.
     pub published_version: Option<i64>,
-}
-
-/// The newest committed data version.
-pub async fn version(db: &Db) -> Result<i64, StoreError> {
-    super::publication::version(db).await
 }
 
 /// The registries, whole.
@@ -274,7 +271,7 @@ pub(super) static VAULT_FACTS: LazyLock<String> = LazyLock::new(|| {
             v.is_stablecoin, v.is_lsd, v.single_exposure, v.no_il, v.is_active, v.is_shutdown, \
             coalesce(v.strategy, pr.strategy) AS strategy_type, \
             pr.name AS protocol_name, pr.version AS protocol_version, pr.money_market, pr.audits, pr.auditors, \
-            c.name AS chain_name, c.slug AS chain_slug, cu.name AS curator_name, \
+            c.name AS chain_name, c.slug AS chain_slug, c.is_served, cu.name AS curator_name, \
             s.tvl_usd, s.base_apr, s.utilization, s.borrow_apr, s.active_loans_usd, \
             coalesce(gate.borrow_status, s.borrow_status, 'unknown') AS borrow_status, coalesce(s.incentives, 'unavailable') AS incentives, \
             coalesce(gate.deposit_status, s.deposit_status, 'unknown') AS deposit_status, coalesce(s.withdraw_status, 'unknown') AS withdraw_status, \
@@ -310,6 +307,7 @@ pub(super) fn vault_facts(row: &PgRow, running: &[Reward]) -> Result<VaultFacts,
         chain_id,
         chain_name: row.try_get("chain_name")?,
         chain_slug: row.try_get("chain_slug")?,
+        is_served: row.try_get("is_served")?,
         asset_symbol: row.try_get("asset_symbol")?,
         asset_address: asset_address.map(|text| self::address("vault.asset_address", text)).transpose()?,
         asset_category: row.try_get("asset_category")?,

@@ -1,9 +1,9 @@
 //! Events as the API serves them one by one, and as subscribers are sent them.
 
 use super::event_feed::row_of;
-use super::{At, StoreError};
+use super::{At, StoreError, word};
 use crate::store::catalog::instant;
-use rds_shared::model::event::{AffectedVault, EventDetail};
+use rds_shared::model::event::{AffectedVault, EventDetail, PublicationState};
 use rds_shared::model::ids::{Address, ChainId, Namespace, VaultId};
 use serde::Deserialize;
 use serde_json::{Map, Value};
@@ -19,6 +19,8 @@ const AFFECTED_VAULTS: i64 = 500;
 pub struct Placed {
     /// What is served of it.
     pub detail: EventDetail,
+    /// How far it is published.
+    pub state: PublicationState,
     /// False while its chain is withheld.
     pub is_served: bool,
     /// Every vault it touches.
@@ -84,7 +86,13 @@ fn read(row: &PgRow) -> Result<Placed, StoreError> {
         retracted_reason: row.try_get("retracted_reason")?,
         data,
     };
-    Ok(Placed { detail, is_served: row.try_get("is_served")?, vault_ids, chain_ids: row.try_get("chain_ids")? })
+    Ok(Placed {
+        detail,
+        state: word("event.state", row.try_get("state")?)?,
+        is_served: row.try_get("is_served")?,
+        vault_ids,
+        chain_ids: row.try_get("chain_ids")?,
+    })
 }
 
 fn affected(vault: Touched) -> Result<AffectedVault, StoreError> {

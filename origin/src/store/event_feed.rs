@@ -100,8 +100,8 @@ pub struct FeedFilter<'a> {
     pub curators: &'a [String],
     /// None filters nothing; an empty list matches nothing.
     pub chains: Option<Vec<i64>>,
-    pub incident_severity: Option<&'static str>,
-    pub remediation_status: Option<&'static str>,
+    pub incident_severities: &'a [&'static str],
+    pub remediation_statuses: &'a [&'static str],
     pub search: Option<&'a str>,
     pub exclude_sources: &'a [String],
     /// Nothing that happened before.
@@ -111,6 +111,22 @@ pub struct FeedFilter<'a> {
 }
 
 impl FeedFilter<'_> {
+    /// Whether it may keep so little that a walk along an index passes over nearly everything.
+    fn may_be_selective(&self) -> bool {
+        let lists = [self.event_types, self.protocols, self.curators];
+        self.search.is_some() || self.chains.is_some() || lists.iter().any(|words| !words.is_empty())
+    }
+
+    fn push_matches(&self, query: &mut QueryBuilder<'_, Postgres>, matches: &Matches) {
+        match matches {
+            Matches::Many => self.push_conditions(query),
+            Matches::Few(ids) => {
+                query.push(" WHERE f.occurred_at >= ").push_bind(self.since);
+                query.push(" AND f.event_id = ANY(").push_bind(ids.clone()).push(")");
+            }
+        }
+    }
+
     fn push_conditions(&self, query: &mut QueryBuilder<'_, Postgres>) {
         query.push(" WHERE f.occurred_at >= ").push_bind(self.since);
         let lists = [
@@ -129,12 +145,11 @@ impl FeedFilter<'_> {
         if let Some(chains) = &self.chains {
             query.push(" AND f.chain_ids && ").push_bind(chains.clone());
         }
-        for (condition, word) in [
-            (" AND f.incident_severity = ", self.incident_severity),
-            (" AND f.remediation_status = ", self.remediation_status),
-        ] {
-            if let Some(word) = word {
-                query.push(condition).push_bind(word);
+        for (column, words) in
+            [("f.incident_severity", self.incident_severities), ("f.remediation_status", self.remediation_statuses)]
+        {
+            if !words.is_empty() {
+                query.push(" AND ").push(column).push(" = ANY(").push_bind(words.to_vec()).push(")");
             }
         }
         if !self.exclude_sources.is_empty() {
@@ -166,10 +181,40 @@ impl FeedFilter<'_> {
     }
 }
 
-/// A page of the feed, and whether another follows.
-pub async fn page(db: &Db, filter: &FeedFilter<'_>, page: PageRequest) -> Result<(Vec<EventRow>, bool), StoreError> {
-    let mut query = QueryBuilder::new(LISTED);
+/// Matches that are looked up one by one and then put in order. Where there are more, a walk along the order's index comes
+/// to a page soon; where there are fewer it might not, and no estimate of Postgres' tells the two apart for a rare word.
+const FEW: usize = 1_000;
+
+/// How the rows of a filter are found.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Matches {
+    /// Few enough to name them.
+    Few(Vec<i64>),
+    /// By the order's index, row after row.
+    Many,
+}
+
+/// Looks how many rows match a filter that may be selective.
+pub async fn matches(db: &Db, filter: &FeedFilter<'_>) -> Result<Matches, StoreError> {
+    if !filter.may_be_selective() {
+        return Ok(Matches::Many);
+    }
+    let mut query = QueryBuilder::new("SELECT f.event_id FROM event_feed f");
     filter.push_conditions(&mut query);
+    query.push(" LIMIT ").push_bind(FEW as i64 + 1);
+    let ids: Vec<i64> = query.build_query_scalar().persistent(false).fetch_all(&db.pool).await?;
+    Ok(if ids.len() > FEW { Matches::Many } else { Matches::Few(ids) })
+}
+
+/// A page of the feed, and whether another follows.
+pub async fn page(
+    db: &Db,
+    filter: &FeedFilter<'_>,
+    matches: &Matches,
+    page: PageRequest,
+) -> Result<(Vec<EventRow>, bool), StoreError> {
+    let mut query = QueryBuilder::new(LISTED);
+    filter.push_matches(&mut query, matches);
     filter.push_order(&mut query);
     // One row more than asked for says whether there are more.
     let bound = |rows: u64| i64::try_from(rows).unwrap_or(i64::MAX);
@@ -185,9 +230,9 @@ pub async fn page(db: &Db, filter: &FeedFilter<'_>, page: PageRequest) -> Result
 }
 
 /// When the `n`-th newest match happened; none when there are fewer.
-pub async fn nth_newest(db: &Db, filter: &FeedFilter<'_>, n: u64) -> Result<Option<At>, StoreError> {
+pub async fn nth_newest(db: &Db, filter: &FeedFilter<'_>, matches: &Matches, n: u64) -> Result<Option<At>, StoreError> {
     let mut query = QueryBuilder::new("SELECT f.occurred_at FROM event_feed f");
-    filter.push_conditions(&mut query);
+    filter.push_matches(&mut query, matches);
     query.push(" ORDER BY f.occurred_at DESC, f.event_id DESC LIMIT 1 OFFSET ");
     query.push_bind(i64::try_from(n.saturating_sub(1)).unwrap_or(i64::MAX));
     Ok(query.build_query_scalar().persistent(false).fetch_optional(&db.pool).await?)

@@ -143,7 +143,7 @@ pub async fn load(db: &Db) -> Result<MarketFacts, StoreError> {
         "SELECT k.id, k.market_key, m.*, pr.name AS protocol_name, c.name AS chain_name, c.slug AS chain_slug, \
                 s.total_supplied_usd, s.total_borrowed_usd, greatest(m.observed_at, s.observed_at) AS newest \
          FROM market m JOIN market_key k USING (contract) JOIN protocol pr ON pr.id = m.protocol_id \
-         JOIN chain c ON c.chain_id = m.chain_id LEFT JOIN market_state s ON s.contract = m.contract \
+         JOIN chain c ON c.chain_id = m.chain_id AND c.is_served LEFT JOIN market_state s ON s.contract = m.contract \
          ORDER BY k.id COLLATE \"C\"",
     );
     let markets = markets.fetch_all(&db.pool).await?.iter().map(market).collect::<Result<_, _>>()?;

@@ -32,6 +32,8 @@ pub mod scoring;
 pub mod strategies;
 pub mod stream_leases;
 pub mod symbols;
+pub mod tags;
+pub mod told;
 pub mod usage;
 pub mod webhook_deliveries;
 pub mod webhook_fanout;

@@ -18,7 +18,7 @@ pub struct FeedRecord {
 /// All feeds, by chain and address.
 pub async fn load(db: &Db) -> Result<Vec<FeedRecord>, StoreError> {
     let rows = sqlx::query(
-        "SELECT f.*, c.name AS chain_name, c.slug AS chain_slug FROM oracle_feed f JOIN chain c USING (chain_id) \
+        "SELECT f.*, c.name AS chain_name, c.slug AS chain_slug FROM oracle_feed f JOIN chain c USING (chain_id) WHERE c.is_served \
          ORDER BY f.chain_id, f.address COLLATE \"C\"",
     );
     rows.fetch_all(&db.pool).await?.iter().map(feed).collect()

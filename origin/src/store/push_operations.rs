@@ -1,5 +1,6 @@
 //! The operations that subscribers are told of: appended by whoever makes the change, in its transaction.
 
+use super::facts::json_array;
 use super::{At, StoreError, Tx};
 
 /// One operation, ready to be appended.
@@ -16,25 +17,36 @@ pub struct OperationRow {
     /// The chains it concerns.
     pub chain_ids: Vec<i64>,
     /// JSON, as the API serves the row at this instant.
-    pub body: Vec<u8>,
+    pub body: String,
 }
 
 /// Appends operations in their order. Takes no lock: whoever delivers them gives them their place.
 pub async fn append(tx: &mut Tx<'_>, recorded_at: At, rows: &[OperationRow]) -> Result<(), StoreError> {
-    for row in rows {
-        sqlx::query(
-            "INSERT INTO push_operation (recorded_at, family, stream_op, event_id, vault_ids, chain_ids, body) \
-             VALUES ($1, $2, $3, $4, $5, $6, $7)",
-        )
-        .bind(recorded_at)
-        .bind(row.family)
-        .bind(row.stream_op)
-        .bind(&row.event_id)
-        .bind(&row.vault_ids)
-        .bind(&row.chain_ids)
-        .bind(&row.body)
-        .execute(&mut **tx)
-        .await?;
+    if rows.is_empty() {
+        return Ok(());
     }
+    fn column<'r, T>(rows: &'r [OperationRow], read: impl Fn(&'r OperationRow) -> T) -> Vec<T> {
+        rows.iter().map(read).collect()
+    }
+    let vaults = rows.iter().map(|row| json_array(&row.vault_ids)).collect::<Result<Vec<_>, _>>()?;
+    let chains = rows.iter().map(|row| json_array(&row.chain_ids)).collect::<Result<Vec<_>, _>>()?;
+    // Ids are drawn behind the sort, so they follow the order that was asked for.
+    sqlx::query(
+        "INSERT INTO push_operation (recorded_at, family, stream_op, event_id, vault_ids, chain_ids, body) \
+         SELECT $1, r.family, r.stream_op, r.event_id, ARRAY(SELECT json_array_elements_text(r.vault_ids::json)), \
+                ARRAY(SELECT json_array_elements_text(r.chain_ids::json)::bigint), convert_to(r.body, 'UTF8') \
+         FROM unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[]) WITH ORDINALITY \
+              AS r (family, stream_op, event_id, vault_ids, chain_ids, body, place) \
+         ORDER BY r.place",
+    )
+    .bind(recorded_at)
+    .bind(column(rows, |row| row.family))
+    .bind(column(rows, |row| row.stream_op))
+    .bind(column(rows, |row| row.event_id.as_str()))
+    .bind(vaults)
+    .bind(chains)
+    .bind(column(rows, |row| row.body.as_str()))
+    .execute(&mut **tx)
+    .await?;
     Ok(())
 }

@@ -4,8 +4,9 @@
 //! the places of one that has stopped saying so are cleared when somebody needs them, and soon after in any case. One that
 //! comes back later asks which of its places are still its own.
 
-use super::{Db, StoreError, Tx};
+use super::{At, Db, StoreError, Tx};
 use rds_shared::push::{STREAMS_PER_KEY, STREAMS_PER_VIEWER};
+use rds_shared::wire::Timestamp;
 
 /// For how long a process is believed to be alive, in seconds: how soon the places of a killed one are free.
 pub const ALIVE_SECONDS: f64 = 15.0;
@@ -118,4 +119,20 @@ pub async fn revoked_among(db: &Db, keys: &[i64]) -> Result<Vec<i64>, StoreError
         select asked.id from unnest($1::bigint[]) as asked (id)
         where not exists (select from api_key k where k.id = asked.id and k.revoked_at is null)";
     Ok(sqlx::query_scalar(sql).bind(keys).fetch_all(&db.pool).await?)
+}
+
+/// Notes when a client's queue overflowed, for the status page of every process.
+pub async fn overflowed(db: &Db, at: Timestamp) -> Result<(), StoreError> {
+    let sql = "
+        -- stream_overflowed
+        insert into stream_overflow (at) values ($1)
+        on conflict (one) do update set at = excluded.at where stream_overflow.at < excluded.at";
+    sqlx::query(sql).bind(At(at)).execute(&db.pool).await?;
+    Ok(())
+}
+
+/// Whether one did since then.
+pub async fn overflowed_since(db: &Db, since: Timestamp) -> Result<bool, StoreError> {
+    let sql = "select exists (select from stream_overflow where at >= $1)";
+    Ok(sqlx::query_scalar(sql).bind(At(since)).fetch_one(&db.pool).await?)
 }

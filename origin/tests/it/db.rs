@@ -17,6 +17,7 @@ pub struct TestDb {
     /// Its address, for second processes.
     pub url: String,
     name: String,
+    is_guest: bool,
 }
 
 impl TestDb {
@@ -32,13 +33,22 @@ impl TestDb {
         admin.close().await.unwrap();
         let url = url_of(&name);
         let db = Db::connect(&url, 5).await.unwrap();
-        TestDb { db, url, name }
+        TestDb { db, url, name, is_guest: false }
+    }
+
+    /// The database of another, for a second process; it stays when this goes.
+    pub async fn guest(of: &TestDb) -> TestDb {
+        let db = Db::connect(&of.url, 5).await.unwrap();
+        TestDb { db, url: of.url.clone(), name: of.name.clone(), is_guest: true }
     }
 }
 
 impl Drop for TestDb {
     /// `WITH (FORCE)` ends whatever is still connected, so that nothing a test leaves open keeps its database.
     fn drop(&mut self) {
+        if self.is_guest {
+            return;
+        }
         let name = self.name.clone();
         let dropping = std::thread::spawn(move || {
             let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();

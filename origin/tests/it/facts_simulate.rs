@@ -98,7 +98,8 @@ async fn the_demo_shows_every_tier_status_and_kind_of_change() {
         ),
         ("SELECT DISTINCT breakdown FROM protocol WHERE breakdown IS NOT NULL", &["markets", "strategies", "strategy"]),
         (
-            "SELECT coalesce(incident_severity, '') || ' ' || coalesce(remediation_status, '') FROM event",
+            "SELECT coalesce(incident_severity, '') || ' ' || coalesce(remediation_status, '') FROM event \
+             WHERE event_type = 'Incident'",
             &["major resolved", "major unresolved", "minor resolved"],
         ),
         (

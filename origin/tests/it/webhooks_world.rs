@@ -140,7 +140,7 @@ impl World {
             event_id: "7".to_owned(),
             vault_ids: Vec::new(),
             chain_ids: Vec::new(),
-            body: json!({ "id": 7, "title": title }).to_string().into_bytes(),
+            body: json!({ "id": 7, "title": title }).to_string(),
         };
         let now = self.app().clock.now().into();
         self.app()

@@ -1,10 +1,11 @@
-//! What edge and origin tell each other about keys, beside callers' requests: the messages and where they go.
+//! What edge and origin tell each other about keys and changed facts, beside callers' requests: the messages and where they go.
 //!
 //! Every message is a POST with a JSON body, signed like a caller's request ([`super::assertion`]). The signed caller is
 //! the host itself, which no caller's request can name.
 
 use super::credential::KeyDigest;
 use super::plan::KeyRecord;
+use crate::route::TagVersions;
 use alloc::string::String;
 use alloc::vec::Vec;
 use serde::{Deserialize, Serialize};
@@ -20,6 +21,8 @@ pub const KEY_QUESTION: &str = "/__edge/keys";
 pub const USAGE: &str = "/__edge/usage";
 /// At the edge: a key that was changed. [`KeyNews`] → 204 once no isolate can act on the older record.
 pub const KEY_NEWS: &str = "/__origin/keys";
+/// At the edge: facts that were changed. [`TagNews`] → 204 once no isolate serves an older copy as current.
+pub const TAG_NEWS: &str = "/__origin/tags";
 
 /// Largest body of a message, in bytes: a usage batch of more rows than that holds is sent as several.
 pub const MESSAGE_BYTES: usize = 64 * 1024;
@@ -62,6 +65,14 @@ pub struct KeyNews {
     pub digest: KeyDigest,
     /// What it is now.
     pub record: KeyRecord,
+}
+
+/// Facts have changed: copies of an older version are to be confirmed before they are served.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TagNews {
+    /// The newest versions of the tags that changed.
+    pub versions: TagVersions,
 }
 
 /// Requests of one key, counted where they were admitted.
@@ -110,7 +121,7 @@ mod tests {
 
     #[test]
     fn no_message_goes_where_a_public_route_answers() {
-        for path in [KEY_QUESTION, USAGE, KEY_NEWS] {
+        for path in [KEY_QUESTION, USAGE, KEY_NEWS, TAG_NEWS] {
             let public = crate::route::match_route(Some(crate::route::Method::Post), path);
             assert!(matches!(public, crate::route::Matching::NotFound), "{path}");
         }
@@ -121,6 +132,8 @@ mod tests {
         let question = KeyQuestion { digest: KeyDigest::of("x"), shown: "pk_live_0123".into(), text: None };
         let text = serde_json::to_string(&question).unwrap();
         assert_eq!(serde_json::from_str::<KeyQuestion>(&text).unwrap(), question);
+        let news = TagNews { versions: TagVersions::parse("events=7") };
+        assert_eq!(serde_json::to_string(&news).unwrap(), "{\"versions\":\"events=7\"}");
         assert_eq!(serde_json::to_string(&KeyAnswer::TextNeeded).unwrap(), "{\"answer\":\"text_needed\"}");
     }
 }

@@ -4,13 +4,16 @@
 //! hosts match on [`RouteId`] without a catch-all arm, so a route that nobody answers does not compile.
 
 mod asset_params;
+mod event_params;
 pub mod family;
 pub mod matching;
 pub mod param;
+mod push_params;
 pub mod query;
 pub mod row;
 mod rows_macro;
 pub mod table;
+pub mod tag;
 mod vault_params;
 mod webhook_params;
 
@@ -20,3 +23,4 @@ pub use param::{Above, Kind, Param};
 pub use query::Query;
 pub use row::{Access, Body, Cache, Door, Method, Route};
 pub use table::{ROUTES, RouteId};
+pub use tag::{Tag, TagVersions};

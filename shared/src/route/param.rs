@@ -43,9 +43,15 @@ pub enum Kind {
         /// Most characters taken.
         max: usize,
     },
+    /// Text whose meaning is the route's affair, so that none is refused here: taken as it came, empty too. Of a longer one
+    /// only the first [`VERBATIM`] characters and one more are kept, enough to see that it is longer.
+    Verbatim,
     /// An ISO 8601 instant.
     Instant,
 }
+
+/// Characters of a verbatim text that may mean something.
+pub const VERBATIM: usize = 64;
 
 /// The value an absent parameter has.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -83,6 +89,11 @@ impl Param {
     /// A whole number from `min` to `max` with a default.
     pub const fn int(name: &'static str, min: i64, max: i64, default: i64, above: Above, about: &'static str) -> Self {
         Param { default: Default::Int(default), ..Self::new(name, Kind::Int { min, max, above }, about) }
+    }
+
+    /// A whole number from `min` to `max` whose absence is a meaning of its own; it reads as 0, which lies below `min`.
+    pub const fn optional_int(name: &'static str, min: i64, max: i64, above: Above, about: &'static str) -> Self {
+        Self::new(name, Kind::Int { min, max, above }, about)
     }
 
     /// `page`, counted from 1.
@@ -123,6 +134,11 @@ impl Param {
     /// Free text.
     pub const fn text(name: &'static str, max: usize, about: &'static str) -> Self {
         Self::new(name, Kind::Text { max }, about)
+    }
+
+    /// Text that the route itself judges.
+    pub const fn verbatim(name: &'static str, about: &'static str) -> Self {
+        Self::new(name, Kind::Verbatim, about)
     }
 
     /// An ISO 8601 instant.

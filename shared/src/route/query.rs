@@ -2,7 +2,7 @@
 //!
 //! Unknown parameters are dropped here: they reach neither a cache key nor the origin. Every fault is told at once.
 
-use super::param::{Above, Default, Kind, Param, Value};
+use super::param::{Above, Default, Kind, Param, VERBATIM, Value};
 use crate::wire::error::{ApiError, Detail, ErrorCode, In};
 use crate::wire::page::PageRequest;
 use crate::wire::{Timestamp, percent};
@@ -202,12 +202,13 @@ fn fault(param: &Param, reason: &str) -> Detail {
         Kind::Choice(words) | Kind::Choices(words) => Detail { allowed: Some(words), ..detail },
         Kind::Text { max } => Detail { maximum: Some(max as f64), ..detail },
         Kind::Flag => Detail { allowed: Some(&["true", "false"]), ..detail },
-        Kind::Names | Kind::Instant => detail,
+        Kind::Names | Kind::Verbatim | Kind::Instant => detail,
     }
 }
 
 /// Reads one value. An empty text, list or choice counts as not given; an empty number does not.
 fn read(param: &Param, text: &str) -> Result<Option<Value>, Detail> {
+    let verbatim = text;
     let text = text.trim();
     let refuse = |reason: String| Err(fault(param, &reason));
     match param.kind {
@@ -260,6 +261,7 @@ fn read(param: &Param, text: &str) -> Result<Option<Value>, Detail> {
                 _ => refuse(format!("may list at most {NAMES_PER_LIST} values")),
             }
         }
+        Kind::Verbatim => Ok(Some(Value::Text(verbatim.chars().take(VERBATIM.saturating_add(1)).collect()))),
         Kind::Text { max } => {
             if text.chars().count() > max {
                 return refuse(format!("may have at most {max} characters"));

@@ -3,6 +3,7 @@
 use super::family::Family;
 use super::param::Param;
 use super::table::RouteId;
+use super::tag::Tag;
 use crate::wire::error::ErrorCode;
 use alloc::format;
 use alloc::string::String;
@@ -119,6 +120,8 @@ pub struct Route {
     pub family: Family,
     /// How long an answer is kept.
     pub cache: Cache,
+    /// The facts it is made of: a change of them makes copies too old. Every kept answer has some.
+    pub tags: &'static [Tag],
     /// The doors that answer it.
     pub door: Door,
     /// The body it takes.
@@ -137,6 +140,17 @@ impl Route {
     /// Its name in usage counts, as `GET /v1/vaults/{id}`.
     pub fn endpoint(&self) -> String {
         format!("{} {}", self.method.as_str(), self.path)
+    }
+
+    /// Whether its answer has no end of its own: it is handed on as it comes, and never kept or counted in bytes.
+    pub fn streams(&self) -> bool {
+        self.id == RouteId::EventStream
+    }
+
+    /// Who may call it. While the stream is being rolled out (`anonymous_stream`) it is open to everybody.
+    /// Source: interface, "Event stream", 8.
+    pub fn access_now(&self, anonymous_stream: bool) -> Access {
+        if self.streams() && anonymous_stream { Access::Public } else { self.access }
     }
 
     /// Whether what it answers depends on who asks: such an answer is nobody else's.

@@ -3,7 +3,7 @@
 macro_rules! routes {
     ($($id:ident: $method:ident $path:literal {
         access: $access:expr, family: $family:ident, cache: $cache:expr,
-        $(door: $door:ident,)? $(body: $body:expr,)?
+        $(tags: [$($tag:ident),* $(,)?],)? $(door: $door:ident,)? $(body: $body:expr,)?
         query: [$($param:expr),* $(,)?], answers: $answers:literal, errors: [$($error:ident),* $(,)?], about: $about:literal $(,)?
     })*) => {
         /// Every route of the service.
@@ -27,7 +27,7 @@ macro_rules! routes {
         pub static ROUTES: &[Route] = &[$(
             Route {
                 id: RouteId::$id, method: Method::$method, path: $path, access: $access, family: Family::$family, cache: $cache,
-                door: routes!(@door $($door)?), body: routes!(@body $($body)?), query: &[$($param),*],
+                tags: &[$($(Tag::$tag),*)?], door: routes!(@door $($door)?), body: routes!(@body $($body)?), query: &[$($param),*],
                 answers: $answers, errors: &[$($error),*], about: $about,
             },
         )*];

@@ -37,3 +37,11 @@ fn only_answers_to_reads_are_kept() {
 fn what_needs_a_key_is_never_kept_for_everybody() {
     assert!(ROUTES.iter().all(|route| route.access == Public || !route.cache.is_kept() || route.cache.by_class));
 }
+
+#[test]
+fn every_kept_answer_says_which_facts_it_is_made_of() {
+    for route in ROUTES {
+        assert_eq!(route.cache.is_kept(), !route.tags.is_empty(), "{}", route.path);
+        assert_eq!(route.tags.iter().collect::<BTreeSet<_>>().len(), route.tags.len(), "{}", route.path);
+    }
+}

@@ -7,6 +7,7 @@
 //! | [`yields`] | what a net rate is made of, and when it is believable |
 //! | [`tiers`] | the bands a score falls in |
 //! | [`dwell`] | when a new score becomes the published one |
+//! | [`changes`] | which readings are news: gates, bad debt, allocations |
 //! | [`holders`] | how concentrated a vault's shares are |
 //! | [`collateral`] | what stands behind a vault's lending markets |
 //! | [`downsampling`] | thinning a series for a chart |
@@ -22,6 +23,7 @@ pub mod attestation;
 pub mod baskets;
 pub mod borrow;
 pub mod canonical_aum;
+pub mod changes;
 pub mod collateral;
 pub mod downsampling;
 pub mod dwell;

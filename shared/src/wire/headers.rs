@@ -10,6 +10,9 @@ pub const CACHE_STATUS: &str = "cache-status";
 pub const WARNING: &str = "warning";
 /// The catalog version an answer was made from.
 pub const DATA_VERSION: &str = "x-data-version";
+/// Versions of tags ([`crate::route::TagVersions`]): in the origin's answer those it was made from, in the edge's request
+/// those it must not be older than. Never forwarded to the caller.
+pub const TAGS: &str = "x-service-tags";
 /// RFC 9213: how long the edge may hold an answer; never forwarded to the caller.
 pub const CDN_CACHE_CONTROL: &str = "cdn-cache-control";
 /// The edge's signature over a request to the origin.
@@ -32,6 +35,16 @@ pub const SUBCLIENT_REMAINING: &str = "x-ratelimit-subclient-remaining";
 pub const SUBCLIENT: &str = "x-service-subclient";
 /// Names a creation, so that repeating it makes nothing new.
 pub const IDEMPOTENCY_KEY: &str = "idempotency-key";
+/// The end viewer whom a keyed relay serves; without a key, the caller's address in the edge's words.
+pub const CLIENT_IP: &str = "x-service-client-ip";
+/// The last cursor that a reconnecting client was given.
+pub const LAST_EVENT_ID: &str = "last-event-id";
+/// Keeps proxies from collecting a stream.
+pub const ACCEL_BUFFERING: &str = "x-accel-buffering";
+/// `Cache-Control` of a stream: nobody keeps it, nobody packs it.
+pub const NO_STORE_NO_TRANSFORM: &str = "no-store, no-transform";
+/// A stream's media type.
+pub const EVENT_STREAM: &str = "text/event-stream";
 /// The platform's fail-safe mode, when it is not normal.
 pub const FAIL_SAFE_MODE: &str = "x-service-failsafe-mode";
 /// On a webhook delivery: `t=<unix seconds>,v1=<hex>`, one `v1` a secret.

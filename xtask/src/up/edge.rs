@@ -55,6 +55,7 @@ pub struct DurableObject {
 pub const DURABLE_OBJECTS: &[DurableObject] = &[
     DurableObject { binding: "KEYS", class: "KeyGuard" },
     DurableObject { binding: "ADDRESSES", class: "AddressGuard" },
+    DurableObject { binding: "EPOCHS", class: "Epochs" },
 ];
 
 /// What the configuration file says.

@@ -1,0 +1,33 @@
+//! How far the facts have changed: a version for each tag, kept by one Durable Object and leased to every isolate.
+//!
+//! The origin tells the object of a change, and hears that it holds once no lease from before can be in use. A copy carries
+//! the versions that the origin made it from; one that is behind the lease is confirmed before it is served.
+//!
+//! | file | knows |
+//! |---|---|
+//! | `lease` | what one isolate may take for current, for how long, and when it asks again |
+//! | `register` | the object's versions over its disk: they only grow |
+//! | `object` | the runtime around the register |
+
+pub mod lease;
+pub mod object;
+pub mod register;
+
+pub use lease::Lease;
+
+use rds_shared::route::TagVersions;
+use serde::{Deserialize, Serialize};
+
+/// To the object: what the sender knows. Whatever is news to the object is on its disk before it replies.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EpochMessage {
+    /// Versions seen in the origin's answers, or told by it.
+    pub seen: TagVersions,
+}
+
+/// From the object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EpochReply {
+    /// Every version it knows.
+    pub versions: TagVersions,
+}

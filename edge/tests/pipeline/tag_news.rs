@@ -1,0 +1,62 @@
+//! What the origin notices when it tells that facts have changed, and what anybody else does.
+
+use crate::news::told;
+use crate::world::*;
+use rds_shared::access::link::{ORIGIN, TAG_NEWS};
+use rds_shared::route::TagVersions;
+
+/// The origin's word that facts are of `versions` now.
+pub fn word(world: &World, versions: &str) -> Ask {
+    let body = format!("{{\"versions\":\"{versions}\"}}");
+    told(TAG_NEWS, body.as_bytes(), KEY, ORIGIN, world.now().as_seconds())
+}
+
+fn known(world: &World) -> String {
+    world.epochs.versions.borrow().to_text()
+}
+
+#[test]
+fn a_change_is_acknowledged_a_lease_after_it_is_written() {
+    let world = World::new(|_| Ok(page("{}")));
+    let before = world.now();
+    let reply = world.send(&word(&world, "vaults=3;events=7"));
+    assert_eq!((reply.status, reply.body.is_none(), reply.header("x-ratelimit-limit")), (204, true, None));
+    assert_eq!(world.now().as_millis() - before.as_millis(), 1_000);
+    assert_eq!(known(&world), "vaults=3;events=7");
+}
+
+#[test]
+fn versions_never_go_back_and_tags_of_a_newer_origin_do_no_harm() {
+    let world = World::new(|_| Ok(page("{}")));
+    for (versions, after) in [("events=7", "events=7"), ("events=5", "events=7"), ("baskets=9;events=8", "events=8")] {
+        assert_eq!(world.send(&word(&world, versions)).status, 204);
+        assert_eq!(known(&world), after);
+    }
+}
+
+#[test]
+fn what_could_not_be_written_is_not_acknowledged() {
+    let world = World::new(|_| Ok(page("{}")));
+    world.epochs.is_away.set(true);
+    let reply = world.send(&word(&world, "events=7"));
+    assert_eq!((reply.status, reply.header("retry-after")), (503, Some("5")));
+}
+
+#[test]
+fn whoever_is_not_the_origin_finds_no_such_route() {
+    let world = World::new(|_| Ok(page("{}")));
+    let (now, body) = (world.now().as_seconds(), b"{\"versions\":\"events=7\"}");
+    let stranger = KEY.replacen("00112233", "99112233", 1);
+    for ask in [
+        Ask::new("POST", TAG_NEWS).body(body),
+        told(TAG_NEWS, body, &stranger, ORIGIN, now),
+        told(TAG_NEWS, body, KEY, "{\"kind\":\"anonymous\"}", now),
+        told(TAG_NEWS, body, KEY, ORIGIN, now - 31),
+        told(TAG_NEWS, b"{\"versions\":7}", KEY, ORIGIN, now),
+        told(TAG_NEWS, body, KEY, ORIGIN, now).body(b"{\"versions\":\"events=8\"}"),
+        Ask::new("GET", TAG_NEWS),
+    ] {
+        assert_eq!(world.send(&ask).status, 404);
+    }
+    assert_eq!(*world.epochs.versions.borrow(), TagVersions::default());
+}

@@ -1,0 +1,238 @@
+//! A change of facts shows on the next request, at every isolate, and costs nothing where nothing changed.
+
+use crate::tag_news::word;
+use crate::world::*;
+use rds_edge::origin::{Call, OriginAnswer};
+use rds_edge::pipeline::Isolate;
+use rds_shared::route::TagVersions;
+use std::cell::Cell;
+use std::rc::Rc;
+
+const LIST: &str = "/v1/vaults";
+
+/// What the origin has committed: vaults of this version.
+type Committed = Rc<Cell<i64>>;
+
+/// A page that the origin made from vaults of `version`; 304 to whoever has it.
+fn made_from(version: i64, call: &Call) -> OriginAnswer {
+    let (etag, tags) = (format!("W/\"of-{version}\""), format!("vaults={version}"));
+    let kept = |answer: OriginAnswer| {
+        answer.with("cdn-cache-control", "max-age=15, stale-if-error=86400").with("x-service-tags", &tags)
+    };
+    match header(call, "if-none-match") {
+        Some(held) if held == etag => kept(OriginAnswer { status: 304, ..OriginAnswer::default() }),
+        _ => kept(answer(200, &body(version))).with("etag", &etag),
+    }
+}
+
+fn header(call: &Call, name: &str) -> Option<String> {
+    call.headers.iter().find(|(known, _)| *known == name).map(|(_, value)| value.clone())
+}
+
+fn body(version: i64) -> String {
+    format!("{{\"data\":[{version}]}}")
+}
+
+/// A world whose origin answers with what is committed.
+fn world() -> (World, Committed) {
+    let committed = Committed::new(Cell::new(1));
+    let origin = committed.clone();
+    (World::new(move |call| Ok(made_from(origin.get(), call))), committed)
+}
+
+fn seen(world: &World) -> (String, String) {
+    let reply = world.get(LIST);
+    (x_cache(&reply).to_owned(), text(&reply))
+}
+
+fn now(x_cache: &str, version: i64) -> (String, String) {
+    (x_cache.to_owned(), body(version))
+}
+
+#[test]
+fn after_the_acknowledgement_every_isolate_and_the_data_centre_have_the_new_state() {
+    let (mut world, committed) = world();
+    assert_eq!([seen(&world), seen(&world)], [now("MISS", 1), now("HIT", 1)]);
+    let mut other = Isolate::default();
+    std::mem::swap(&mut world.isolate, &mut other);
+    assert_eq!(seen(&world), now("HIT", 1), "out of the data centre's copy");
+
+    committed.set(2);
+    assert_eq!(world.send(&word(&world, "vaults=2")).status, 204);
+    assert_eq!([seen(&world), seen(&world)], [now("MISS", 2), now("HIT", 2)]);
+    std::mem::swap(&mut world.isolate, &mut other);
+    assert_eq!([seen(&world), seen(&world)], [now("HIT", 2), now("HIT", 2)]);
+    assert_eq!(world.asked(), 2);
+    world.new_isolate();
+    world.stored.borrow_mut().clear();
+    assert_eq!(seen(&world), now("MISS", 2));
+}
+
+#[test]
+fn a_data_centres_copy_that_lacks_the_change_is_not_served() {
+    let (mut world, committed) = world();
+    seen(&world);
+    committed.set(2);
+    world.send(&word(&world, "vaults=2"));
+    world.new_isolate();
+    assert_eq!([seen(&world), seen(&world)], [now("MISS", 2), now("HIT", 2)]);
+}
+
+#[test]
+fn without_the_acknowledgement_it_shows_within_a_lease_of_the_object_knowing() {
+    let (world, committed) = world();
+    seen(&world);
+    committed.set(2);
+    world.epochs.versions.replace(TagVersions::parse("vaults=2"));
+    world.pass_millis(1_000);
+    assert_eq!(seen(&world), now("MISS", 2));
+}
+
+#[test]
+fn a_change_of_other_facts_leaves_a_copy_alone() {
+    let (world, _) = world();
+    seen(&world);
+    world.send(&word(&world, "events=7;feeds=9"));
+    assert_eq!(seen(&world), now("HIT", 1));
+    assert_eq!(world.asked(), 1);
+}
+
+#[test]
+fn what_the_origin_confirms_has_the_change_from_then_on() {
+    let (world, _) = world();
+    seen(&world);
+    // Another vault changed: this page reads the same, and is as new as that change.
+    world.origin(|call| {
+        assert_eq!(header(call, "x-service-tags").as_deref(), Some("vaults=2"));
+        assert_eq!(header(call, "if-none-match").as_deref(), Some("W/\"of-1\""));
+        let unchanged = OriginAnswer { status: 304, ..OriginAnswer::default() };
+        Ok(unchanged.with("cdn-cache-control", "max-age=15, stale-if-error=86400").with("x-service-tags", "vaults=2"))
+    });
+    world.send(&word(&world, "vaults=2"));
+    assert_eq!([seen(&world), seen(&world), seen(&world)], [now("HIT", 1), now("HIT", 1), now("HIT", 1)]);
+    assert_eq!(world.asked(), 2);
+}
+
+#[test]
+fn an_answer_that_was_made_before_the_change_and_arrives_after_it_is_not_kept_as_new() {
+    let (world, _) = world();
+    let world = Rc::new(world);
+    let meanwhile = world.clone();
+    world.origin(move |call| {
+        // Read, then committed and told to the object by somebody else, then answered.
+        meanwhile.epochs.versions.borrow_mut().raise_to(&TagVersions::parse("vaults=2"));
+        Ok(made_from(1, call))
+    });
+    assert_eq!(seen(&world), now("MISS", 1), "a request that was there before the change may see the old state");
+    world.origin(|call| Ok(made_from(2, call)));
+    world.pass_millis(1_000);
+    assert_eq!([seen(&world), seen(&world)], [now("MISS", 2), now("HIT", 2)]);
+}
+
+#[test]
+fn an_answer_of_a_process_that_is_behind_is_asked_for_again_until_it_is_not() {
+    let (world, committed) = world();
+    seen(&world);
+    world.send(&word(&world, "vaults=2"));
+    for _ in 0..3 {
+        assert_eq!(seen(&world), now("HIT", 1), "confirmed by the origin, as of before the change");
+        assert_eq!(header(&world.last_call(), "x-service-tags").as_deref(), Some("vaults=2"));
+    }
+    assert_eq!(world.asked(), 4);
+    committed.set(2);
+    assert_eq!([seen(&world), seen(&world)], [now("MISS", 2), now("HIT", 2)]);
+    assert_eq!(world.asked(), 5);
+}
+
+#[test]
+fn a_change_that_nobody_told_is_learnt_from_an_answer_and_spreads() {
+    let (mut world, committed) = world();
+    let mut other = Isolate::default();
+    std::mem::swap(&mut world.isolate, &mut other);
+    assert_eq!(seen(&world), now("MISS", 1));
+    std::mem::swap(&mut world.isolate, &mut other);
+    committed.set(2);
+    world.get("/v1/vaults?limit=1");
+    world.pass_millis(700);
+    world.get("/v1/vaults?limit=1");
+    assert_eq!(world.epochs.versions.borrow().to_text(), "vaults=2", "the next question carried it");
+    std::mem::swap(&mut world.isolate, &mut other);
+    world.pass_millis(700);
+    assert_eq!(seen(&world), now("MISS", 2));
+}
+
+#[test]
+fn a_copy_that_lacks_a_change_stands_in_when_the_origin_is_away() {
+    let (world, _) = world();
+    seen(&world);
+    world.send(&word(&world, "vaults=2"));
+    world.origin_is_down();
+    assert_eq!(seen(&world), now("STALE-ERROR", 1));
+}
+
+#[test]
+fn the_object_is_asked_once_in_seven_tenths_of_a_second_however_many_ask_for_a_page() {
+    let (world, _) = world();
+    for _ in 0..10_000 {
+        world.get(LIST);
+        world.pass_millis(1);
+    }
+    assert_eq!(world.epochs.asked.get(), 15, "ten seconds");
+    assert_eq!(world.asked(), 1);
+    for _ in 0..20 {
+        world.get("/v1/health");
+        world.get("/v1/nothing");
+        world.pass_millis(1_000);
+    }
+    assert_eq!(world.epochs.asked.get(), 15, "nobody asks where nothing is kept");
+}
+
+#[test]
+fn without_the_object_copies_live_by_their_age_and_only_the_first_reader_waits() {
+    let (world, committed) = world();
+    seen(&world);
+    world.epochs.is_away.set(true);
+    world.epochs.flight_millis.set(5_000);
+    world.pass_millis(1_000);
+    committed.set(2);
+    let begun = world.now();
+    assert_eq!(seen(&world), now("HIT", 1));
+    let waited = world.now().as_millis() - begun.as_millis();
+    assert!((1_000..1_050).contains(&waited), "no longer than for any object: {waited} ms");
+    for _ in 0..12 {
+        let begun = world.now();
+        assert_eq!(seen(&world), now("HIT", 1));
+        assert_eq!(world.now(), begun, "and nobody after");
+        world.pass_millis(900);
+    }
+    world.pass_seconds(2);
+    assert_eq!(seen(&world), now("MISS", 2), "until they are too old");
+}
+
+#[test]
+fn what_was_heard_once_holds_without_the_object_too() {
+    let (world, committed) = world();
+    seen(&world);
+    world.send(&word(&world, "vaults=2"));
+    committed.set(2);
+    world.epochs.is_away.set(true);
+    world.pass_seconds(2);
+    assert_eq!(seen(&world), now("MISS", 2));
+}
+
+#[test]
+fn a_reader_whose_lease_has_lapsed_waits_for_the_object_and_not_much_longer() {
+    let (world, _) = world();
+    world.epochs.flight_millis.set(40);
+    let begun = world.now();
+    assert_eq!(seen(&world), now("MISS", 1));
+    assert!((40..50).contains(&(world.now().as_millis() - begun.as_millis())));
+    world.pass_millis(750);
+    let begun = world.now();
+    assert_eq!(seen(&world), now("HIT", 1));
+    assert_eq!(world.now(), begun, "while a lease holds it is renewed beside the requests");
+    world.pass_millis(50);
+    world.pass_millis(600);
+    assert_eq!(seen(&world), now("HIT", 1));
+    assert_eq!(world.epochs.asked.get(), 2);
+}

@@ -1,0 +1,86 @@
+//! `events`: what an editor does with events.
+
+use super::edge::Edge;
+use super::{Events, Output};
+use crate::clock::Clock;
+use crate::ingest::kinds::event_id;
+use crate::ingest::{self, Batch, IngestError};
+use crate::publication::Outcome;
+use crate::publication::verbs::{self, SHOWN_IN, Verb};
+use crate::store::Db;
+use anyhow::{Context, bail};
+use serde_json::json;
+use std::fs::File;
+use std::io::{self, BufRead, BufReader};
+use std::path::Path;
+use std::process::ExitCode;
+
+pub(super) async fn events(db: &Db, clock: &Clock, command: Events, out: Output) -> anyhow::Result<ExitCode> {
+    match command {
+        Events::Publish { id } => run(db, clock, &id, ("publish", Verb::Publish), out).await,
+        Events::Retract { id, reason } => run(db, clock, &id, ("retract", Verb::Retract { reason }), out).await,
+        Events::Promote { id } => run(db, clock, &id, ("promote", Verb::Promote), out).await,
+        Events::Draft { file } => draft(db, clock, &file, out).await,
+    }
+}
+
+async fn run(
+    db: &Db,
+    clock: &Clock,
+    named: &str,
+    (word, verb): (&'static str, Verb),
+    out: Output,
+) -> anyhow::Result<ExitCode> {
+    let edge = Edge::configured(clock)?;
+    // A number is the id that the API shows; anything else is the key that a source gave.
+    let id = named.parse().unwrap_or_else(|_| event_id(named));
+    let outcome = verbs::run(db, clock, id, verb).await?;
+    let (text, result, code) = match outcome {
+        Outcome::Moved => (format!("event {id}: {word} is done"), "done", ExitCode::SUCCESS),
+        Outcome::Already => (format!("event {id}: {word} was done before"), "already", ExitCode::SUCCESS),
+        Outcome::Refused(state) => {
+            (format!("event {id} is {state}: {word} leads nowhere from there"), "refused", ExitCode::FAILURE)
+        }
+        Outcome::Unknown => (format!("there is no event {named}"), "unknown", ExitCode::FAILURE),
+    };
+    let mut value =
+        json!({ "id": id.to_string(), "verb": word, "result": result, "changed": outcome == Outcome::Moved });
+    let mut remark = String::new();
+    if code == ExitCode::SUCCESS {
+        // Also when it was done before: that command may have been stopped before the edge knew.
+        let told = edge.shown(db, clock, &SHOWN_IN).await?;
+        told.add_to(&mut value);
+        remark = told.remark();
+    }
+    out.show(format!("{text}{remark}"), &value)?;
+    Ok(code)
+}
+
+/// Takes in events as drafts: lines of kind `event`, whatever they say of their publication.
+async fn draft(db: &Db, clock: &Clock, file: &Path, out: Output) -> anyhow::Result<ExitCode> {
+    let reader: Box<dyn BufRead> = if file == Path::new("-") {
+        Box::new(BufReader::new(io::stdin()))
+    } else {
+        Box::new(BufReader::new(File::open(file).with_context(|| format!("{} cannot be read", file.display()))?))
+    };
+    let batch = match Batch::read(reader)?.into_drafts() {
+        Ok(batch) => batch,
+        Err(kinds) => bail!("only lines of kind event can be drafts, and there are some of {}", kinds.join(", ")),
+    };
+    let keys = batch.event_keys();
+    match ingest::commit(db, clock, batch).await {
+        Ok(report) => {
+            let ids: Vec<String> = keys.iter().map(|key| event_id(key).to_string()).collect();
+            let lines: Vec<String> = keys.iter().zip(&ids).map(|(key, id)| format!("{id}  {key}")).collect();
+            let value =
+                json!({ "ids": ids, "keys": keys, "changed": report.changed.get("event").copied().unwrap_or(0) });
+            out.show(lines.join("\n"), &value)?;
+            Ok(ExitCode::SUCCESS)
+        }
+        Err(IngestError::Faults(faults)) => {
+            super::facts::show_faults(&faults, out)?;
+            Ok(ExitCode::FAILURE)
+        }
+        Err(error) => Err(error.into()),
+    }
+}

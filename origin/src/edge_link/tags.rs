@@ -1,0 +1,160 @@
+//! Facts that have changed: told to the edge by whichever process gets there first, one message at a time.
+//!
+//! A message carries the newest version of every tag that the edge has not acknowledged. While one is under way, changes only
+//! raise versions; one more message tells them all, so a storm of batches costs the edge about one message a second. Told
+//! twice or in another order, versions mean the same.
+
+use super::EdgeLink;
+use super::outbox::{AT_WORK_SECONDS, LOOK, POLL, later, pause};
+use crate::app::App;
+use crate::clock::{Clock, Stopwatch};
+use crate::store::tags::{self as table, Claimed, Standing};
+use crate::store::{Db, StoreError, edge_outbox};
+use rds_shared::access::link::TagNews;
+use rds_shared::route::{ROUTES, Tag};
+use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
+use tokio::time::{sleep, timeout};
+
+/// How long a command waits for the edge before it says what that means.
+pub const PATIENCE: Duration = Duration::from_secs(10);
+
+/// What one round came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Round {
+    /// Nothing to tell, or somebody else is telling it.
+    Nothing,
+    /// The edge has acknowledged.
+    Acknowledged,
+    /// It has not, and why.
+    Failed(String),
+}
+
+/// Tells what the edge has not acknowledged, unless that is being told.
+pub async fn tell_due(db: &Db, link: &EdgeLink) -> Result<Round, StoreError> {
+    let now = link.clock.wall();
+    let Some(claimed) = table::claim(db, now, later(now, link.longest() + POLL)).await? else {
+        return Ok(Round::Nothing);
+    };
+    let Claimed { versions, attempt, failures, .. } = claimed;
+    match link.tell_tags(&TagNews { versions }).await {
+        Ok(()) => {
+            table::acknowledged(db, &claimed).await?;
+            Ok(Round::Acknowledged)
+        }
+        Err(error) => {
+            let (why, again) = (error.to_string(), later(link.clock.wall(), pause(failures.saturating_add(1))));
+            table::failed(db, attempt, again, &why).await?;
+            Ok(Round::Failed(why))
+        }
+    }
+}
+
+/// Tells changes until the process ends. Says once when the edge stops acknowledging, and once when it does again.
+pub async fn keep_told(app: &App, link: &EdgeLink) {
+    let mut working = true;
+    loop {
+        let round = tell_due(&app.db, link).await;
+        match &round {
+            Ok(Round::Acknowledged) => {
+                app.metrics.edge_tags_acknowledged.fetch_add(1, Relaxed);
+                if !std::mem::replace(&mut working, true) {
+                    tracing::info!("the edge hears of changed facts again");
+                }
+            }
+            Ok(Round::Failed(why)) => {
+                app.metrics.edge_tags_failed.fetch_add(1, Relaxed);
+                if std::mem::replace(&mut working, false) {
+                    let fresh = freshest_for(&Tag::ALL);
+                    tracing::warn!(
+                        why,
+                        "the edge does not hear of changed facts; copies may be {fresh} s old until it does"
+                    );
+                }
+            }
+            // The catalog's refresh says when the database is down; once is enough.
+            Ok(Round::Nothing) | Err(StoreError::Unavailable(_)) => {}
+            Err(error) => tracing::error!(%error, "the tags to tell the edge could not be read"),
+        }
+        if let Ok(Standing { waiting, told_at, .. }) = table::standing(&app.db).await {
+            let known_to = if waiting.is_empty() { Some(link.clock.wall()) } else { told_at };
+            app.metrics.edge_tags_known_to.store(known_to.map_or(0, |at| at.as_seconds()), Relaxed);
+            // While a message was under way more may have changed, and that announcement is spent.
+            if matches!(round, Ok(Round::Acknowledged)) && !waiting.is_empty() {
+                continue;
+            }
+        }
+        let rest = if working { POLL } else { pause(1) };
+        let _ = timeout(rest, link.touched.notified()).await;
+    }
+}
+
+/// How far a change of facts has come.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Shown {
+    /// Every request from now on sees it.
+    Everywhere,
+    /// No edge is known here, and no service says that it knows one.
+    NoEdge,
+    /// The edge has not acknowledged it in time. It is told again; until then copies are served until they are this old.
+    CopiesFor {
+        /// In seconds.
+        seconds: u32,
+        /// Why, as far as is known.
+        why: Option<String>,
+    },
+}
+
+/// Waits until the edge serves no copy that is older than what is committed now of `tags`, but no longer than `patience`.
+///
+/// With a `link` it tells the edge itself. Without one it waits for a service that has one.
+pub async fn until_shown(
+    db: &Db,
+    link: Option<&EdgeLink>,
+    clock: &Clock,
+    tags: &[Tag],
+    patience: Duration,
+) -> Result<Shown, StoreError> {
+    let (_, newest) = table::newest(db).await?;
+    let (wanted, watch) = (newest.only(tags), Stopwatch::start());
+    let mut why = None;
+    loop {
+        if let Some(link) = link
+            && let Round::Failed(reason) = tell_due(db, link).await?
+        {
+            why = Some(reason);
+        }
+        let Standing { acknowledged, last_error, .. } = table::standing(db).await?;
+        if acknowledged.covers(&wanted) {
+            return Ok(Shown::Everywhere);
+        }
+        if link.is_none() {
+            let seen = edge_outbox::teller_seen_at(db).await?;
+            if seen.is_none_or(|seen| clock.wall().seconds_since(seen) > AT_WORK_SECONDS) {
+                return Ok(Shown::NoEdge);
+            }
+        }
+        if u128::from(watch.micros()) > patience.as_micros() {
+            return Ok(Shown::CopiesFor { seconds: freshest_for(tags), why: last_error.or(why) });
+        }
+        sleep(LOOK).await;
+    }
+}
+
+/// For how long at most a copy with one of `tags` is served without asking, in seconds.
+fn freshest_for(tags: &[Tag]) -> u32 {
+    let concerned = ROUTES.iter().filter(|route| route.tags.iter().any(|tag| tags.contains(tag)));
+    concerned.map(|route| route.cache.fresh).max().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_unheard_change_hides_no_longer_than_the_longest_lived_copy() {
+        let all = ROUTES.iter().map(|route| route.cache.fresh).max();
+        assert_eq!((Some(freshest_for(&Tag::ALL)), freshest_for(&[])), (all, 0));
+        assert!(freshest_for(&[Tag::Feeds]) > 0 && freshest_for(&[Tag::Feeds]) <= freshest_for(&Tag::ALL));
+    }
+}

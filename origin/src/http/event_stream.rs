@@ -1,0 +1,92 @@
+//! `GET /v1/events/stream`: who it is for, where it begins, and the stream.
+
+use super::answer::{Answer, Failure};
+use super::call::Call;
+use super::pipeline::{Door, Through};
+use super::wire::Line;
+use crate::app::App;
+use crate::store::journal::read::{self as journal, Extent};
+use crate::store::stream_leases::Verdict;
+use crate::stream::body::EventBody;
+use crate::stream::delivery::{Subscription, deliver};
+use axum::http::request::Parts;
+use axum::http::{HeaderMap, Method};
+use rds_shared::access::client_net::client_net;
+use rds_shared::access::{ClientNet, Principal};
+use rds_shared::model::ids::VaultId;
+use rds_shared::push::cursor::{Resume, Window};
+use rds_shared::wire::error::{Detail, In};
+use rds_shared::wire::{ApiError, ErrorCode, headers};
+use std::net::Ipv4Addr;
+use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
+
+/// Opens a stream, or says why not in a finite answer. A HEAD is told what it would get, and opens none.
+pub async fn open(app: &Arc<App>, call: &Call, head: &Parts) -> Result<Answer, Failure> {
+    if app.is_draining() {
+        return Err(ErrorCode::ShuttingDown.into());
+    }
+    let (key, viewer) = whose(&call.principal, head)?;
+    if head.method == Method::HEAD {
+        return Ok(Answer::events(None));
+    }
+    let admitted = app.streams.admit(&app.db, key, viewer.as_deref()).await?;
+    let place = admitted.map_err(|full| {
+        app.streams.meters.refused.fetch_add(1, Relaxed);
+        refusal(full)
+    })?;
+    let extent = journal::extent(&app.db.pool, app.clock.now()).await?;
+    let last_event_id = head.headers.get(headers::LAST_EVENT_ID).map(|value| value.as_bytes());
+    let resume = Resume::read(last_event_id, call.query.text("since"));
+    note_a_cursor_ahead(app, resume, &extent, key);
+    let start = Window { floor: extent.floor, tail: extent.tail, jumps: &extent.jumps }.start(resume);
+    let asked = call.query.text("vaultId").map(str::to_owned);
+    // Ids are compared in their one spelling; what is no id concerns no vault, and is not for us to refuse.
+    let vault = asked.as_deref().map(|id| VaultId::parse(id).map_or_else(|| id.to_owned(), |id| id.to_string()));
+    if let Some(line) = head.extensions.get::<Line>() {
+        line.streams();
+    }
+    app.streams.meters.opened.fetch_add(1, Relaxed);
+    let (app, subscription) = (app.clone(), Subscription { vault, asked, start, extent, place });
+    Ok(Answer::events(Some(EventBody::new(|out| deliver(app, subscription, out)))))
+}
+
+/// Whose the stream is: a key's, and its end viewer's where one is reported; without a key, an address's.
+fn whose(principal: &Principal, head: &Parts) -> Result<(Option<i64>, Option<String>), ApiError> {
+    let through = head.extensions.get::<Through>();
+    Ok(match (principal, through) {
+        (Principal::Key { id, .. }, _) => (Some(*id), reported(&head.headers)?.map(|net| net.to_string())),
+        // Whoever comes to the relay's door is its own caller; behind the edge's only the edge knows the caller's address.
+        (_, Some(Through { door: Door::Relay, peer })) => (None, Some(ClientNet::of(*peer).to_string())),
+        (Principal::Anonymous | Principal::FirstParty { .. }, _) => {
+            let net = reported(&head.headers)?.unwrap_or(ClientNet::V4(Ipv4Addr::UNSPECIFIED));
+            (None, Some(net.to_string()))
+        }
+    })
+}
+
+fn reported(sent: &HeaderMap) -> Result<Option<ClientNet>, ApiError> {
+    let Some(value) = sent.get(headers::CLIENT_IP) else { return Ok(None) };
+    match value.to_str().ok().and_then(client_net) {
+        Some(net) => Ok(Some(net)),
+        None => Err(ApiError::parameter(Detail::new(In::Header, headers::CLIENT_IP, "must be one IP address"))),
+    }
+}
+
+fn refusal(full: Verdict) -> Failure {
+    let message = match full {
+        Verdict::ViewerIsFull => "this viewer has as many event streams open as one may have",
+        Verdict::KeyIsFull | Verdict::Admitted => "this key has as many event streams open as one may have",
+    };
+    ApiError::new(ErrorCode::StreamLimitReached, message).into()
+}
+
+/// A holder of a key who comes from above the head was there before the database was rolled back, or made the cursor up.
+fn note_a_cursor_ahead(app: &App, resume: Resume, extent: &Extent, key: Option<i64>) {
+    if let (Resume::After(cursor), Some(key)) = (resume, key)
+        && cursor > extent.tail
+    {
+        app.streams.meters.ahead.fetch_add(1, Relaxed);
+        tracing::warn!(key, %cursor, tail = %extent.tail, "a cursor above the head: was the database restored?");
+    }
+}

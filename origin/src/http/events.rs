@@ -1,0 +1,114 @@
+//! `GET /v1/events`, `/{id}` and `/group/{groupKey}`, and the events of a market. Source: interface, "Events" and "Markets".
+
+use super::answer::{Answer, Failure};
+use super::call::Call;
+use super::encoded;
+use crate::app::App;
+use crate::catalog::Catalog;
+use crate::store::event_feed::{FeedFilter, FeedOrder, Matches};
+use crate::store::{At, StoreError, event_detail, event_feed, events};
+use rds_shared::access::paging;
+use rds_shared::model::event::{Feed, FeedMeta, PublicationState};
+use rds_shared::route::table::FEED_DAYS;
+use rds_shared::wire::page::PageRequest;
+use rds_shared::wire::{ApiError, Data, Timestamp};
+
+/// How many days an order other than newest first looks back, when nobody says: as few of these as fill a page.
+const WINDOWS: [i64; 5] = [7, 30, 90, 365, FEED_DAYS];
+
+/// A page of the feed.
+pub async fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let page = call.query.page();
+    paging::admit(&call.principal, page)?;
+    let catalog = app.catalog.get()?;
+    let filter = filter(&catalog, call);
+    let matches = event_feed::matches(&app.db, &filter).await?;
+    let filter = FeedFilter { since: At(since(app, call, &filter, &matches, page).await?), ..filter };
+    let (data, has_more) = event_feed::page(&app.db, &filter, &matches, page).await?;
+    encoded::exact(call, catalog.version, &Feed { data, meta: FeedMeta::new(page, has_more) })
+}
+
+/// One published event.
+pub async fn by_id(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let missing = || ApiError::not_found("event");
+    let catalog = app.catalog.get()?;
+    let id: i64 = call.found.param(0).parse().map_err(|_| missing())?;
+    let found = event_detail::placed(&app.db.pool, &[id]).await?.pop();
+    let shown = found.filter(|placed| placed.is_served && placed.state == PublicationState::Published);
+    let detail = shown.ok_or_else(missing)?.detail;
+    encoded::exact(call, catalog.version, &Data { data: detail })
+}
+
+/// What stands for a group now.
+pub async fn by_group(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let catalog = app.catalog.get()?;
+    let row = event_feed::representative(&app.db, call.found.param(0)).await?;
+    let row = row.ok_or_else(|| ApiError::not_found("group of events"))?;
+    encoded::exact(call, catalog.version, &Data { data: row })
+}
+
+/// `GET /v1/markets/{id}/events`.
+pub async fn of_market(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let catalog = app.catalog.get()?;
+    let market = catalog.markets.get(call.found.param(0)).ok_or_else(|| ApiError::not_found("market"))?;
+    let limit = u32::try_from(call.query.int("limit")).unwrap_or(u32::MAX);
+    let events = events::of_market(&app.db, &market.contract, &market.row.id, limit).await?;
+    encoded::exact(call, catalog.version, &Data { data: events })
+}
+
+fn filter<'c>(catalog: &Catalog, call: &'c Call) -> FeedFilter<'c> {
+    let query = &call.query;
+    let rank = |severity: &&str| match *severity {
+        "Critical" => 3,
+        "Warning" => 2,
+        _ => 1,
+    };
+    let chains = query.names("chainId");
+    let known = |name: &String| Some(catalog.rollup.chain(name)?.facts.id.0.cast_signed());
+    FeedFilter {
+        event_types: query.names("eventType"),
+        severities: query.choices("severity").iter().map(rank).collect(),
+        protocols: query.names("protocolId"),
+        curators: query.names("curatorId"),
+        chains: (!chains.is_empty()).then(|| chains.iter().filter_map(known).collect()),
+        incident_severities: query.choices("incidentSeverity"),
+        remediation_statuses: query.choices("remediationStatus"),
+        search: query.text("search"),
+        exclude_sources: query.names("excludeSource"),
+        since: At(days_before(call.now, FEED_DAYS)),
+        order: match query.choice("sortBy") {
+            Some("severity") => FeedOrder::Severity,
+            Some("loss_amount_usd") => FeedOrder::Loss,
+            Some("occurrence_count") => FeedOrder::Occurrences,
+            _ => FeedOrder::OccurredAt,
+        },
+        descending: query.choice("sortOrder") != Some("asc"),
+    }
+}
+
+/// From when on the feed is read.
+///
+/// Newest first needs no window: a wider one only adds rows behind the page. Another order is kept to the fewest days that
+/// hold a page of matches; the number of the page plays no part, so that all pages are of one list.
+async fn since(
+    app: &App,
+    call: &Call,
+    filter: &FeedFilter<'_>,
+    matches: &Matches,
+    page: PageRequest,
+) -> Result<Timestamp, StoreError> {
+    match call.query.int("daysBack") {
+        0 if filter.order == FeedOrder::OccurredAt && filter.descending => Ok(filter.since.0),
+        0 => {
+            let filled = event_feed::nth_newest(&app.db, filter, matches, page.size).await?;
+            let holds = |days: &&i64| filled.is_some_and(|At(filled)| filled >= days_before(call.now, **days));
+            let days = WINDOWS.iter().find(holds).copied().unwrap_or(FEED_DAYS);
+            Ok(days_before(call.now, days))
+        }
+        days => Ok(days_before(call.now, days)),
+    }
+}
+
+fn days_before(now: Timestamp, days: i64) -> Timestamp {
+    now.plus_seconds(-days * 86_400)
+}

@@ -1,0 +1,80 @@
+//! `DepositabilityChange`: a vault's gate opens or closes.
+
+use super::Readings;
+use crate::ingest::kinds::EventRecord;
+use crate::publication::OBSERVED_CHANGE_SOURCE;
+use crate::store::told::{self, Gate, Told, Topic};
+use crate::store::{At, StoreError, Tx};
+use rds_shared::model::status::{DepositStatus, Severity};
+use rds_shared::rules::changes::deposit_move;
+use serde_json::{Map, json};
+use std::collections::HashMap;
+
+/// The moves among `readings`, in vault order and in order of time; what is confirmed now is kept.
+pub(super) async fn moves(tx: &mut Tx<'_>, readings: &Readings<'_>) -> Result<Vec<EventRecord>, StoreError> {
+    let mut vaults = [readings.vaults.clone(), readings.gated.clone()].concat();
+    vaults.sort_unstable();
+    vaults.dedup();
+    if vaults.is_empty() {
+        return Ok(Vec::new());
+    }
+    let mut own: HashMap<&str, Vec<(At, DepositStatus)>> = HashMap::new();
+    for state in &readings.states {
+        own.entry(&state.vault_id).or_default().push((state.observed_at, state.deposit_status));
+    }
+    let subjects: Vec<&str> = vaults.iter().map(String::as_str).collect();
+    let confirmed = told::last(tx, Topic::DepositStatus, &subjects).await?;
+    let (mut events, mut kept) = (Vec::new(), Vec::new());
+    for gate in told::gates(tx, &vaults).await? {
+        let before = confirmed.get(&gate.vault_id);
+        let mut last = before.and_then(|told| told.value.as_str()?.parse::<DepositStatus>().ok());
+        let mut at = None;
+        for (observed_at, status) in in_order(&gate, own.remove(gate.vault_id.as_str())) {
+            // What is older than the last move was judged already, or came too late to be.
+            if status == DepositStatus::Unknown || before.is_some_and(|told| observed_at <= told.observed_at) {
+                continue;
+            }
+            if let Some(from) = deposit_move(last, status) {
+                events.push(event(&gate, from, status, observed_at));
+            }
+            if last != Some(status) {
+                (last, at) = (Some(status), Some(observed_at));
+            }
+        }
+        if let (Some(status), Some(observed_at)) = (last, at) {
+            kept.push(Told { subject_id: gate.vault_id, value: json!(status.as_str()), observed_at });
+        }
+    }
+    told::keep(tx, Topic::DepositStatus, &kept).await?;
+    Ok(events)
+}
+
+/// What was read of a vault's gate: the reserve's gates say more than the vault's own readings.
+fn in_order(gate: &Gate, own: Option<Vec<(At, DepositStatus)>>) -> Vec<(At, DepositStatus)> {
+    match (gate.gate_at, &gate.gate_status) {
+        (Some(at), Some(status)) => vec![(at, status.parse().unwrap_or(DepositStatus::Unknown))],
+        _ => {
+            let mut own = own.unwrap_or_default();
+            own.sort_unstable_by_key(|(at, status)| (*at, *status));
+            own
+        }
+    }
+}
+
+fn event(gate: &Gate, from: DepositStatus, to: DepositStatus, at: At) -> EventRecord {
+    let Gate { vault_id, name, .. } = gate;
+    let key = format!("depositability:{vault_id}:{}:{from}-{to}", at.0.as_micros());
+    let (severity, title) = match to {
+        DepositStatus::Closed => (Severity::Warning, format!("{name} takes no deposits any more")),
+        DepositStatus::Open | DepositStatus::Unknown => (Severity::Info, format!("{name} takes deposits again")),
+    };
+    EventRecord {
+        description: Some(format!("The deposit status moved from {from} to {to}.")),
+        data: Map::from_iter([
+            ("prev_deposit_status".to_owned(), json!(from.as_str())),
+            ("new_deposit_status".to_owned(), json!(to.as_str())),
+        ]),
+        ..EventRecord::new(key, "DepositabilityChange", severity, title, OBSERVED_CHANGE_SOURCE, at)
+    }
+    .about(vec![vault_id.clone()])
+}

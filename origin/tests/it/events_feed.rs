@@ -1,0 +1,451 @@
+//! The events feed over HTTP: groups, filters, orders, pages; critical incidents; a market's events.
+
+use crate::market::{VAULTS, address, line};
+use crate::testapp::{NOW, TestApp, holder};
+use axum::http::StatusCode;
+use rds_origin::ingest::kinds::event_id;
+use rds_origin::publication::Outcome;
+use rds_origin::publication::verbs::{self, Verb};
+use rds_shared::access::Plan;
+use rds_shared::wire::Timestamp;
+use serde_json::{Value, json};
+
+/// An event that happened so many days before now.
+fn event(key: &str, days: i64, fields: Value) -> String {
+    let now = Timestamp::parse(NOW).unwrap();
+    let mut all = json!({"event_key": key, "event_type": "Incident", "severity": "Info", "title": key,
+                         "occurred_at": now.plus_seconds(-days * 86_400)});
+    all.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+    line("event", NOW, all)
+}
+
+fn titles(answer: &Value) -> Vec<&str> {
+    answer["data"].as_array().unwrap().iter().map(|row| row["title"].as_str().unwrap()).collect()
+}
+
+async fn feed(test: &TestApp, query: &str) -> Vec<String> {
+    let answer = test.json(&format!("/v1/events?excludeSource=rating-change&{query}")).await;
+    titles(&answer).into_iter().map(str::to_owned).collect()
+}
+
+async fn retract(test: &TestApp, key: &str) {
+    let verb = Verb::Retract { reason: None };
+    assert_eq!(verbs::run(&test.app.db, &test.app.clock, event_id(key), verb).await.unwrap(), Outcome::Moved);
+}
+
+/// The market, with events that differ in everything that can be asked for.
+async fn with_events() -> TestApp {
+    let test = TestApp::with_market().await;
+    let events = [
+        event(
+            "drain",
+            1,
+            json!({"severity": "Critical", "incident_severity": "major", "remediation_status": "unresolved", "loss_usd": 5e6,
+            "vault_ids": [VAULTS[0].id()], "title": "Harbor was drained", "description": "It's \"100%\" of the_pool 🦀 exploited"}),
+        ),
+        event(
+            "pause",
+            2,
+            json!({"event_type": "Pause", "severity": "Warning", "protocol_id": "lantern", "source": "peg-monitor",
+            "title": "Lantern paused"}),
+        ),
+        event(
+            "curated",
+            3,
+            json!({"curator_id": "tide", "chain_id": 8453, "incident_severity": "minor", "remediation_status": "resolved",
+            "loss_usd": 10.0, "title": "Tidewater rebalanced"}),
+        ),
+        event("old", 500, json!({"severity": "Warning", "title": "Long ago"})),
+        event("ancient", 800, json!({"title": "Before all windows"})),
+        event("hidden", 0, json!({"publication": "draft", "title": "Not yet"})),
+    ];
+    test.ingest(&events.concat()).await;
+    test
+}
+
+#[tokio::test]
+async fn the_newest_come_first_and_drafts_and_the_too_old_are_not_there() {
+    let test = with_events().await;
+    let answer = test.json("/v1/events?excludeSource=rating-change").await;
+    let all = titles(&answer);
+    let own: Vec<&str> = all.iter().filter(|title| !title.starts_with("Incident ")).copied().collect();
+    assert_eq!(own, ["Harbor was drained", "Lantern paused", "Tidewater rebalanced", "Long ago"]);
+    assert_eq!(answer["meta"], json!({"page": 1, "limit": 20, "hasMore": false}));
+    let row = &answer["data"][0];
+    assert_eq!((&row["protocol_id"], &row["protocol_name"]), (&json!("harbor"), &json!("Harbor Lending")));
+    assert_eq!((&row["chain_id"], &row["curator_name"]), (&json!(1), &json!("North Star")));
+    assert_eq!((&row["occurrence_count"], &row["group_key"], row["id"].is_string()), (&json!(1), &Value::Null, true));
+}
+
+#[tokio::test]
+async fn every_filter_keeps_what_it_names() {
+    let test = with_events().await;
+    for (query, expected) in [
+        ("eventType=pause", &["Lantern paused"][..]),
+        ("eventType=Pause,BadDebt", &["Lantern paused"]),
+        ("eventType=Nothing", &[]),
+        ("severity=Critical&daysBack=30", &["Harbor was drained"]),
+        ("severity=critical,warning&daysBack=30", &["Harbor was drained", "Lantern paused"]),
+        ("protocolId=harbor&daysBack=30", &["Harbor was drained"]),
+        ("protocolId=LANTERN&daysBack=30", &["Lantern paused"]),
+        ("curatorId=tide&daysBack=30", &["Tidewater rebalanced"]),
+        ("curatorId=north&daysBack=30", &["Harbor was drained"]),
+        ("chainId=base&daysBack=30", &["Tidewater rebalanced"]),
+        ("chainId=1,nowhere&daysBack=30", &["Harbor was drained"]),
+        ("chainId=nowhere", &[]),
+        ("incidentSeverity=major", &["Harbor was drained"]),
+        ("remediationStatus=resolved&daysBack=30", &["Tidewater rebalanced"]),
+        ("daysBack=1", &["Harbor was drained"]),
+        ("daysBack=730&severity=Warning", &["Lantern paused", "Long ago"]),
+        ("daysBack=9999&severity=Warning", &["Lantern paused", "Long ago"]),
+        ("search=drain", &["Harbor was drained"]),
+        ("search=EXPLOIT", &["Harbor was drained"]),
+        ("search=harbor%20-drained", &[]),
+        ("search=paused%20or%20rebalanced", &["Lantern paused", "Tidewater rebalanced"]),
+        ("search=%22was%20drained%22", &["Harbor was drained"]),
+        ("search=%22drained%20was%22", &[]),
+        ("search=%22", &[]),
+        ("search=%25", &[]),
+        ("search=100%25", &["Harbor was drained"]),
+        ("search=the_pool", &["Harbor was drained"]),
+        ("search=%F0%9F%A6%80", &[]),
+        ("search='%20or%201%3D1%20--", &[]),
+        ("search=it", &["Harbor was drained"]),
+    ] {
+        assert_eq!(feed(&test, query).await, expected, "{query}");
+    }
+    let without = test.json("/v1/events?excludeSource=Peg-Monitor,rating-change&daysBack=30").await;
+    assert_eq!(titles(&without), ["Harbor was drained", "Tidewater rebalanced"]);
+}
+
+#[tokio::test]
+async fn bad_input_names_its_parameter() {
+    let test = TestApp::new().await;
+    for (query, name) in [
+        ("page=0", "page"),
+        ("limit=x", "limit"),
+        ("severity=High", "severity"),
+        ("incidentSeverity=huge", "incidentSeverity"),
+        ("remediationStatus=maybe", "remediationStatus"),
+        ("sortBy=title", "sortBy"),
+        ("sortOrder=up", "sortOrder"),
+        ("daysBack=week", "daysBack"),
+        ("daysBack=0", "daysBack"),
+        ("search=a%00b", "search"),
+    ] {
+        let reply = test.get(&format!("/v1/events?{query}")).await;
+        assert_eq!((reply.status, reply.code().as_str()), (StatusCode::BAD_REQUEST, "INVALID_PARAMETER"), "{query}");
+        assert_eq!(reply.json()["error"]["details"][0]["name"], name, "{query}");
+    }
+    let long = test.get(&format!("/v1/events?search={}", "a".repeat(201))).await;
+    assert_eq!(long.code(), "INVALID_PARAMETER");
+    assert_eq!(test.get("/v1/events?page=11").await.status, StatusCode::FORBIDDEN);
+    assert_eq!(test.get_as(&holder(Plan::Data), "/v1/events?page=11").await.status, StatusCode::OK);
+    for missing in [
+        "/v1/events/nothing",
+        "/v1/events/17",
+        "/v1/events/99999999999999999999",
+        "/v1/events/group/none",
+        "/v1/markets/none/events",
+    ] {
+        assert_eq!(test.get(missing).await.code(), "NOT_FOUND", "{missing}");
+    }
+}
+
+#[tokio::test]
+async fn pages_of_equal_instants_neither_overlap_nor_skip() {
+    let test = TestApp::with_market().await;
+    let all: String =
+        (0..23).map(|number| event(&format!("same-{number}"), 1, json!({"severity": "Warning"}))).collect();
+    test.ingest(&all).await;
+    for order in
+        ["", "&sortOrder=asc", "&sortBy=severity", "&sortBy=loss_amount_usd&sortOrder=asc", "&sortBy=occurrence_count"]
+    {
+        let mut seen = Vec::new();
+        for page in 1..=5 {
+            let answer = test.json(&format!("/v1/events?severity=Warning&daysBack=7&limit=5&page={page}{order}")).await;
+            assert_eq!(answer["meta"]["hasMore"], json!(page < 5), "{order} {page}");
+            seen.extend(titles(&answer).into_iter().map(str::to_owned));
+        }
+        seen.sort_unstable();
+        let count = seen.len();
+        seen.dedup();
+        assert_eq!((count, seen.len()), (23, 23), "{order}");
+    }
+}
+
+#[tokio::test]
+async fn another_order_looks_back_as_far_as_a_page_needs() {
+    let test = with_events().await;
+    // Two matches lie within seven days, the third within 365 days at the earliest.
+    assert_eq!(
+        feed(&test, "sortBy=loss_amount_usd&limit=2&eventType=incident").await,
+        ["Harbor was drained", "Tidewater rebalanced"]
+    );
+    let three = feed(&test, "sortBy=severity&limit=3&search=drained%20or%20paused%20or%20ago").await;
+    assert_eq!(three, ["Harbor was drained", "Lantern paused", "Long ago"]);
+    let rising = feed(&test, "sortBy=loss_amount_usd&sortOrder=asc&daysBack=30").await;
+    assert_eq!(rising, ["Tidewater rebalanced", "Harbor was drained", "Lantern paused"], "without a loss last");
+}
+
+#[tokio::test]
+async fn repeats_are_one_row_that_survives_the_one_that_stood_for_it() {
+    let test = TestApp::with_market().await;
+    let repeat = |number: i64, publication: &str| {
+        let fields = json!({"group_key": "depeg-usdx", "publication": publication, "vault_ids": [VAULTS[0].id()]});
+        event(&format!("depeg-{number}"), 10 - number, fields)
+    };
+    test.ingest(&[repeat(1, "published"), repeat(3, "published"), repeat(2, "published"), repeat(4, "draft")].concat())
+        .await;
+    let group = async || test.get("/v1/events/group/depeg-usdx").await;
+    let row = group().await.json()["data"].clone();
+    assert_eq!(
+        (&row["title"], &row["occurrence_count"], &row["group_key"]),
+        (&json!("depeg-3"), &json!(3), &json!("depeg-usdx"))
+    );
+    assert_eq!(feed(&test, "search=depeg").await, ["depeg-3"]);
+    assert_eq!(feed(&test, "search=%22depeg-1%22").await, [""; 0], "filters act on what stands for the group");
+    let one = test.json(&format!("/v1/events/{}", event_id("depeg-1"))).await["data"].clone();
+    assert_eq!((&one["title"], &one["occurrence_count"]), (&json!("depeg-1"), &json!(3)));
+    assert_eq!(one["affected_vaults"][0]["vault_name"], "Harbor Dollar");
+    assert_eq!(one["affected_vaults"][0]["tvl_usd"], json!(5e6));
+
+    retract(&test, "depeg-3").await;
+    let row = group().await.json()["data"].clone();
+    assert_eq!((&row["title"], &row["occurrence_count"]), (&json!("depeg-2"), &json!(2)));
+    assert_eq!(test.get(&format!("/v1/events/{}", event_id("depeg-3"))).await.code(), "NOT_FOUND");
+    verbs::run(&test.app.db, &test.app.clock, event_id("depeg-4"), Verb::Publish).await.unwrap();
+    assert_eq!(group().await.json()["data"]["title"], "depeg-4");
+    for key in ["depeg-1", "depeg-2", "depeg-4"] {
+        retract(&test, key).await;
+    }
+    assert_eq!(group().await.code(), "NOT_FOUND");
+    assert_eq!(feed(&test, "search=depeg").await, [""; 0]);
+}
+
+#[tokio::test]
+async fn an_event_that_changes_its_group_leaves_the_old_one_right() {
+    let test = TestApp::with_market().await;
+    let of = |key: &str, days: i64, group: &str, seen: &str| {
+        event(key, days, json!({"group_key": group}))
+            .replace(&format!("\"observed_at\":\"{NOW}\""), &format!("\"observed_at\":\"{seen}\""))
+    };
+    test.ingest(&[of("a", 3, "one", NOW), of("b", 2, "one", NOW)].concat()).await;
+    assert_eq!(test.json("/v1/events/group/one").await["data"]["occurrence_count"], 2);
+    test.ingest(&of("b", 2, "two", "2026-11-21T00:00:01Z")).await;
+    let row = test.json("/v1/events/group/one").await["data"].clone();
+    assert_eq!((&row["title"], &row["occurrence_count"]), (&json!("a"), &json!(1)));
+    assert_eq!(test.json("/v1/events/group/two").await["data"]["title"], "b");
+}
+
+#[tokio::test]
+async fn a_withheld_chain_shows_nowhere() {
+    let test = TestApp::with_market().await;
+    let grouped = |key: &str, days: i64, chain: i64| event(key, days, json!({"group_key": "both", "chain_id": chain}));
+    let vault = VAULTS[3].id();
+    test.ingest(
+        &[
+            grouped("on-base", 1, 8453),
+            grouped("on-ethereum", 2, 1),
+            event("of-vault", 1, json!({"vault_ids": [vault]})),
+        ]
+        .concat(),
+    )
+    .await;
+    assert_eq!(test.json("/v1/events/group/both").await["data"]["title"], "on-base");
+    let base = |served: bool, at: &str| {
+        line(
+            "chain",
+            at,
+            json!({"chain_id": 8453, "slug": "base", "name": "Base", "namespace": "evm", "is_settlement": true, "is_served": served}),
+        )
+    };
+    test.ingest(&base(false, "2026-11-20T00:00:00Z")).await;
+    assert_eq!(feed(&test, "daysBack=30").await, ["on-ethereum"]);
+    let group = test.json("/v1/events/group/both").await["data"].clone();
+    assert_eq!((&group["title"], &group["occurrence_count"]), (&json!("on-ethereum"), &json!(1)));
+    for key in ["on-base", "of-vault"] {
+        assert_eq!(test.get(&format!("/v1/events/{}", event_id(key))).await.code(), "NOT_FOUND", "{key}");
+    }
+    assert_eq!(test.get(&format!("/v1/vaults/{vault}")).await.code(), "NOT_FOUND");
+    test.ingest(&base(true, "2026-11-20T00:00:01Z")).await;
+    assert_eq!(test.json("/v1/events/group/both").await["data"]["title"], "on-base");
+    assert_eq!(test.get(&format!("/v1/vaults/{vault}")).await.status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn critical_incidents_reach_their_vaults() {
+    let test = TestApp::with_market().await;
+    let major = |more: Value| {
+        let mut fields = json!({"severity": "Warning", "incident_severity": "major"});
+        fields.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        fields
+    };
+    let events = [
+        event("own-new", 10, json!({"severity": "Critical", "vault_ids": [VAULTS[0].id()]})),
+        event("own-old", 20, major(json!({"vault_ids": [VAULTS[0].id()], "affects_protocol_score": true}))),
+        event("whole", 30, major(json!({"protocol_id": "lantern", "affects_protocol_score": true}))),
+        event("unflagged", 5, major(json!({"protocol_id": "driftwood"}))),
+        event("minor", 5, json!({"incident_severity": "minor", "vault_ids": [VAULTS[2].id()]})),
+        event("too-old", 366, major(json!({"vault_ids": [VAULTS[2].id()]}))),
+        event("draft", 5, major(json!({"vault_ids": [VAULTS[2].id()], "publication": "draft"}))),
+        event("gone", 5, major(json!({"vault_ids": [VAULTS[11].id()]}))),
+        event("debt", 5, json!({"event_type": "BadDebt", "severity": "Critical", "vault_ids": [VAULTS[2].id()]})),
+    ];
+    test.ingest(&events.concat()).await;
+    let named = |answer: &Value| -> Vec<String> {
+        let row = |row: &Value| {
+            format!("{}: {}", row["vault_name"].as_str().unwrap(), row["incident_title"].as_str().unwrap())
+        };
+        answer["data"].as_array().unwrap().iter().map(row).collect()
+    };
+    let answer = test.json("/v1/vaults/with-critical-incidents").await;
+    let all = named(&answer);
+    assert_eq!(all[..2], ["Harbor Dollar: own-new", "Lantern Staked Ether: whole"]);
+    assert!(all[1..].iter().all(|row| row.ends_with(": whole")), "{all:?}");
+    assert!(all.last().unwrap().starts_with("Never Read"), "without a value last: {all:?}");
+    let first = &answer["data"][0];
+    assert_eq!(
+        (&first["days_since_incident"], &first["event_severity"], &first["incident_severity"], &first["curator_name"]),
+        (&json!(10), &json!("Critical"), &Value::Null, &json!("North Star"))
+    );
+    let flagged = test.json("/v1/vaults/with-critical-incidents?affectsProtocolScore=true").await;
+    assert_eq!(named(&flagged)[0], "Harbor Dollar: own-old");
+    retract(&test, "own-new").await;
+    retract(&test, "own-old").await;
+    assert!(!named(&test.json("/v1/vaults/with-critical-incidents").await).iter().any(|row| row.starts_with("Harbor")));
+    assert_eq!(test.get("/v1/vaults/with-critical-incidents?limit=0").await.code(), "INVALID_PARAMETER");
+    assert_eq!(test.json("/v1/vaults/with-critical-incidents?limit=1").await["data"].as_array().unwrap().len(), 1);
+}
+
+#[tokio::test]
+async fn without_a_key_fifty_critical_vaults_are_told() {
+    let test = TestApp::with_market().await;
+    let vaults: String = (100..160)
+        .map(|number| {
+            line(
+                "vault",
+                "2026-11-01T00:00:00Z",
+                json!({"protocol_id": "lantern", "chain_id": 1, "address": address(number),
+                "name": format!("Vault {number}"), "asset_mode": "holdings"}),
+            )
+        })
+        .collect();
+    let incident =
+        event("whole", 3, json!({"severity": "Critical", "protocol_id": "lantern", "affects_protocol_score": true}));
+    test.ingest(&[vaults, incident].concat()).await;
+    let rows = |reply: &Value| reply["data"].as_array().unwrap().len();
+    assert_eq!(rows(&test.json("/v1/vaults/with-critical-incidents?limit=500").await), 50);
+    let keyed = test.get_as(&holder(Plan::Data), "/v1/vaults/with-critical-incidents?limit=500").await.json();
+    assert!(rows(&keyed) > 60);
+}
+
+#[tokio::test]
+async fn a_markets_events_are_its_own_and_bad_debt_of_its_vaults() {
+    let test = TestApp::with_market().await;
+    let pool = address(0xb1);
+    let market = [
+        line(
+            "market",
+            NOW,
+            json!({"protocol_id": "harbor", "protocol_version": "v3", "chain_id": 1, "address": pool, "name": "Core",
+            "shape": "pool", "discovered_by": "protocol_api"}),
+        ),
+        line(
+            "market_reserve",
+            NOW,
+            json!({"reserve": "usdx", "chain_id": 1, "market_address": pool, "asset_symbol": "USDX",
+            "asset_address": address(0xd0), "token_address": VAULTS[0].address()}),
+        ),
+    ];
+    let of_market = json!({"chain_id": 1, "market_address": pool});
+    let with = |more: Value| {
+        let mut fields = of_market.clone();
+        fields.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        fields
+    };
+    let events = [
+        event(
+            "cascade",
+            1,
+            with(json!({"event_type": "LiquidationCascade", "severity": "Warning", "data": {"liquidations": 41}})),
+        ),
+        event("reading", 0, with(json!({"event_type": "RateUpdated", "is_telemetry": true}))),
+        event("debt", 2, json!({"event_type": "BadDebt", "vault_ids": [VAULTS[0].id()], "loss_usd": 12000.0})),
+        event("other-debt", 2, json!({"event_type": "BadDebt", "vault_ids": [VAULTS[4].id()]})),
+        event("vault-incident", 2, json!({"vault_ids": [VAULTS[0].id()]})),
+        event("draft", 1, with(json!({"publication": "draft"}))),
+    ];
+    test.ingest(&[market.concat(), events.concat()].concat()).await;
+    let answer = test.json("/v1/markets/HARBOR-v3-ethereum-core/events").await;
+    assert_eq!(titles(&answer), ["cascade", "debt"]);
+    let (own, debt) = (&answer["data"][0], &answer["data"][1]);
+    assert_eq!(
+        (&own["scope"], &own["vault_id"], &own["data"]),
+        (&json!("protocol"), &Value::Null, &json!({"liquidations": 41}))
+    );
+    assert_eq!((&debt["scope"], &debt["vault_id"]), (&json!("vault"), &json!(VAULTS[0].id())));
+    assert_eq!((&own["market_id"], &debt["loss_amount_usd"]), (&json!("harbor-v3-ethereum-core"), &json!(12000.0)));
+    assert_eq!(titles(&test.json("/v1/markets/harbor-v3-ethereum-core/events?limit=1").await), ["cascade"]);
+    let detail = test.json(&format!("/v1/events/{}", event_id("cascade"))).await["data"].clone();
+    assert_eq!((&detail["market_id"], &detail["chain_name"]), (&json!("harbor-v3-ethereum-core"), &json!("Ethereum")));
+}
+
+#[tokio::test]
+async fn a_vault_and_its_curator_and_protocol_show_only_what_is_public() {
+    let test = with_events().await;
+    let vault = format!("/v1/vault/ethereum/{}/events", VAULTS[0].address());
+    assert!(titles(&test.json(&vault).await).contains(&"Harbor was drained"));
+    retract(&test, "drain").await;
+    assert!(!titles(&test.json(&vault).await).contains(&"Harbor was drained"));
+    let curator = test.json("/v1/curators/north/events?limit=50").await;
+    assert!(!curator["data"]["events"].as_array().unwrap().iter().any(|row| row["title"] == "Harbor was drained"));
+    let protocol = test.json("/v1/protocols/harbor").await;
+    assert!(!protocol["data"]["incidents"].as_array().unwrap().iter().any(|row| row["title"] == "Harbor was drained"));
+}
+
+#[tokio::test]
+async fn a_wrong_event_is_named_with_its_field_and_nothing_is_kept() {
+    let test = TestApp::with_market().await;
+    let lines = [
+        event("Bad Key", 1, json!({})),
+        event("a", -1, json!({})),
+        event("b", 1, json!({"vault_ids": ["nobody"]})),
+        event("c", 1, json!({"vault_ids": [VAULTS[0].id(), VAULTS[0].id()]})),
+        event("d", 1, json!({"protocol_id": "nobody"})),
+        event("e", 1, json!({"curator_id": "nobody"})),
+        event("f", 1, json!({"chain_id": 77})),
+        event("g", 1, json!({"market_address": address(1)})),
+        event("h", 1, json!({"market_address": address(1), "chain_id": 1})),
+        event("i", 1, json!({"publication": "retracted"})),
+        event("j", 1, json!({"data": {"note": "x".repeat(20_000)}})),
+        event("k", 1, json!({"title": "nul \u{0}"})),
+        event("l", 1, json!({"data": {"note": "nul \u{0}"}})),
+        event("m", 1, json!({"surprise": 1})),
+        event("n", 1, json!({"vault_ids": ["harbor-1-0x00000000000000000000000000000000000000ff"]})),
+        event("fine", 1, json!({})),
+    ];
+    let reply = test.admin("POST", "/ingest", &lines.concat()).await;
+    assert_eq!(reply.status, StatusCode::BAD_REQUEST);
+    let text = reply.text();
+    for (line, field) in [
+        (1, "event_key"),
+        (2, "occurred_at"),
+        (3, "vault_ids[0]"),
+        (4, "vault_ids[1]"),
+        (5, "protocol_id"),
+        (6, "curator_id"),
+        (7, "chain_id"),
+        (8, "chain_id"),
+        (9, "market_address"),
+        (10, "publication"),
+        (11, "data"),
+        (12, "title"),
+        (13, "data"),
+        (14, "surprise"),
+        (15, "vault_ids[0]"),
+    ] {
+        assert!(text.contains(&format!("\"line {line}, {field}\"")), "{line} {field}: {text}");
+    }
+    assert_eq!(feed(&test, "search=fine").await, [""; 0]);
+}

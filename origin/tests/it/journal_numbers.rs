@@ -1,0 +1,328 @@
+//! The journal's numbers: dense, in the order in which operations became visible, whatever commits late, rolls back or races.
+//!
+//! The cases F1 to F10 and F14 of the fault list.
+
+use crate::chaos::ChaosProxy;
+use crate::db::TestDb;
+use crate::streaming::{PATIENCE, Serving, eventually, head, operation, service};
+use crate::testapp::{TestApp, Wish};
+use rds_origin::store::Db;
+use rds_origin::store::journal::{self, Tick};
+use rds_origin::store::push_operations;
+use rds_shared::wire::Timestamp;
+use sqlx::postgres::PgConnectOptions;
+use sqlx::{Connection, PgConnection, PgPool};
+use std::collections::BTreeSet;
+use std::str::FromStr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Duration;
+
+const NOW: Timestamp = Timestamp::from_seconds(1_795_219_200);
+
+async fn connect(facts: &TestDb) -> PgConnection {
+    PgConnection::connect_with(&PgConnectOptions::from_str(&facts.url).unwrap()).await.unwrap()
+}
+
+/// Appends an operation that says `text`; in whatever transaction `connection` is in.
+async fn append(connection: &mut PgConnection, text: &str) {
+    let sql = "INSERT INTO push_operation (recorded_at, family, stream_op, event_id, vault_ids, chain_ids, body) \
+               VALUES ($1, 'event.published', 'published', $2, '{}', '{1}', '{}')";
+    sqlx::query(sql).bind(rds_origin::store::At(NOW)).bind(text).execute(connection).await.unwrap();
+}
+
+async fn run(connection: &mut PgConnection, sql: &str) {
+    sqlx::query(sql).execute(connection).await.unwrap();
+}
+
+/// Numbers and names of everything in the journal, in order.
+async fn numbered(pool: &PgPool) -> Vec<(i64, String)> {
+    let sql = "SELECT j.seq, o.event_id FROM journal j JOIN push_operation o ON o.id = j.operation_id ORDER BY j.seq";
+    sqlx::query_as(sql).fetch_all(pool).await.unwrap()
+}
+
+fn in_order(names: &[&str]) -> Vec<(i64, String)> {
+    names.iter().zip(1..).map(|(name, seq)| (seq, (*name).to_owned())).collect()
+}
+
+#[tokio::test]
+async fn f1_what_commits_late_comes_at_its_commit_with_the_next_number() {
+    let facts = TestDb::new().await;
+    let (mut slow, mut quick, mut turn) = (connect(&facts).await, connect(&facts).await, connect(&facts).await);
+    run(&mut slow, "BEGIN").await;
+    append(&mut slow, "slow").await;
+    append(&mut quick, "first").await;
+    assert_eq!(journal::tick(&mut turn, NOW).await.unwrap(), Tick::Numbered(1));
+    append(&mut quick, "second").await;
+    assert_eq!(journal::tick(&mut turn, NOW).await.unwrap(), Tick::Numbered(1));
+    assert!(!journal::is_due(&mut turn).await.unwrap(), "what is still open is not waited for");
+    run(&mut slow, "COMMIT").await;
+    append(&mut quick, "third").await;
+    assert!(journal::is_due(&mut turn).await.unwrap());
+    assert_eq!(journal::tick(&mut turn, NOW).await.unwrap(), Tick::Numbered(2));
+    assert_eq!(numbered(&facts.db.pool).await, in_order(&["first", "second", "slow", "third"]));
+    assert_eq!(journal::tick(&mut turn, NOW).await.unwrap(), Tick::Numbered(0), "once");
+}
+
+#[tokio::test]
+async fn f1_a_transaction_that_began_early_and_writes_late_is_not_missed() {
+    let facts = TestDb::new().await;
+    let (mut early, mut quick, mut turn) = (connect(&facts).await, connect(&facts).await, connect(&facts).await);
+    run(&mut early, "BEGIN").await;
+    run(&mut early, "SELECT pg_current_xact_id()").await;
+    for round in 0..5 {
+        append(&mut quick, &format!("quick {round}")).await;
+        assert_eq!(journal::tick(&mut turn, NOW).await.unwrap(), Tick::Numbered(1));
+    }
+    append(&mut early, "early").await;
+    assert_eq!(journal::tick(&mut turn, NOW).await.unwrap(), Tick::Numbered(0));
+    run(&mut early, "COMMIT").await;
+    assert_eq!(journal::tick(&mut turn, NOW).await.unwrap(), Tick::Numbered(1));
+    assert_eq!(numbered(&facts.db.pool).await.last().unwrap(), &(6, "early".to_owned()));
+}
+
+#[tokio::test]
+async fn f2_what_rolls_back_has_no_number_and_leaves_no_hole() {
+    let facts = TestDb::new().await;
+    let (mut one, mut turn) = (connect(&facts).await, connect(&facts).await);
+    append(&mut one, "before").await;
+    run(&mut one, "BEGIN").await;
+    append(&mut one, "undone").await;
+    assert_eq!(journal::tick(&mut turn, NOW).await.unwrap(), Tick::Numbered(1));
+    run(&mut one, "ROLLBACK").await;
+    append(&mut one, "after").await;
+    assert_eq!(journal::tick(&mut turn, NOW).await.unwrap(), Tick::Numbered(1));
+    assert_eq!(numbered(&facts.db.pool).await, in_order(&["before", "after"]));
+}
+
+#[tokio::test]
+async fn f3_a_savepoint_gives_its_operations_once_or_not_at_all() {
+    let facts = TestDb::new().await;
+    let (mut one, mut turn) = (connect(&facts).await, connect(&facts).await);
+    run(&mut one, "BEGIN").await;
+    run(&mut one, "SAVEPOINT a").await;
+    append(&mut one, "undone").await;
+    run(&mut one, "ROLLBACK TO a").await;
+    run(&mut one, "SAVEPOINT b").await;
+    append(&mut one, "kept").await;
+    run(&mut one, "RELEASE b").await;
+    append(&mut one, "last").await;
+    assert_eq!(journal::tick(&mut turn, NOW).await.unwrap(), Tick::Numbered(0));
+    run(&mut one, "COMMIT").await;
+    assert_eq!(journal::tick(&mut turn, NOW).await.unwrap(), Tick::Numbered(2));
+    assert_eq!(numbered(&facts.db.pool).await, in_order(&["kept", "last"]));
+}
+
+#[tokio::test]
+async fn f4_an_old_transaction_holds_nobody_up_and_a_tick_reads_only_what_is_new() {
+    let facts = TestDb::new().await;
+    let (mut old, mut quick, mut turn) = (connect(&facts).await, connect(&facts).await, connect(&facts).await);
+    run(&mut old, "BEGIN ISOLATION LEVEL REPEATABLE READ").await;
+    append(&mut old, "old").await;
+    for _ in 0..300 {
+        append(&mut quick, "quick").await;
+    }
+    assert_eq!(journal::tick(&mut turn, NOW).await.unwrap(), Tick::Numbered(300));
+    // All of them are newer than the oldest open transaction; asked for by that, they would be found again at every tick.
+    run(&mut turn, "SET enable_seqscan = off").await;
+    for _ in 0..3 {
+        append(&mut quick, "more").await;
+        assert_eq!(journal::tick(&mut turn, NOW).await.unwrap(), Tick::Numbered(1));
+    }
+    run(&mut old, "COMMIT").await;
+    assert_eq!(journal::tick(&mut turn, NOW).await.unwrap(), Tick::Numbered(1));
+    assert_eq!(numbered(&facts.db.pool).await.last().unwrap(), &(304, "old".to_owned()));
+}
+
+#[tokio::test]
+async fn f6_one_who_freezes_with_the_turn_loses_it_and_does_no_harm_when_it_wakes() {
+    let facts = TestDb::new().await;
+    let (mut frozen, mut one, mut turn) = (connect(&facts).await, connect(&facts).await, connect(&facts).await);
+    append(&mut one, "first").await;
+    // What the sequencer's own connections are opened with, shorter.
+    run(&mut frozen, "SET idle_in_transaction_session_timeout = '300ms'").await;
+    run(&mut frozen, "BEGIN").await;
+    run(&mut frozen, "SELECT FROM journal_state FOR UPDATE").await;
+    assert_eq!(journal::tick(&mut turn, NOW).await.unwrap(), Tick::Taken, "nobody waits for the turn");
+    let mut waiting = connect(&facts).await;
+    eventually("the turn is free again", async || {
+        matches!(journal::tick(&mut waiting, NOW).await.unwrap(), Tick::Numbered(1))
+    })
+    .await;
+    assert!(sqlx::query("UPDATE journal_state SET head = 77").execute(&mut frozen).await.is_err());
+    append(&mut one, "second").await;
+    assert_eq!(journal::tick(&mut turn, NOW).await.unwrap(), Tick::Numbered(1));
+    assert_eq!(numbered(&facts.db.pool).await, in_order(&["first", "second"]));
+}
+
+/// Producers that commit, roll back and dawdle; the names of what they committed.
+async fn produce(facts: &TestDb, producer: usize, rounds: usize) -> BTreeSet<String> {
+    let (mut connection, mut committed) = (connect(facts).await, BTreeSet::new());
+    for round in 0..rounds {
+        let name = format!("{producer}/{round}");
+        run(&mut connection, "BEGIN").await;
+        append(&mut connection, &name).await;
+        tokio::task::yield_now().await;
+        match (producer * 7 + round * 3) % 5 {
+            0 => run(&mut connection, "ROLLBACK").await,
+            _ => {
+                run(&mut connection, "COMMIT").await;
+                committed.insert(name);
+            }
+        }
+    }
+    committed
+}
+
+async fn check(facts: &TestDb, committed: BTreeSet<String>) {
+    let found = numbered(&facts.db.pool).await;
+    assert!(found.iter().zip(1..).all(|((seq, _), expected)| *seq == expected), "dense");
+    assert_eq!(found.len(), committed.len(), "nothing twice");
+    assert_eq!(found.into_iter().map(|(_, name)| name).collect::<BTreeSet<_>>(), committed, "nothing missing");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn f5_f7_f9_sequencers_that_race_and_are_killed_at_any_point_give_each_operation_one_number() {
+    let facts = Arc::new(TestDb::new().await);
+    let over = Arc::new(AtomicBool::new(false));
+    let mut racing = tokio::task::JoinSet::new();
+    for _ in 0..4 {
+        let (facts, over) = (facts.clone(), over.clone());
+        racing.spawn(async move {
+            let (mut ticks, mut broken) = (0, 0);
+            while !over.load(Relaxed) {
+                let mut connection = connect(&facts).await;
+                while !over.load(Relaxed) {
+                    match journal::tick(&mut connection, NOW).await {
+                        Ok(_) => ticks += 1,
+                        Err(_) => {
+                            broken += 1;
+                            break;
+                        }
+                    }
+                }
+            }
+            (ticks, broken)
+        });
+    }
+    let killer = {
+        let (facts, over) = (facts.clone(), over.clone());
+        tokio::spawn(async move {
+            let mut connection = connect(&facts).await;
+            while !over.load(Relaxed) {
+                // Whoever holds the turn, in the middle of it.
+                let sql = "SELECT pg_terminate_backend(pid) FROM pg_stat_activity \
+                           WHERE datname = current_database() AND query LIKE '%journal_t%' AND pid <> pg_backend_pid() LIMIT 1";
+                run(&mut connection, sql).await;
+                tokio::time::sleep(Duration::from_millis(7)).await;
+            }
+        })
+    };
+    let mut producing = tokio::task::JoinSet::new();
+    for producer in 0..6 {
+        let facts = facts.clone();
+        producing.spawn(async move { produce(&facts, producer, 120).await });
+    }
+    let mut committed = BTreeSet::new();
+    while let Some(some) = producing.join_next().await {
+        committed.extend(some.unwrap());
+    }
+    eventually("everything is numbered", async || head(&facts.db).await >= committed.len() as u64).await;
+    over.store(true, Relaxed);
+    killer.await.unwrap();
+    let (mut ticks, mut broken) = (0, 0);
+    while let Some(raced) = racing.join_next().await {
+        let (more, ends) = raced.unwrap();
+        (ticks, broken) = (ticks + more, broken + ends);
+    }
+    assert!(ticks > 0 && broken > 0, "{ticks} ticks, {broken} of them killed");
+    check(&facts, committed).await;
+}
+
+#[tokio::test]
+async fn f10_a_pool_that_is_used_up_holds_neither_numbers_nor_readers_up() {
+    let (test, serving) = service().await;
+    let mut one = connect(&test.facts).await;
+    let mut taken = Vec::new();
+    while let Ok(Ok(connection)) = tokio::time::timeout(Duration::from_millis(300), test.app.db.pool.acquire()).await {
+        taken.push(connection);
+    }
+    assert!(!taken.is_empty());
+    append(&mut one, "through").await;
+    eventually("it is read", async || serving.app.journal.ring.tail() == 1).await;
+}
+
+#[tokio::test]
+async fn f8_f14_without_notices_and_through_broken_connections_polling_delivers() {
+    let facts = TestDb::new().await;
+    let wire = ChaosProxy::before(&facts.url).await;
+    let env = vec![("RDS_SCORE_EVERY_SECONDS", "0")];
+    let test = TestApp::over(facts, Wish { database: Some(wire.url()), env, ..Wish::default() }).await;
+    let _serving = Serving::of(&test).await;
+    let mut beside = connect(&test.facts).await;
+    for round in 1..=3 {
+        wire.cut();
+        append(&mut beside, &format!("while it is away {round}")).await;
+        wire.mend();
+        // Written by nobody who would say so, and the listening connection is tried again only a second later.
+        append(&mut beside, &format!("when it is back {round}")).await;
+        eventually("both are read", async || test.app.journal.ring.tail() == 2 * round).await;
+    }
+    assert_eq!(head(&Db::connect(&test.facts.url, 1).await.unwrap()).await, 6);
+}
+
+#[tokio::test]
+async fn a_backlog_longer_than_a_tick_may_take_is_numbered_all_the_same() {
+    let test = TestApp::with(Wish { env: vec![("RDS_SCORE_EVERY_SECONDS", "0")], ..Wish::default() }).await;
+    // Each row is slow to number, as a very long backlog would be.
+    let mut one = connect(&test.facts).await;
+    run(
+        &mut one,
+        "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.7); RETURN NEW; END'",
+    )
+    .await;
+    run(&mut one, "CREATE TRIGGER slow BEFORE INSERT ON journal FOR EACH ROW EXECUTE FUNCTION slow()").await;
+    for number in 0..3 {
+        append(&mut one, &number.to_string()).await;
+    }
+    let serving = Serving::of(&test).await;
+    let waited = tokio::time::timeout(PATIENCE, async {
+        while serving.app.journal.ring.tail() < 3 {
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    });
+    assert!(waited.await.is_ok(), "the limit grows until the tick is done");
+    assert!(serving.app.journal.meters.ticks_timed_out.load(Relaxed) >= 1);
+}
+
+#[tokio::test]
+async fn operations_of_one_transaction_keep_their_order() {
+    let facts = TestDb::new().await;
+    let mut turn = connect(&facts).await;
+    let rows: Vec<_> = (0..50)
+        .map(|number| push_operations::OperationRow { event_id: format!("{number:02}"), ..operation("", &[]) })
+        .collect();
+    let mut tx = facts.db.pool.begin().await.unwrap();
+    push_operations::append(&mut tx, NOW.into(), &rows).await.unwrap();
+    tx.commit().await.unwrap();
+    journal::tick(&mut turn, NOW).await.unwrap();
+    let names: Vec<_> = numbered(&facts.db.pool).await.into_iter().map(|(_, name)| name).collect();
+    assert!(names.is_sorted() && names.len() == 50, "{names:?}");
+}
+
+#[tokio::test]
+async fn f16_a_clock_that_goes_back_moves_neither_order_nor_window() {
+    let facts = TestDb::new().await;
+    let (mut one, mut turn) = (connect(&facts).await, connect(&facts).await);
+    for (name, hours) in [("a", 0), ("b", 2), ("c", 1), ("d", -30), ("e", 3)] {
+        append(&mut one, name).await;
+        journal::tick(&mut turn, NOW.plus_seconds(hours * 3_600)).await.unwrap();
+    }
+    let instants: Vec<rds_origin::store::At> =
+        sqlx::query_scalar("SELECT at FROM journal ORDER BY seq").fetch_all(&facts.db.pool).await.unwrap();
+    assert!(instants.is_sorted(), "{instants:?}");
+    for (hours, floor) in [(-1, 1), (3, 1), (24, 1), (25, 2), (27, 5), (28, 6)] {
+        let extent = journal::read::extent(&facts.db.pool, NOW.plus_seconds(hours * 3_600)).await.unwrap();
+        assert_eq!((extent.floor.get(), extent.tail.get()), (floor, 5), "{hours} hours later");
+    }
+}

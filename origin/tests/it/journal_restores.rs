@@ -1,0 +1,176 @@
+//! F12: a database that is not the one that gave the last number, or an older copy of it. No number is ever given twice.
+
+use crate::db::TestDb;
+use crate::streaming::{Ask, eventually, key, published, service};
+use rds_origin::store::journal::{self, Cause, STEP, Stepped, Tick};
+use rds_shared::wire::Timestamp;
+use sqlx::postgres::PgConnectOptions;
+use sqlx::{Connection, PgConnection};
+use std::str::FromStr;
+
+const NOW: Timestamp = Timestamp::from_seconds(1_795_219_200);
+
+async fn connect(facts: &TestDb) -> PgConnection {
+    PgConnection::connect_with(&PgConnectOptions::from_str(&facts.url).unwrap()).await.unwrap()
+}
+
+async fn append(connection: &mut PgConnection, text: &str) {
+    let sql = "INSERT INTO push_operation (recorded_at, stream_op, event_id, vault_ids, chain_ids, body) \
+               VALUES ('2026-11-21', 'published', $1, '{}', '{1}', convert_to('{\"title\":\"' || $1 || '\"}', 'UTF8'))";
+    sqlx::query(sql).bind(text).execute(connection).await.unwrap();
+}
+
+async fn numbers(facts: &TestDb) -> Vec<i64> {
+    sqlx::query_scalar("SELECT seq FROM journal ORDER BY seq").fetch_all(&facts.db.pool).await.unwrap()
+}
+
+/// What a dump of another cluster leaves when it is loaded here: its transactions bear numbers that are yet to be given.
+async fn as_restored_from_another_cluster(connection: &mut PgConnection) {
+    for sql in [
+        "UPDATE push_operation SET xid = (xid::text::bigint + 1000000)::text::xid8",
+        "UPDATE journal_state SET incarnation = '1/00000001', snap = '2000000:2000000:'",
+    ] {
+        sqlx::query(sql).execute(&mut *connection).await.unwrap();
+    }
+}
+
+#[tokio::test]
+async fn f12_a_dump_that_is_loaded_into_another_cluster_goes_on_above_every_number_given() {
+    let facts = TestDb::new().await;
+    let mut one = connect(&facts).await;
+    append(&mut one, "before").await;
+    journal::tick(&mut one, NOW).await.unwrap();
+    append(&mut one, "dumped without a number").await;
+    as_restored_from_another_cluster(&mut one).await;
+    append(&mut one, "written after the restore").await;
+
+    assert_eq!(
+        journal::tick(&mut one, NOW).await.unwrap(),
+        Tick::Numbered(0),
+        "without a step nothing would ever come"
+    );
+    let stepped = journal::step(&mut one, Cause::Moved, NOW).await.unwrap();
+    assert_eq!(stepped, Some(Stepped { from: 1, to: STEP, numbered: 2 }));
+    assert_eq!(journal::step(&mut one, Cause::Moved, NOW).await.unwrap(), None, "once");
+    append(&mut one, "and on").await;
+    assert_eq!(journal::tick(&mut one, NOW).await.unwrap(), Tick::Numbered(1));
+    assert_eq!(numbers(&facts).await, [1, STEP + 1, STEP + 2, STEP + 3]);
+}
+
+#[tokio::test]
+async fn f12_old_transaction_numbers_are_never_taken_for_new_ones_when_the_cluster_gets_there() {
+    let facts = TestDb::new().await;
+    let mut one = connect(&facts).await;
+    for text in ["a", "b"] {
+        append(&mut one, text).await;
+    }
+    journal::tick(&mut one, NOW).await.unwrap();
+    // The numbers that this cluster gives next.
+    let sql = "UPDATE push_operation o SET xid = (pg_current_xact_id()::text::bigint + 3 + o.id)::text::xid8";
+    sqlx::query(sql).execute(&mut one).await.unwrap();
+    sqlx::query("UPDATE journal_state SET incarnation = '1/00000001'").execute(&mut one).await.unwrap();
+    journal::step(&mut one, Cause::Moved, NOW).await.unwrap().unwrap();
+    for number in 0..20 {
+        append(&mut one, &number.to_string()).await;
+        assert_eq!(journal::tick(&mut one, NOW).await.unwrap(), Tick::Numbered(1));
+    }
+    assert_eq!(numbers(&facts).await.len(), 22);
+}
+
+#[tokio::test]
+async fn f12_an_operator_who_set_the_disk_back_steps_over_what_may_be_lost() {
+    let facts = TestDb::new().await;
+    let mut one = connect(&facts).await;
+    append(&mut one, "before").await;
+    journal::tick(&mut one, NOW).await.unwrap();
+    for (place, to) in [(1, STEP), (2, 2 * STEP)] {
+        let stepped = journal::step(&mut one, Cause::Told("the volume was rolled back"), NOW).await.unwrap().unwrap();
+        assert_eq!((stepped.to, stepped.numbered), (to, 0));
+        let extent = journal::read::extent(&facts.db.pool, NOW).await.unwrap();
+        assert_eq!((extent.tail.get(), extent.jumps.len()), (to.unsigned_abs(), place));
+    }
+    append(&mut one, "after").await;
+    journal::tick(&mut one, NOW).await.unwrap();
+    assert_eq!(numbers(&facts).await, [1, 2 * STEP + 1]);
+    let reasons: Vec<String> =
+        sqlx::query_scalar("SELECT reason FROM incarnation ORDER BY from_seq").fetch_all(&facts.db.pool).await.unwrap();
+    assert_eq!(reasons, ["the volume was rolled back"; 2]);
+}
+
+#[tokio::test]
+async fn f12_operations_that_come_in_during_the_step_are_numbered_once() {
+    let facts = TestDb::new().await;
+    let (mut one, mut open) = (connect(&facts).await, connect(&facts).await);
+    append(&mut one, "before").await;
+    journal::tick(&mut one, NOW).await.unwrap();
+    sqlx::query("BEGIN").execute(&mut open).await.unwrap();
+    append(&mut open, "open across the step").await;
+    as_restored_from_another_cluster(&mut one).await;
+    journal::step(&mut one, Cause::Moved, NOW).await.unwrap().unwrap();
+    sqlx::query("COMMIT").execute(&mut open).await.unwrap();
+    assert_eq!(journal::tick(&mut one, NOW).await.unwrap(), Tick::Numbered(1));
+    assert_eq!(numbers(&facts).await, [1, STEP + 1]);
+}
+
+#[tokio::test]
+async fn f12_clients_of_the_lost_timeline_are_told_and_those_of_the_shared_one_read_on() {
+    let (test, serving) = service().await;
+    let key = key(&test).await;
+    published(&test, ["1", "2", "3", "4", "5"]).await;
+    // The database goes back to where it had given three numbers, and the service is started anew over it.
+    serving.stop().await;
+    let mut one = connect(&test.facts).await;
+    for sql in [
+        "DELETE FROM journal WHERE seq > 3",
+        "ALTER TABLE push_operation DISABLE TRIGGER USER",
+        "DELETE FROM push_operation WHERE id > 3",
+        "ALTER TABLE push_operation ENABLE TRIGGER USER",
+        "UPDATE journal_state SET head = 3, incarnation = '1/00000001'",
+    ] {
+        sqlx::query(sql).execute(&mut one).await.unwrap();
+    }
+    let (test, serving) = crate::streaming::again(test).await;
+    eventually("the step is made", async || crate::streaming::head(&test.app.db).await == STEP as u64).await;
+    published(&test, ["six"]).await;
+
+    let mut shared = Ask::with(&key).after("v2:2").opened(&serving).await;
+    assert_eq!(shared.titles(2).await, ["3", "six"]);
+    let mut at_the_edge = Ask::with(&key).after("v2:3").opened(&serving).await;
+    assert_eq!(at_the_edge.operation().await.number(), STEP as u64 + 1);
+    for lost in ["v2:4", "v2:5", "v2:1099511627775"] {
+        let mut lost = Ask::with(&key).after(lost).opened(&serving).await;
+        let gap = lost.next().await;
+        assert_eq!((gap.event.as_str(), gap.json()["reason"].as_str()), ("gap", Some("cursor_unknown")));
+        assert_eq!(lost.next().await.id.as_deref(), Some("v2:0"), "the window is replayed");
+        assert_eq!(lost.titles(4).await, ["1", "2", "3", "six"]);
+    }
+}
+
+#[tokio::test]
+async fn f12_a_running_process_that_saw_higher_numbers_notices_that_the_head_went_back() {
+    let (test, serving) = service().await;
+    let key = key(&test).await;
+    published(&test, ["1", "2", "3", "4", "5"]).await;
+    let mut client = Ask::with(&key).opened(&serving).await;
+    // A disk that was set back: neither cluster nor timeline tell. All connections break, as they would.
+    let mut one = connect(&test.facts).await;
+    for sql in [
+        "DELETE FROM journal WHERE seq > 3",
+        "ALTER TABLE push_operation DISABLE TRIGGER USER",
+        "DELETE FROM push_operation WHERE id > 3",
+        "ALTER TABLE push_operation ENABLE TRIGGER USER",
+        "UPDATE journal_state SET head = 3",
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()",
+    ] {
+        sqlx::query(sql).execute(&mut one).await.unwrap();
+    }
+    eventually("the numbers are stepped over", async || {
+        let head: i64 = sqlx::query_scalar("SELECT head FROM journal_state").fetch_one(&mut one).await.unwrap();
+        head == STEP
+    })
+    .await;
+    append(&mut one, "six").await;
+    let gap = client.next().await;
+    assert_eq!((gap.event.as_str(), gap.json()["reason"].as_str()), ("gap", Some("cursor_unknown")));
+    assert_eq!(client.titles(4).await, ["1", "2", "3", "six"]);
+}

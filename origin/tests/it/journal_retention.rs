@@ -1,0 +1,181 @@
+//! The journal's partitions: made ahead, dropped whole, and never while somebody needs them.
+
+use crate::db::TestDb;
+use crate::streaming::{Ask, eventually, key, operation, publish_rows, published, service};
+use crate::testapp::TestApp;
+use rds_origin::store::At;
+use rds_origin::store::journal::{self, retention, retention::HOUR};
+use rds_shared::wire::Timestamp;
+use sqlx::postgres::PgConnectOptions;
+use sqlx::{Connection, PgConnection};
+use std::str::FromStr;
+
+const NOW: Timestamp = Timestamp::from_seconds(1_795_219_200);
+
+async fn connect(facts: &TestDb) -> PgConnection {
+    PgConnection::connect_with(&PgConnectOptions::from_str(&facts.url).unwrap()).await.unwrap()
+}
+
+async fn append(connection: &mut PgConnection, at: Timestamp) {
+    let sql = "INSERT INTO push_operation (recorded_at, stream_op, event_id, vault_ids, chain_ids, body) \
+               VALUES ($1, 'published', 'x', '{}', '{1}', '{}')";
+    sqlx::query(sql).bind(At(at)).execute(connection).await.unwrap();
+}
+
+/// Rows in every partition of `table`.
+async fn rows(facts: &TestDb, table: &str) -> Vec<(String, i64)> {
+    let sql = format!("SELECT tableoid::regclass::text, count(*) FROM {table} GROUP BY 1 ORDER BY 1");
+    sqlx::query_as(&sql).fetch_all(&facts.db.pool).await.unwrap()
+}
+
+async fn partitions(facts: &TestDb, table: &str) -> i64 {
+    let sql = "SELECT count(*) FROM pg_inherits WHERE inhparent = to_regclass($1)";
+    sqlx::query_scalar(sql).bind(table).fetch_one(&facts.db.pool).await.unwrap()
+}
+
+fn hours(hours: i64) -> Timestamp {
+    NOW.plus_seconds(hours * HOUR)
+}
+
+#[tokio::test]
+async fn an_hour_is_dropped_whole_when_it_has_left_the_window_and_never_before() {
+    let facts = TestDb::new().await;
+    let (mut one, first) = (connect(&facts).await, NOW.as_seconds() / HOUR);
+    let made = retention::round(&mut one, NOW, 3).await.unwrap();
+    assert_eq!((made.made, made.dropped), (10, 0), "five hours of each table");
+    assert_eq!(retention::round(&mut one, NOW, 3).await.unwrap(), retention::Round::default(), "nothing to do");
+    for hour in 0..3 {
+        append(&mut one, hours(hour)).await;
+        journal::tick(&mut one, hours(hour)).await.unwrap();
+    }
+    assert_eq!(rows(&facts, "push_operation").await.len(), 3, "an hour each");
+    assert_eq!(rows(&facts, "journal").await[0], (format!("journal_{first}"), 1));
+    let deleted = "SELECT sum(n_tup_del)::bigint FROM pg_stat_user_tables WHERE relname ~ '^(journal|push_operation)'";
+    for (now, kept) in [(25, 3), (26, 2), (27, 1), (28, 0)] {
+        retention::round(&mut one, hours(now), 3).await.unwrap();
+        assert_eq!(rows(&facts, "push_operation").await.len(), kept, "{now} hours later");
+        assert_eq!(rows(&facts, "journal").await.len(), kept, "{now} hours later");
+    }
+    let deleted: i64 = sqlx::query_scalar(deleted).fetch_one(&facts.db.pool).await.unwrap();
+    assert_eq!(deleted, 0);
+    assert!(partitions(&facts, "journal").await < 12);
+    let extent = journal::read::extent(&facts.db.pool, hours(28)).await.unwrap();
+    assert_eq!((extent.floor.get(), extent.tail.get()), (4, 3), "the numbers go on");
+}
+
+#[tokio::test]
+async fn what_has_no_number_yet_and_what_a_consumer_has_yet_to_read_is_kept() {
+    let facts = TestDb::new().await;
+    let mut one = connect(&facts).await;
+    retention::round(&mut one, NOW, 3).await.unwrap();
+    append(&mut one, NOW).await;
+    assert!(retention::round(&mut one, hours(40), 0).await.unwrap().kept >= 1, "nobody has numbered it");
+    assert_eq!(rows(&facts, "push_operation").await.len(), 1);
+    journal::tick(&mut one, hours(40)).await.unwrap();
+    retention::round(&mut one, hours(41), 0).await.unwrap();
+    assert_eq!(rows(&facts, "push_operation").await.len(), 1, "recorded long ago, and told only now");
+
+    sqlx::query("INSERT INTO journal_consumer VALUES ('slow', 0)").execute(&mut one).await.unwrap();
+    retention::round(&mut one, hours(80), 0).await.unwrap();
+    assert_eq!(rows(&facts, "push_operation").await.len(), 1, "the consumer is still to come");
+    assert_eq!(rows(&facts, "journal").await.len(), 1);
+    sqlx::query("UPDATE journal_consumer SET position = 1").execute(&mut one).await.unwrap();
+    retention::round(&mut one, hours(80), 0).await.unwrap();
+    assert_eq!(rows(&facts, "push_operation").await.len(), 0);
+    assert_eq!(rows(&facts, "journal").await.len(), 0);
+}
+
+#[tokio::test]
+async fn a_producer_is_taken_in_whether_or_not_its_hour_has_a_partition() {
+    let facts = TestDb::new().await;
+    let mut one = connect(&facts).await;
+    append(&mut one, NOW).await;
+    append(&mut one, hours(500)).await;
+    journal::tick(&mut one, NOW).await.unwrap();
+    assert_eq!(rows(&facts, "push_operation").await, [("push_operation_other".to_owned(), 2)]);
+    retention::round(&mut one, NOW, 3).await.unwrap();
+    append(&mut one, hours(1)).await;
+    append(&mut one, NOW).await;
+    assert_eq!(rows(&facts, "push_operation").await.len(), 2, "its own hour stays where it began");
+    journal::tick(&mut one, NOW).await.unwrap();
+    for now in [100, 600] {
+        retention::round(&mut one, hours(now), 0).await.unwrap();
+    }
+    assert_eq!(rows(&facts, "push_operation").await, []);
+    assert_eq!(rows(&facts, "journal").await, []);
+}
+
+#[tokio::test]
+async fn a_producer_that_is_slow_is_not_waited_for() {
+    let facts = TestDb::new().await;
+    let (mut slow, mut one) = (connect(&facts).await, connect(&facts).await);
+    retention::round(&mut one, NOW, 3).await.unwrap();
+    append(&mut one, NOW).await;
+    journal::tick(&mut one, NOW).await.unwrap();
+    sqlx::query("BEGIN").execute(&mut slow).await.unwrap();
+    append(&mut slow, hours(30)).await;
+    let round = retention::round(&mut one, hours(30), 0).await.unwrap();
+    assert!(round.kept >= 1, "{round:?}: in use, and tried again");
+    assert_eq!(rows(&facts, "push_operation").await.len(), 1);
+    sqlx::query("COMMIT").execute(&mut slow).await.unwrap();
+    assert!(retention::round(&mut one, hours(30), 0).await.unwrap().dropped >= 1);
+}
+
+#[tokio::test]
+async fn two_processes_keep_partitions_side_by_side() {
+    let facts = TestDb::new().await;
+    let (mut one, mut other) = (connect(&facts).await, connect(&facts).await);
+    let (a, b) = tokio::join!(retention::round(&mut one, NOW, 6), retention::round(&mut other, NOW, 6));
+    assert_eq!(a.unwrap().made + b.unwrap().made, 16);
+}
+
+/// Waits until this hour has its partitions, whoever makes them: the service keeps them as well.
+async fn has_its_hour(test: &TestApp, one: &mut PgConnection) {
+    let name = format!("journal_{}", test.app.clock.now().as_seconds() / HOUR);
+    eventually("the hour has its partition", async || {
+        retention::round(one, test.app.clock.now(), 1).await.unwrap();
+        sqlx::query_scalar("SELECT to_regclass($1) IS NOT NULL").bind(&name).fetch_one(&mut *one).await.unwrap()
+    })
+    .await;
+}
+
+/// F11.
+#[tokio::test]
+async fn f11_a_partition_that_goes_while_it_is_replayed_is_a_gap_and_not_an_error() {
+    let (test, serving) = service().await;
+    let key = key(&test).await;
+    let mut one = connect(&test.facts).await;
+    has_its_hour(&test, &mut one).await;
+    // Long enough that the replay cannot be written ahead of its reader.
+    let text = "x".repeat(4_000);
+    publish_rows(&test, (0..600).map(|number| operation(&format!("{number}{text}"), &[])).collect()).await;
+    eventually("they are numbered", async || test.app.journal.ring.tail() == 600).await;
+    test.app.journal.ring.begin_after(600);
+    let mut reader = Ask { receive_buffer: 4_096, ..Ask::with(&key).after("v2:0") }.opened(&serving).await;
+    assert_eq!(reader.operation().await.number(), 1);
+    test.app.clock.advance(30 * HOUR);
+    has_its_hour(&test, &mut one).await;
+    published(&test, ["new"]).await;
+    eventually("the old hours are gone", async || {
+        retention::round(&mut one, test.app.clock.now(), 1).await.unwrap();
+        rows(&test.facts, "journal").await.iter().map(|(_, count)| count).sum::<i64>() == 1
+    })
+    .await;
+    let (mut last, mut gaps) = (1, Vec::new());
+    loop {
+        let frame = reader.next().await;
+        match frame.event.as_str() {
+            "published" if frame.json()["title"] == "new" => break,
+            "published" => {
+                assert_eq!(frame.number(), last + 1);
+                last = frame.number();
+            }
+            "gap" => {
+                assert_eq!(frame.json()["from"], format!("v2:{last}"), "{frame:?}");
+                gaps.push(frame.json()["reason"].as_str().unwrap().to_owned());
+            }
+            _ => assert_eq!(frame.event, "cursor"),
+        }
+    }
+    assert_eq!(gaps, ["cursor_expired"], "after {last} of 600");
+}

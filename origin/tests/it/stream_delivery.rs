@@ -1,0 +1,322 @@
+//! What a stream delivers: everything once, in order, as it was captured, to those it concerns.
+//!
+//! The cases S7, S8, S12, S14, S15, S17 and S18 of the fault list.
+
+use crate::streaming::{
+    Ask, Client, PATIENCE, beside, eventually, key, operation, publish, publish_rows, published, service, vault,
+};
+use rds_origin::store::push_operations::OperationRow;
+use rds_shared::push::gap::GapReason;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
+use std::time::Duration;
+
+fn numbers(range: std::ops::RangeInclusive<u64>) -> Vec<String> {
+    range.map(|number| number.to_string()).collect()
+}
+
+#[tokio::test]
+async fn operations_come_as_they_were_captured_under_the_name_of_what_happened() {
+    let (test, serving) = service().await;
+    let key = key(&test).await;
+    let mut client = Ask::with(&key).opened(&serving).await;
+    let op = |stream_op, text: &str| OperationRow { stream_op, ..operation(text, &[]) };
+    let rows = vec![
+        op(Some("published"), "first"),
+        op(Some("retracted"), "gone"),
+        op(None, "for webhooks alone"),
+        op(Some("published"), "again"),
+        op(Some("promoted"), "up"),
+    ];
+    let bodies: Vec<String> = rows.iter().map(|row| row.body.clone()).collect();
+    publish_rows(&test, rows).await;
+    for (number, event, body) in [(1, "published", 0), (2, "retracted", 1), (4, "published", 3), (5, "promoted", 4)] {
+        let frame = client.operation().await;
+        assert_eq!((frame.number(), frame.event.as_str(), &frame.data), (number, event, &bodies[body]));
+    }
+}
+
+#[tokio::test]
+async fn what_a_filter_hides_moves_the_cursor_and_shows_nothing() {
+    let (test, serving) = service().await;
+    let (key, mine, theirs) = (key(&test).await, vault(1), vault(2));
+    let mut client = Ask::with(&key).query(&format!("vaultId={mine}")).opened(&serving).await;
+    let both = [mine.clone(), theirs.clone()];
+    publish_rows(
+        &test,
+        vec![operation("hidden", &[theirs.clone()]), operation("both", &both), operation("nobody's", &[])],
+    )
+    .await;
+    assert_eq!(client.next().await.title(), "both");
+    let cursor = client.next().await;
+    assert_eq!((cursor.event.as_str(), cursor.number(), cursor.data.as_str()), ("cursor", 3, "{}"));
+    // Kept as a checkpoint it works like an operation's.
+    publish_rows(&test, vec![operation("mine", &[mine.clone()])]).await;
+    let mut again = Ask::with(&key).query(&format!("vaultId={mine}")).after(cursor.id.unwrap()).opened(&serving).await;
+    assert_eq!(again.next().await.title(), "mine");
+    // While others keep publishing, the cursor still comes.
+    let busy = Arc::new(AtomicBool::new(true));
+    let publishing = {
+        let (busy, pool, now) = (busy.clone(), test.app.db.clone(), test.app.clock.now());
+        let row = operation("hidden", &[theirs]);
+        tokio::spawn(async move {
+            while busy.load(Relaxed) {
+                let mut tx = pool.pool.begin().await.unwrap();
+                rds_origin::store::push_operations::append(&mut tx, now.into(), std::slice::from_ref(&row))
+                    .await
+                    .unwrap();
+                tx.commit().await.unwrap();
+            }
+        })
+    };
+    assert_eq!(client.next().await.title(), "mine");
+    assert_eq!(client.next().await.event, "cursor");
+    assert_eq!(client.next().await.event, "cursor");
+    busy.store(false, Relaxed);
+    publishing.await.unwrap();
+}
+
+#[tokio::test]
+async fn a_withheld_chain_is_never_shown_whenever_it_was_withheld() {
+    let (test, serving) = service().await;
+    let key = key(&test).await;
+    let chain = |id: i64, served: bool| {
+        let sql = "INSERT INTO chain (chain_id, slug, name, namespace, is_settlement, source, observed_at, content_hash, is_served) \
+                   VALUES ($1, $1::text, $1::text, 'evm', false, 'test', now(), '\\x00', $2)";
+        sqlx::query(sql).bind(id).bind(served).execute(&test.app.db.pool)
+    };
+    chain(1, true).await.unwrap();
+    chain(2, false).await.unwrap();
+    let on = |text: &str, chain| OperationRow { chain_ids: vec![chain], ..operation(text, &[]) };
+    let mut live = Ask::with(&key).opened(&serving).await;
+    publish_rows(&test, vec![on("withheld", 2), on("served", 1)]).await;
+    assert_eq!(live.operation().await.title(), "served");
+    sqlx::query("UPDATE chain SET is_served = false WHERE chain_id = 1").execute(&test.app.db.pool).await.unwrap();
+    eventually("the ring is read anew", async || test.app.journal.ring.size().0 == 0).await;
+    publish_rows(&test, vec![on("also withheld", 1), on("elsewhere", 3)]).await;
+    let mut late = Ask::with(&key).after("v2:0").opened(&serving).await;
+    assert_eq!(late.operation().await.title(), "elsewhere", "what was captured before is hidden too");
+    assert_eq!(live.operation().await.title(), "elsewhere");
+}
+
+#[tokio::test]
+async fn s15_no_text_breaks_out_of_its_frame() {
+    let (test, serving) = service().await;
+    let key = key(&test).await;
+    let texts = [
+        "a\nb",
+        "a\r\nid: v2:99\r\n\r\n",
+        "\r",
+        "data: x\n\nevent: gap",
+        "\u{2028}\u{2029}\u{85}",
+        "\u{feff}🦀 \0",
+        "\\n\"",
+    ];
+    let mut client = Ask::with(&key).opened(&serving).await;
+    publish(&test, texts).await;
+    for (text, number) in texts.iter().zip(1..) {
+        let frame = client.operation().await;
+        assert_eq!((frame.number(), frame.title().as_str()), (number, *text));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn s7_attaching_while_operations_come_in_loses_none_and_repeats_none() {
+    let (test, serving) = service().await;
+    let (test, serving) = (Arc::new(test), Arc::new(serving));
+    let key = key(&test).await;
+    published(&test, ["1"]).await;
+    let over = Arc::new(AtomicBool::new(false));
+    let publishing = {
+        let (test, over) = (test.clone(), over.clone());
+        tokio::spawn(async move {
+            let mut number = 1;
+            while !over.load(Relaxed) {
+                let batch: Vec<String> = (0..1 + number % 3).map(|more| (number + 1 + more).to_string()).collect();
+                number += batch.len() as u64;
+                publish(&test, batch).await;
+                if number % 50 == 0 {
+                    // A late reader: what it asks for is in the journal only.
+                    test.app.journal.ring.begin_after(test.app.journal.ring.tail());
+                }
+            }
+        })
+    };
+    // Connections are what takes long: each client attaches, reads over the seam, and lets go.
+    const ATTACHED: u64 = 2_500;
+    let attached = Arc::new(AtomicU64::new(0));
+    let mut clients = tokio::task::JoinSet::new();
+    for client in 0..8u64 {
+        let (test, serving, key, attached) = (test.clone(), serving.clone(), Ask::with(&key), attached.clone());
+        clients.spawn(async move {
+            while attached.fetch_add(1, Relaxed) < ATTACHED {
+                let tail = test.app.journal.ring.tail();
+                let from = tail.saturating_sub(attached.load(Relaxed) % 7);
+                let mut stream = key.clone().after(format!("v2:{from}")).opened(&serving).await;
+                for expected in from + 1..=from + 9 + client {
+                    let frame = stream.operation().await;
+                    assert_eq!((frame.number(), frame.title()), (expected, expected.to_string()));
+                }
+            }
+        });
+    }
+    while let Some(done) = clients.join_next().await {
+        done.unwrap();
+    }
+    over.store(true, Relaxed);
+    publishing.await.unwrap();
+}
+
+/// The frames of a client that stopped reading and began again: operations in order, then how it ended.
+fn split(frames: Vec<crate::streaming::Frame>, from: u64) -> (u64, crate::streaming::Frame) {
+    let (last, operations) = frames.split_last().unwrap();
+    for (frame, expected) in operations.iter().filter(|frame| frame.comment.is_none()).zip(from + 1..) {
+        assert_eq!(frame.number(), expected);
+    }
+    (from + operations.iter().filter(|frame| frame.comment.is_none()).count() as u64, last.clone())
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn s8_a_client_that_does_not_read_gets_its_queue_the_gap_and_the_end_and_nobody_else_notices() {
+    let (test, serving) = service().await;
+    let key = key(&test).await;
+    let text = "x".repeat(2_000);
+    let mut slow = Ask { receive_buffer: 4_096, ..Ask::with(&key) }.opened(&serving).await;
+    let mut quick = Ask::with(&key).opened(&serving).await;
+    for batch in 0..20 {
+        publish(&test, (0..50).map(|number| format!("{} {text}", batch * 50 + number))).await;
+        for number in 0..50 {
+            let title = quick.operation().await.title();
+            assert_eq!(title.split(' ').next(), Some((batch * 50 + number).to_string().as_str()));
+        }
+    }
+    let (received, gap) = split(slow.all().await, 0);
+    let told = gap.json();
+    assert_eq!((gap.event.as_str(), told["reason"].as_str()), ("gap", Some("queue_overflow")));
+    assert_eq!(
+        (told["from"].as_str(), told["cursor"].as_str()),
+        (Some(&*format!("v2:{received}")), told["from"].as_str())
+    );
+    assert_eq!(told["to"], "v2:1000");
+    // What the kernels and the connection held, and a hundred: far from all.
+    assert!((100..600).contains(&received), "{received}");
+    assert_eq!(test.app.streams.meters.gaps(GapReason::QueueOverflow), 1);
+    let now = test.app.clock.now();
+    assert!(rds_origin::stream::keeper::overflowed_within(&test.app, now, 900).await.unwrap());
+    assert!(!rds_origin::stream::keeper::overflowed_within(&test.app, now.plus_seconds(901), 900).await.unwrap());
+    // The recovery that the interface promises.
+    let mut again = Ask::with(&key).after(format!("v2:{received}")).opened(&serving).await;
+    assert_eq!(again.operation().await.number(), received + 1);
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn s8_a_burst_is_no_reason_to_drop_a_client_that_reads() {
+    let (test, serving) = service().await;
+    let key = key(&test).await;
+    let mut client = Ask::with(&key).opened(&serving).await;
+    for burst in 0..5u64 {
+        publish_rows(&test, (1..=700).map(|number| operation(&(burst * 700 + number).to_string(), &[])).collect())
+            .await;
+        assert_eq!(client.titles(700).await, numbers(burst * 700 + 1..=burst * 700 + 700));
+    }
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn s8_clients_that_never_read_cost_a_bounded_amount_of_memory() {
+    let (test, serving) = service().await;
+    let key = key(&test).await;
+    let mut deaf: Vec<Client> = Vec::new();
+    for _ in 0..100 {
+        deaf.push(Ask { receive_buffer: 4_096, ..Ask::with(&key) }.opened(&serving).await);
+    }
+    let text = "x".repeat(20_000);
+    let before = resident();
+    for _ in 0..20 {
+        publish(&test, (0..50).map(|number| format!("{number} {text}"))).await;
+    }
+    eventually("all are read", async || test.app.journal.ring.tail() == 1_000).await;
+    let grown = resident().saturating_sub(before);
+    // 20 MB of operations lie in the ring once; a hundred queues of a hundred of them would be 200 MB.
+    assert!(grown < 90 << 20, "{} MB", grown >> 20);
+}
+
+fn resident() -> usize {
+    let pages = std::fs::read_to_string("/proc/self/statm").unwrap();
+    pages.split(' ').nth(1).unwrap().parse::<usize>().unwrap() * 4_096
+}
+
+#[tokio::test]
+async fn s12_a_heartbeat_comes_after_twenty_seconds_of_silence_and_is_put_off_by_data() {
+    let (test, serving) = service().await;
+    let key = key(&test).await;
+    let mut client = Ask::with(&key).opened(&serving).await;
+    let silent = async |seconds: i64, client: &mut Client| {
+        test.app.clock.advance(seconds);
+        tokio::time::timeout(Duration::from_millis(1_500), client.frame()).await.ok().flatten()
+    };
+    assert_eq!(silent(19, &mut client).await, None, "not before");
+    assert_eq!(silent(1, &mut client).await.unwrap().comment.as_deref(), Some("heartbeat"));
+    assert_eq!(silent(19, &mut client).await, None);
+    published(&test, ["data"]).await;
+    assert_eq!(client.operation().await.title(), "data");
+    assert_eq!(silent(19, &mut client).await, None, "put off by data");
+    assert!(silent(2, &mut client).await.unwrap().comment.is_some());
+}
+
+#[tokio::test]
+async fn s14_head_old_clients_and_clients_that_want_it_packed_are_served_as_they_can_be() {
+    let (test, serving) = service().await;
+    let key = key(&test).await;
+    let mut head = Ask { method: Some("HEAD"), ..Ask::with(&key) }.at(&serving).await;
+    assert_eq!((head.status(), head.header("content-type")), (200, Some("text/event-stream")));
+    assert_eq!(test.app.streams.open(), 0, "a HEAD opens no stream");
+    assert_eq!(head.rest().await, "");
+    let mut old = Ask { old: true, ..Ask::with(&key) }.at(&serving).await;
+    assert_eq!((old.status(), old.header("transfer-encoding")), (200, None));
+    assert_eq!(old.next().await.event, "ready");
+    let mut packed = Ask::with(&key).header("accept-encoding", "gzip, br").at(&serving).await;
+    assert_eq!((packed.status(), packed.header("content-encoding")), (200, None));
+    packed.next().await;
+    publish(&test, ["x"]).await;
+    assert_eq!((old.operation().await.title().as_str(), packed.operation().await.title().as_str()), ("x", "x"));
+    let post = Ask { method: Some("POST"), ..Ask::with(&key) }.at(&serving).await;
+    assert_eq!((post.status(), post.header("allow")), (405, Some("get, head, options")));
+}
+
+#[tokio::test]
+async fn s17_s18_what_one_process_publishes_another_delivers_and_a_client_moves_from_one_to_the_other() {
+    let (test, serving) = service().await;
+    let (second, other) = beside(&test).await;
+    let key = key(&test).await;
+    let mut client = Ask::with(&key).opened(&serving).await;
+    publish(&second, ["from the other"]).await;
+    assert_eq!(client.operation().await.title(), "from the other");
+    publish(&test, ["from its own"]).await;
+    let last = client.operation().await;
+    assert_eq!(last.title(), "from its own");
+    serving.kill().await;
+    publish(&second, ["while it moves"]).await;
+    let mut moved = Ask::with(&key).after(last.id.unwrap()).opened(&other).await;
+    assert_eq!(moved.operation().await.title(), "while it moves");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_thousand_streams_get_every_frame_from_one_encoding() {
+    let (test, serving) = service().await;
+    let mut clients = Vec::new();
+    for _ in 0..5 {
+        let key = key(&test).await;
+        for _ in 0..200 {
+            clients.push(Ask::with(&key).opened(&serving).await);
+        }
+    }
+    assert_eq!(test.app.streams.open(), 1_000);
+    publish(&test, numbers(1..=20)).await;
+    let reading = async {
+        for client in &mut clients {
+            assert_eq!(client.titles(20).await, numbers(1..=20));
+        }
+    };
+    tokio::time::timeout(PATIENCE, reading).await.expect("all of them");
+    assert_eq!(test.app.journal.ring.size().0, 20);
+}

@@ -127,6 +127,3 @@ create table webhook_attempt (
     primary key (delivery_id, lease_token)
 );
 create index webhook_attempt_by_end on webhook_attempt (ended_at);
-
--- Fan-out reads the journal at its own pace; nothing leaves the journal before it has.
-insert into journal_consumer (name, position) values ('webhooks', 0);

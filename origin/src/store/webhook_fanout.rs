@@ -1,6 +1,6 @@
 //! From the journal to deliveries: what a step reads and writes.
 
-use super::{At, StoreError, Tx};
+use super::{At, Db, StoreError, Tx};
 use rds_shared::wire::Timestamp;
 use sqlx::Row;
 
@@ -17,6 +17,14 @@ pub struct Operation {
     pub family: Option<String>,
     /// JSON.
     pub body: Vec<u8>,
+}
+
+/// Takes up a place among the journal's readers, at its beginning: from then on nothing leaves the journal before it was fanned out.
+/// Whoever had one keeps it. Without subscribers there is nothing to miss, and whoever subscribes is told of what comes later.
+pub async fn join(db: &Db) -> Result<(), StoreError> {
+    let sql = "insert into journal_consumer (name, position) values ('webhooks', 0) on conflict (name) do nothing";
+    sqlx::query(sql).execute(&db.pool).await?;
+    Ok(())
 }
 
 /// How far the journal has been fanned out, for whoever takes the turn; none while somebody else has it.

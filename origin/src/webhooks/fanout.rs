@@ -87,6 +87,10 @@ fn digest(operation: &Operation) -> [u8; 32] {
 
 /// Fans out until the process ends.
 pub async fn keep_fanned_out(app: &App) {
+    // Without the database nobody can subscribe either.
+    while table::join(&app.db).await.is_err() {
+        tokio::time::sleep(REST).await;
+    }
     loop {
         match step(&app.db, app.clock.now()).await {
             Ok(Step { enqueued, more }) => {

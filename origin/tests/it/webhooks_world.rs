@@ -6,8 +6,8 @@ use crate::testapp::{Reply, TestApp, Wish, signed_as};
 use axum::http::StatusCode;
 use rds_origin::app::App;
 use rds_origin::keys;
-use rds_origin::store::journal;
 use rds_origin::store::push_operations::{self, OperationRow};
+use rds_origin::store::{journal, webhook_fanout};
 use rds_origin::webhooks::guard::{Looked, LookupError, Resolve};
 use rds_origin::webhooks::{Outward, deliver, fanout};
 use rds_shared::access::{Plan, Principal};
@@ -81,6 +81,7 @@ impl World {
             ("RDS_WEBHOOK_CA", authority_file()),
         ];
         let test = TestApp::with(Wish { env, outward: Some(outward), ..Wish::default() }).await;
+        webhook_fanout::join(&test.app.db).await.unwrap();
         let key = minted(&test, "Acme", Plan::Decisioning).await;
         World { test, names, key }
     }

@@ -65,6 +65,14 @@ fn page(route: RouteId, query: &Query) -> Option<PageRequest> {
         | RouteId::RwaById
         | RouteId::ReviewerList
         | RouteId::SignalById
+        | RouteId::WebhookCreate
+        | RouteId::WebhookList
+        | RouteId::WebhookById
+        | RouteId::WebhookDelete
+        | RouteId::WebhookTest
+        | RouteId::WebhookDeliveries
+        | RouteId::WebhookReplay
+        | RouteId::WebhookEnable
         | RouteId::EventStream
         | RouteId::Health
         | RouteId::Ready => None,

@@ -113,6 +113,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         let etag = copy.and_then(|copy| copy.headers.get("etag"));
         let principal = asked.principal.to_json();
         let call = Call::new(self.config, asked.route.method, &asked.target, asked.body.clone(), principal, etag, seal)
+            .named(asked.idempotency_key.as_deref())
             .not_older_than(known);
         let call = if asked.route.streams() { call.streaming(asked.said.clone()) } else { call };
         let limit = match copy {

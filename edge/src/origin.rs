@@ -76,6 +76,13 @@ impl Call {
         }
         self
     }
+
+    /// The same with the caller's name for what it creates. The signature does not cover it: whoever could change it on the way
+    /// could as well send the request twice.
+    pub fn named(mut self, idempotency_key: Option<&str>) -> Self {
+        self.headers.extend(idempotency_key.map(|key| (headers::IDEMPOTENCY_KEY, key.to_owned())));
+        self
+    }
 }
 
 /// What makes one call unlike every other.

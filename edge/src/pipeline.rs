@@ -14,7 +14,7 @@ use rds_shared::access::budget::Verdict;
 use rds_shared::access::client_net::client_net;
 use rds_shared::access::{ClientNet, Principal, link};
 use rds_shared::route::{Body, Found, Matching, Method, Query, Route, match_route};
-use rds_shared::wire::{ApiError, ErrorCode, RequestId};
+use rds_shared::wire::{ApiError, ErrorCode, RequestId, headers};
 use std::cell::RefCell;
 
 /// Longest path and query taken, in bytes.
@@ -75,6 +75,8 @@ pub(crate) struct Asked {
     /// The name of the copy.
     pub(crate) key: String,
     pub(crate) body: Vec<u8>,
+    /// The caller's name for what it creates.
+    pub(crate) idempotency_key: Option<String>,
     /// What a caller says about the stream it asks for; nothing on other routes.
     pub(crate) said: Vec<(&'static str, String)>,
 }
@@ -180,8 +182,12 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         }
         let key = key::key(&found, &principal, &target);
         let body = self.read_body(route.body).await?;
+        let idempotency_key = match route.method {
+            Method::Post => self.inbound.header(headers::IDEMPOTENCY_KEY),
+            Method::Get | Method::Delete => None,
+        };
         let said = if route.streams() { self.said_of_stream(&principal) } else { Vec::new() };
-        let asked = Asked { route, target, principal, key, body, said };
+        let asked = Asked { route, target, principal, key, body, idempotency_key, said };
         match route.cache.is_kept() {
             _ if route.streams() => Ok(self.streamed(&asked).await),
             true => Ok(self.kept(&asked).await),

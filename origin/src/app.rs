@@ -15,6 +15,8 @@ use crate::store::Db;
 use crate::store::health::HealthFacts;
 use crate::stream::Streams;
 use crate::telemetry::AccessLog;
+use crate::webhooks::{Outward, Webhooks};
+use anyhow::Context;
 use arc_swap::ArcSwapOption;
 use rds_shared::access::{AssertionKey, Spray};
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
@@ -61,6 +63,8 @@ pub struct App {
     pub read_deadline: Duration,
     /// Seconds between two runs over every vault; 0 is never by itself.
     pub score_every_seconds: u32,
+    /// What webhooks are made and delivered with.
+    pub webhooks: Webhooks,
     /// What the database last said about itself, for when it says nothing.
     pub last_health: ArcSwapOption<HealthFacts>,
     draining: AtomicBool,
@@ -68,8 +72,21 @@ pub struct App {
 
 impl App {
     /// A service that answers nothing yet: the catalog is empty until its first refresh.
-    pub fn new(config: &Config, db: Db, clock: Clock, access_log: AccessLog) -> Arc<Self> {
-        Arc::new(App {
+    ///
+    /// Fails only when an authority that webhook targets shall be trusted by is none.
+    pub fn new(config: &Config, db: Db, clock: Clock, access_log: AccessLog) -> anyhow::Result<Arc<Self>> {
+        Self::reaching(config, db, clock, access_log, Outward::of_system())
+    }
+
+    /// The same with another way into the world.
+    pub fn reaching(
+        config: &Config,
+        db: Db,
+        clock: Clock,
+        access_log: AccessLog,
+        outward: Outward,
+    ) -> anyhow::Result<Arc<Self>> {
+        Ok(Arc::new(App {
             clock,
             db,
             catalog: Holder::default(),
@@ -87,9 +104,10 @@ impl App {
             admin_token: AdminToken::new(&config.admin_token),
             read_deadline: config.read_deadline,
             score_every_seconds: config.score_every_seconds,
+            webhooks: Webhooks::new(config, outward).context("RDS_WEBHOOK_CA")?,
             last_health: ArcSwapOption::empty(),
             draining: AtomicBool::new(false),
-        })
+        }))
     }
 
     /// Says that this process is going away: from now on it is not ready, and its streams tell their clients.

@@ -1,5 +1,6 @@
 //! What runs beside the requests, and when: the catalog's refresh, the listening for changes, the scheduled score run, the
-//! daily roll-up, the journal and its streams, and the telling of changed keys and facts to the edge.
+//! daily roll-up, the journal and its streams, what there is to do for webhooks beside delivering, and the telling of changed
+//! keys and facts to the edge.
 
 use crate::app::App;
 use crate::catalog::refresh;
@@ -9,6 +10,7 @@ use crate::scoring_run;
 use crate::store::{StoreError, edge_outbox, journal, publication, tags};
 use crate::stream::keeper;
 use crate::symbol_days;
+use crate::webhooks::{fanout, upkeep};
 use sqlx::postgres::PgListener;
 use std::sync::Arc;
 use std::time::Duration;
@@ -48,6 +50,10 @@ impl Jobs {
             let scoring = app.clone();
             jobs.spawn(async move { keep_scored(&scoring).await });
         }
+        let fanning = app.clone();
+        jobs.spawn(async move { fanout::keep_fanned_out(&fanning).await });
+        let tending = app.clone();
+        jobs.spawn(async move { upkeep::keep_up(&tending).await });
         let numbering = app.clone();
         jobs.spawn(async move { sequence::keep_numbering(&numbering).await });
         let following = app.clone();

@@ -26,3 +26,4 @@ pub mod store;
 pub mod stream;
 pub mod symbol_days;
 pub mod telemetry;
+pub mod webhooks;

@@ -2,6 +2,7 @@
 //!
 //! Every cell exists from the start and is an atomic: counting takes no lock and allocates nothing.
 
+use crate::webhooks::counters::Counters;
 use rds_shared::route::{ROUTES, RouteId};
 use std::fmt::Write;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
@@ -92,6 +93,8 @@ pub struct Metrics {
     pub edge_tags_known_to: AtomicI64,
     /// Access-log lines that were given up because the sink did not keep pace.
     pub log_lines_dropped: AtomicU64,
+    /// What is counted of webhooks.
+    pub webhooks: Counters,
 }
 
 impl Default for Metrics {
@@ -115,6 +118,7 @@ impl Default for Metrics {
             edge_tags_failed: AtomicU64::default(),
             edge_tags_known_to: AtomicI64::default(),
             log_lines_dropped: AtomicU64::default(),
+            webhooks: Counters::default(),
         }
     }
 }
@@ -213,6 +217,7 @@ impl Metrics {
         for (name, help, value) in values {
             metric(&mut out, name, help, "gauge", value);
         }
+        self.webhooks.render(&mut out);
         out
     }
 

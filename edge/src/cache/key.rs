@@ -68,6 +68,14 @@ pub fn fold(found: &mut Found) {
         | RouteId::LossBoard
         | RouteId::SignalList
         | RouteId::SignalById
+        | RouteId::WebhookCreate
+        | RouteId::WebhookList
+        | RouteId::WebhookById
+        | RouteId::WebhookDelete
+        | RouteId::WebhookTest
+        | RouteId::WebhookDeliveries
+        | RouteId::WebhookReplay
+        | RouteId::WebhookEnable
         | RouteId::EventStream
         | RouteId::Health
         | RouteId::Ready => {}

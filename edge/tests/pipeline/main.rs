@@ -13,4 +13,5 @@ mod signed_calls;
 mod streams;
 mod tag_news;
 mod tags;
+mod webhooks;
 mod world;

@@ -79,8 +79,31 @@ async fn examine(config: &Config) -> Vec<Check> {
     checks
         .push(Check::good("assertion key", format!("{} signs, {} verify", ids.first().unwrap_or(&"none"), ids.len())));
     checks.push(Check::good("admin token", "set"));
+    checks.push(match config.master_key {
+        Some(_) => Check::good("master key", "set"),
+        None => Check::bad("master key", "RDS_MASTER_KEY is not set: webhooks can be neither created nor delivered"),
+    });
+    checks.push(webhook_targets(config));
     checks.push(edge_link(config.edge_url.as_deref()).await);
     checks
+}
+
+/// Where webhooks may go. What an operator has opened is not wrong, but nobody shall overlook it.
+fn webhook_targets(config: &Config) -> Check {
+    const NAME: &str = "webhook targets";
+    let allowed: Vec<String> = config.webhook_policy.allowed().iter().map(ToString::to_string).collect();
+    let authorities = match config.webhook_authorities.len() {
+        0 => String::new(),
+        count => format!("; {count} more authorities are trusted (RDS_WEBHOOK_CA)"),
+    };
+    if allowed.is_empty() {
+        return Check::good(NAME, format!("public addresses only{authorities}"));
+    }
+    let networks = allowed.join(", ");
+    let text = format!(
+        "WARNING: WHOEVER MAY MAKE WEBHOOKS CAN REACH {networks} FROM HERE (RDS_WEBHOOK_ALLOW); never in production{authorities}"
+    );
+    Check::good(NAME, text)
 }
 
 /// Whether the numbers of the event stream may go on from where they are.

@@ -10,6 +10,7 @@ mod facts;
 mod security;
 mod journal;
 mod serve;
+mod webhooks;
 
 use crate::clock::Clock;
 use crate::config::{self, DatabaseConfig};
@@ -71,6 +72,9 @@ enum Command {
     /// Tokens for the private index and rate routes.
     #[command(subcommand)]
     IndexTokens(IndexTokens),
+    /// Webhooks.
+    #[command(subcommand)]
+    Webhooks(Webhooks),
 }
 
 #[derive(Debug, Args)]
@@ -196,6 +200,18 @@ enum IndexTokens {
     List,
 }
 
+#[derive(Debug, Subcommand)]
+enum Webhooks {
+    /// Give a webhook another signing secret; it is shown once.
+    Rotate {
+        /// Its number.
+        id: i64,
+        /// Hours for which the present secret signs too.
+        #[arg(long, value_name = "HOURS", value_parser = clap::value_parser!(u32).range(0..=720))]
+        overlap: u32,
+    },
+}
+
 /// Runs one command. The exit code is 0 when it did what it says.
 pub async fn run(cli: Cli) -> ExitCode {
     let out = Output { json: cli.json };
@@ -227,6 +243,7 @@ async fn dispatch(command: Command, out: Output) -> anyhow::Result<ExitCode> {
         Command::Events(command) => return events::events(&database().await?, &clock, command, out).await,
         Command::Score(Score::Run) => facts::score(&database().await?, &clock, out).await?,
         Command::Security(command) => return security::run(&database().await?, &clock, command, out).await,
+        Command::Webhooks(command) => webhooks::webhooks(&database().await?, &clock, command, out).await?,
         Command::Journal(Journal::Step { reason }) => journal::step(&database().await?, &clock, &reason, out).await?,
         Command::Keys(command) => return credentials::keys(&database().await?, &clock, command, out).await,
         Command::IndexTokens(command) => {

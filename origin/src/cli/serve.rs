@@ -8,6 +8,7 @@ use crate::http::listeners::Listeners;
 use crate::jobs::Jobs;
 use crate::store::{self, Db, StoreError};
 use crate::telemetry::{self, AccessLog};
+use crate::webhooks::deliver::Deliveries;
 use anyhow::bail;
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,14 +27,17 @@ pub(super) async fn serve() -> anyhow::Result<()> {
     refuse_an_old_schema(&db).await?;
     let access_log = if config.log >= LogLevel::Info { AccessLog::to(std::io::stderr()) } else { AccessLog::off() };
     let link = config.link().map(|link| EdgeLink::new(&link, clock.clone())).transpose()?.map(Arc::new);
-    let app = App::new(&config, db.clone(), clock, access_log);
+    let app = App::new(&config, db.clone(), clock, access_log)?;
     let listeners = Listeners::bind(&config).await?;
     let doors = listeners.addresses()?;
     let stop = told_to_stop()?;
+    warn_of_open_targets(&config);
     let jobs = Jobs::start(&app, link);
+    let deliveries = Deliveries::start(&app);
     tracing::info!(edge = %doors.edge, relay = %doors.relay, admin = %doors.admin, test_clock = config.test_clock, "serving");
     listeners.serve(app.clone(), stop).await;
     jobs.stop().await;
+    deliveries.stop().await;
     // A place is free at once, not when this process has been silent for long.
     if let Ok(Err(error)) = tokio::time::timeout(CLOSE, app.streams.withdraw(&app.db)).await {
         tracing::warn!(%error, "this process's streams are counted until it is taken for dead");
@@ -52,6 +56,13 @@ async fn refuse_an_old_schema(db: &Db) -> anyhow::Result<()> {
         Ok(0) | Err(StoreError::Unavailable(_)) => Ok(()),
         Ok(pending) => bail!("{pending} migrations are pending; run: rds-origin migrate"),
         Err(error) => Err(error.into()),
+    }
+}
+
+/// Whoever may make webhooks can reach the networks that are allowed here.
+fn warn_of_open_targets(config: &Config) {
+    for block in config.webhook_policy.allowed() {
+        tracing::warn!(%block, "webhooks may be delivered into a network that is not public (RDS_WEBHOOK_ALLOW)");
     }
 }
 

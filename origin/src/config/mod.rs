@@ -5,10 +5,12 @@
 mod reader;
 
 use rds_shared::access::{AssertionKey, FirstParty};
+use rds_shared::push::target::Policy;
 use reader::Reader;
 use std::fmt;
 use std::net::SocketAddr;
 use std::time::Duration;
+use tokio_rustls::rustls::pki_types::CertificateDer;
 
 /// A text that must not be printed. `Debug` hides it; it has no `Display`.
 #[derive(Clone, PartialEq, Eq)]
@@ -42,6 +44,13 @@ pub struct DatabaseConfig {
     pub connections: u32,
 }
 
+/// What a command that seals secrets needs beside the database.
+#[derive(Debug, Clone)]
+pub struct MasterKeyConfig {
+    /// What secrets are encrypted under at rest: 64 hex digits.
+    pub master_key: Secret,
+}
+
 /// How the edge is told about keys.
 #[derive(Debug, Clone)]
 pub struct LinkConfig {
@@ -70,6 +79,10 @@ pub struct Config {
     pub edge_url: Option<String>,
     /// What secrets are encrypted under at rest.
     pub master_key: Option<Secret>,
+    /// Where webhooks may be delivered besides the public internet. Nowhere, unless an operator decides otherwise.
+    pub webhook_policy: Policy,
+    /// Authorities that webhook targets may be vouched for by, besides those that browsers trust.
+    pub webhook_authorities: Vec<CertificateDer<'static>>,
     /// Whether the admin door may move the clock.
     pub test_clock: bool,
     /// The service's own web origins.
@@ -133,6 +146,15 @@ impl DatabaseConfig {
         let mut reader = Reader::of(lookup);
         let database = reader.database();
         reader.finish(database)
+    }
+}
+
+impl MasterKeyConfig {
+    /// Reads the master key; `lookup` is the environment.
+    pub fn read(lookup: impl Fn(&str) -> Option<String>) -> Result<Self, ConfigError> {
+        let mut reader = Reader::of(lookup);
+        let master_key = reader.required_master_key().map(|master_key| MasterKeyConfig { master_key });
+        reader.finish(master_key)
     }
 }
 
@@ -230,6 +252,30 @@ mod tests {
         assert_eq!(link(&[url]).unwrap_err().0[0].variable, "RDS_EDGE_ASSERTION_KEYS");
         for bad in ["edge.example", "ftp://edge.example", "https://", "https://edge.example/?x=1"] {
             assert_eq!(link(&[("RDS_EDGE_URL", bad)]).unwrap_err().0[0].variable, "RDS_EDGE_URL", "{bad}");
+        }
+    }
+
+    #[test]
+    fn webhooks_go_to_public_addresses_unless_an_operator_names_others() {
+        let with = |more: &[(&str, &str)]| {
+            let needed = [
+                ("DATABASE_URL", "postgres://db"),
+                ("RDS_ADMIN_TOKEN", "0123456789abcdef"),
+                ("RDS_EDGE_ASSERTION_KEYS", KEY),
+            ];
+            read(&[&needed, more].concat())
+        };
+        let usual = with(&[]).unwrap();
+        assert!(usual.webhook_policy.allowed().is_empty() && usual.webhook_authorities.is_empty());
+        let opened = with(&[("RDS_WEBHOOK_ALLOW", "127.0.0.0/8, fd00::/8")]).unwrap();
+        assert_eq!(opened.webhook_policy.allowed().len(), 2);
+        for (name, bad) in [
+            ("RDS_WEBHOOK_ALLOW", "127.0.0.1/8"),
+            ("RDS_WEBHOOK_ALLOW", "everywhere"),
+            ("RDS_WEBHOOK_CA", "/nowhere/ca.pem"),
+            ("RDS_WEBHOOK_CA", "Cargo.toml"),
+        ] {
+            assert_eq!(with(&[(name, bad)]).unwrap_err().0[0].variable, name, "{bad}");
         }
     }
 

@@ -3,8 +3,12 @@
 use super::{Config, ConfigError, DatabaseConfig, Fault, LogLevel, Secret};
 use axum::http::Uri;
 use rds_shared::access::{AssertionKey, FirstParty};
+use rds_shared::push::address::Cidr;
+use rds_shared::push::target::Policy;
 use std::net::SocketAddr;
 use std::time::Duration;
+use tokio_rustls::rustls::pki_types::CertificateDer;
+use tokio_rustls::rustls::pki_types::pem::PemObject;
 
 /// The environment, and what was found wrong with it so far.
 pub(super) struct Reader<L> {
@@ -31,13 +35,13 @@ impl<L: Fn(&str) -> Option<String>> Reader<L> {
         });
         let assertion_keys = self.assertion_keys();
         let edge_url = self.edge_url();
-        let master_key = self.optional("RDS_MASTER_KEY", SIXTY_FOUR_HEX, None, |text| {
-            if text.len() == 64 && text.bytes().all(|b| b.is_ascii_hexdigit()) {
-                Ok(Some(Secret(text.into())))
-            } else {
-                Err("must be 64 hex characters".into())
-            }
+        let master_key = self.optional("RDS_MASTER_KEY", SIXTY_FOUR_HEX, None, |text| master_key(text).map(Some));
+        let webhook_policy = self.optional("RDS_WEBHOOK_ALLOW", "10.1.0.0/16", Policy::default(), |text| {
+            let blocks =
+                text.split(',').map(|block| Cidr::parse(block.trim()).map_err(|error| format!("{block}: {error}")));
+            blocks.collect::<Result<_, _>>().map(Policy::allowing)
         });
+        let webhook_authorities = self.optional("RDS_WEBHOOK_CA", "/etc/rds/webhook-ca.pem", Vec::new(), authorities);
         let test_clock = self.optional("RDS_TEST_CLOCK", "1", false, |text| match text {
             "1" | "true" => Ok(true),
             "0" | "false" => Ok(false),
@@ -74,6 +78,8 @@ impl<L: Fn(&str) -> Option<String>> Reader<L> {
             assertion_keys: assertion_keys?,
             edge_url: edge_url?,
             master_key: master_key?,
+            webhook_policy: webhook_policy?,
+            webhook_authorities: webhook_authorities?,
             test_clock: test_clock?,
             first_party: first_party?,
             log: log?,
@@ -81,6 +87,10 @@ impl<L: Fn(&str) -> Option<String>> Reader<L> {
             score_every_seconds: score_every_seconds?,
             anonymous_stream: anonymous_stream?,
         })
+    }
+
+    pub(super) fn required_master_key(&mut self) -> Option<Secret> {
+        self.required("RDS_MASTER_KEY", SIXTY_FOUR_HEX, master_key)
     }
 
     pub(super) fn assertion_keys(&mut self) -> Option<Vec<AssertionKey>> {
@@ -161,6 +171,20 @@ impl<L: Fn(&str) -> Option<String>> Reader<L> {
             Some(value) if self.faults.is_empty() => Ok(value),
             _ => Err(ConfigError(self.faults)),
         }
+    }
+}
+
+fn master_key(text: &str) -> Result<Secret, String> {
+    let well_formed = text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if well_formed { Ok(Secret(text.into())) } else { Err("must be 64 hex characters".into()) }
+}
+
+/// The certificates of a PEM file.
+fn authorities(path: &str) -> Result<Vec<CertificateDer<'static>>, String> {
+    let pem = std::fs::read(path).map_err(|error| format!("names a file that cannot be read: {error}"))?;
+    match CertificateDer::pem_slice_iter(&pem).collect::<Result<Vec<_>, _>>() {
+        Ok(certificates) if !certificates.is_empty() => Ok(certificates),
+        _ => Err("names a file that is no PEM file with certificates".to_owned()),
     }
 }
 

@@ -9,7 +9,7 @@ use rds_shared::model::ids::{Address, AddressError};
 use rds_shared::route::{Found, Query, Route};
 use rds_shared::wire::error::{Detail, In};
 use rds_shared::wire::etag::{self, EtagBuilder};
-use rds_shared::wire::{ApiError, ErrorCode, Timestamp};
+use rds_shared::wire::{ApiError, ErrorCode, Timestamp, headers};
 
 /// One admitted request.
 #[derive(Debug)]
@@ -26,6 +26,8 @@ pub struct Call {
     pub content_type: Option<HeaderValue>,
     /// `If-None-Match`.
     pub if_none_match: Option<HeaderValue>,
+    /// `Idempotency-Key`.
+    pub idempotency_key: Option<HeaderValue>,
     /// The domain's time at which the request is answered.
     pub now: Timestamp,
 }
@@ -73,6 +75,16 @@ impl Call {
                 fault(ErrorCode::AddressNamespaceMismatch, &reason)
             }
         })
+    }
+
+    /// 415 unless the body was sent as `application/json`, with or without parameters.
+    pub fn expect_json(&self) -> Result<(), ApiError> {
+        let given = self.content_type.as_ref().and_then(|value| value.to_str().ok());
+        let essence = given.and_then(|given| given.split(';').next());
+        if essence.is_some_and(|essence| essence.trim().eq_ignore_ascii_case(headers::JSON)) {
+            return Ok(());
+        }
+        Err(ApiError::new(ErrorCode::UnsupportedMediaType, "send the body as application/json"))
     }
 
     fn holds(&self, etag: &str) -> bool {

@@ -14,6 +14,7 @@
 //! | [`changes`], [`holders`], [`allocation`], [`strategies`] | what vaults changed, who holds them, where deposits are |
 //! | [`vaults`], [`vault_detail`], [`chains`], [`protocols`], [`curators`], [`me`], [`health`] | the families of routes |
 //! | [`markets`], [`oracles`], [`symbols`], [`stats`], [`portfolio`], [`royco`] | more of them |
+//! | [`webhooks`] | who is told of events, and how that went |
 //! | [`events`], [`critical`] | the events feed, and vaults with critical incidents |
 //! | [`security`], [`signals`] | the security registry, the loss board, risk signals |
 //! | [`assets`], [`rwa`], [`reviewers`] | assets, real-world assets, and who signs their reviews |
@@ -57,4 +58,5 @@ pub mod strategies;
 pub mod symbols;
 pub mod vault_detail;
 pub mod vaults;
+pub mod webhooks;
 pub mod wire;

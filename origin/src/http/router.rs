@@ -6,7 +6,7 @@ use super::pipeline::Trace;
 use super::{
     allocation, assets, chains, changes, critical, curators, event_stream, events, health, holders, markets, me,
     oracles, portfolio, protocols, reviewers, royco, rwa, security, signals, stats, strategies, symbols, vault_detail,
-    vaults,
+    vaults, webhooks,
 };
 use crate::app::App;
 use crate::metrics::Label;
@@ -46,6 +46,7 @@ pub async fn route(
         body,
         content_type: head.headers.get(CONTENT_TYPE).cloned(),
         if_none_match: head.headers.get(IF_NONE_MATCH).cloned(),
+        idempotency_key: head.headers.get(headers::IDEMPOTENCY_KEY).cloned(),
         now: app.clock.now(),
     };
     if call.route().tags.is_empty() {
@@ -116,6 +117,14 @@ async fn dispatch(app: &Arc<App>, call: &Call, head: &Parts) -> Result<Answer, F
         RouteId::LossBoard => security::losses(app, call),
         RouteId::SignalList => Box::pin(signals::list(app, call)).await,
         RouteId::SignalById => Box::pin(signals::by_id(app, call)).await,
+        RouteId::WebhookCreate => Box::pin(webhooks::create(app, call)).await,
+        RouteId::WebhookList => Box::pin(webhooks::list(app, call)).await,
+        RouteId::WebhookById => Box::pin(webhooks::by_id(app, call)).await,
+        RouteId::WebhookDelete => Box::pin(webhooks::delete(app, call)).await,
+        RouteId::WebhookTest => Box::pin(webhooks::test(app, call)).await,
+        RouteId::WebhookDeliveries => Box::pin(webhooks::deliveries(app, call)).await,
+        RouteId::WebhookReplay => Box::pin(webhooks::replay(app, call)).await,
+        RouteId::WebhookEnable => Box::pin(webhooks::enable(app, call)).await,
         RouteId::EventStream => Box::pin(event_stream::open(app, call, head)).await,
         RouteId::Health => Box::pin(health::health(app, call)).await,
         RouteId::Ready => Box::pin(health::ready(app)).await,

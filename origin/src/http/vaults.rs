@@ -61,9 +61,7 @@ struct Wanted {
 
 impl Wanted {
     fn read(call: &Call) -> Result<Self, ApiError> {
-        if !call.content_type.as_ref().and_then(|value| value.to_str().ok()).is_some_and(is_json) {
-            return Err(ApiError::new(ErrorCode::UnsupportedMediaType, "send the body as application/json"));
-        }
+        call.expect_json()?;
         let body: Value = serde_json::from_slice(&call.body)
             .map_err(|error| ApiError::new(ErrorCode::InvalidBody, format!("the body is not JSON: {error}")))?;
         let Value::Object(fields) = body else {
@@ -106,9 +104,4 @@ fn strings(name: &'static str, value: Value, faults: &mut Vec<Detail>) -> Vec<St
         }
     }
     texts
-}
-
-/// `application/json`, with or without parameters.
-fn is_json(content_type: &str) -> bool {
-    content_type.split(';').next().is_some_and(|essence| essence.trim().eq_ignore_ascii_case("application/json"))
 }

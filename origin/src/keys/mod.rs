@@ -16,6 +16,7 @@ pub mod usage;
 use crate::clock::Clock;
 use crate::entropy;
 use crate::store::{Db, StoreError, edge_outbox, index_tokens, keys as table};
+use crate::webhooks::subscriptions;
 use rds_shared::access::credential::{CredentialText, Kind};
 use rds_shared::access::{KeyDigest, Plan};
 use rds_shared::wire::Timestamp;
@@ -152,6 +153,7 @@ pub async fn revoke(db: &Db, clock: &Clock, id: i64) -> Result<Revocation, Store
             // Whatever else a key keeps alive ends here too, in the transaction that ends the key.
             let hit = table::revoke(tx, id, now).await?;
             if hit {
+                subscriptions::key_revoked(tx, id, now).await?;
                 edge_outbox::queue(tx, &[id]).await?;
             }
             Ok::<_, StoreError>(Revocation::of(hit, table::exists(tx, id).await?))

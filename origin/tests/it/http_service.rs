@@ -120,7 +120,8 @@ async fn a_service_without_a_catalog_is_not_ready_and_says_so() {
         test.facts.db.clone(),
         test.app.clock.clone(),
         rds_origin::telemetry::AccessLog::off(),
-    );
+    )
+    .unwrap();
     let ask = async |target| {
         let peer = PEER.parse().unwrap();
         rds_origin::http::pipeline::answer(&fresh, Door::Edge, peer, signed("GET", target, "")).await.status()

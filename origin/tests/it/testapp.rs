@@ -12,6 +12,7 @@ use rds_origin::entropy;
 use rds_origin::http::pipeline::{self, Door};
 use rds_origin::store::Db;
 use rds_origin::telemetry::AccessLog;
+use rds_origin::webhooks::Outward;
 use rds_shared::access::{Assertion, AssertionKey, Plan, Principal, SignedRequest, link};
 use rds_shared::wire::{Timestamp, headers};
 use serde::Serialize;
@@ -47,6 +48,8 @@ pub struct Wish {
     pub database: Option<String>,
     /// The real clock instead of one that stands.
     pub real_clock: bool,
+    /// Another way into the world for webhooks.
+    pub outward: Option<Outward>,
 }
 
 impl TestApp {
@@ -82,7 +85,8 @@ impl TestApp {
         let config = Config::read(|name| env.get(name).map(|value| (*value).to_owned())).unwrap();
         let clock = if wish.real_clock { Clock::system() } else { Clock::held(Timestamp::parse(NOW).unwrap()) };
         let db = Db::connect_lazy(config.database.url.expose(), 5).unwrap();
-        let app = App::new(&config, db, clock, AccessLog::off());
+        let outward = wish.outward.unwrap_or_else(Outward::of_system);
+        let app = App::reaching(&config, db, clock, AccessLog::off(), outward).unwrap();
         refresh::refresh(&app).await.unwrap();
         TestApp { app, config, facts }
     }

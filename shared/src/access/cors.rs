@@ -9,7 +9,8 @@ use alloc::vec::Vec;
 pub const EXPOSED_HEADERS: &str = "age, cache-status, etag, retry-after, warning, x-cache, x-data-version, x-ratelimit-limit, x-ratelimit-remaining, \
      x-ratelimit-reset, x-ratelimit-subclient-limit, x-ratelimit-subclient-remaining, x-ratelimit-window, x-request-id";
 /// Request headers that a page's script may send.
-pub const ALLOWED_HEADERS: &str = "authorization, content-type, if-none-match, last-event-id, x-service-subclient";
+pub const ALLOWED_HEADERS: &str =
+    "authorization, content-type, idempotency-key, if-none-match, last-event-id, x-service-subclient";
 /// Methods that a page's script may use.
 pub const ALLOWED_METHODS: &str = "GET, HEAD, POST, DELETE, OPTIONS";
 /// Seconds a browser may remember a preflight.

@@ -23,7 +23,7 @@ pub use spray::Spray;
 use alloc::vec::Vec;
 
 /// The bytes that hex of either case stands for.
-pub(crate) fn unhex(text: &str) -> Option<Vec<u8>> {
+pub fn unhex(text: &str) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(text.len() / 2);
     for pair in text.as_bytes().chunks(2) {
         let [high, low] = pair else { return None };

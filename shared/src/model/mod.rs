@@ -36,6 +36,7 @@ pub mod vault;
 pub mod vault_changes;
 pub mod vault_history;
 pub mod vault_score;
+pub mod webhook;
 
 pub use asset_encoded::EncodedAsset;
 pub use encoded::EncodedRow;

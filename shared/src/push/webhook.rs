@@ -67,6 +67,12 @@ impl EventId {
         EventId(format!("evt_{}", hex(&bytes)))
     }
 
+    /// The id of a thing that happened once, made of the digest of what is known of it: whoever tells it again, also after a
+    /// restore of older data, tells it under the same id.
+    pub fn from_digest(digest: [u8; 32]) -> Self {
+        EventId(format!("evt_{}", hex(digest.first_chunk::<16>().unwrap_or(&[0; 16]))))
+    }
+
     /// Reads an id as it was stored: ASCII letters, digits, `_` and `-`.
     pub fn parse(text: &str) -> Option<Self> {
         let good = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');

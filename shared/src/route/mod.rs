@@ -16,6 +16,7 @@ mod security_params;
 pub mod table;
 pub mod tag;
 mod vault_params;
+mod webhook_params;
 
 pub use family::Family;
 pub use matching::{Found, Matching, match_route};

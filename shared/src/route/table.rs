@@ -12,8 +12,9 @@ use super::security_params::*;
 use super::tag::Tag;
 use super::vault_params::*;
 pub use super::vault_params::{FEED_KINDS, MARKET_SORT_FIELDS, VAULT_SORT_FIELDS};
+use super::webhook_params::*;
 use crate::wire::error::ErrorCode::*;
-use Access::{Data, Key, Public};
+use Access::{Data, Decisioning, Key, Public};
 
 routes! {
     VaultList: Get "/v1/vaults" {
@@ -282,6 +283,48 @@ routes! {
         access: Public, family: Public, cache: Cache::public(15), tags: [Signals],
         query: [], answers: "Data<SignalDetail>", errors: [],
         about: "One signal in full: what it says, of whom, which vaults it touches, and where it comes from.",
+    }
+    WebhookCreate: Post "/v1/webhooks" {
+        access: Decisioning, family: Public, cache: Cache::NEVER,
+        body: CREATION_BODY,
+        query: [], answers: "Data<WebhookSubscription>",
+        errors: [InvalidBody, WebhookUrlRejected, Conflict, IdempotencyKeyReused, PayloadTooLarge, UnsupportedMediaType],
+        about: "Subscribes a URL to families of events; the signing secret is in this answer only. Repeating it with the same Idempotency-Key makes nothing new.",
+    }
+    WebhookList: Get "/v1/webhooks" {
+        access: Decisioning, family: Public, cache: Cache::NEVER,
+        query: [], answers: "Data<Vec<WebhookSubscription>>", errors: [],
+        about: "The organisation's subscriptions, oldest first.",
+    }
+    WebhookById: Get "/v1/webhooks/{id}" {
+        access: Decisioning, family: Public, cache: Cache::NEVER,
+        query: [], answers: "Data<WebhookSubscription>", errors: [],
+        about: "One subscription of the organisation.",
+    }
+    WebhookDelete: Delete "/v1/webhooks/{id}" {
+        access: Decisioning, family: Public, cache: Cache::NEVER,
+        query: [], answers: "Data<WebhookDeleted>", errors: [],
+        about: "Deletes a subscription with its deliveries; nothing more is sent, but for attempts that are under way.",
+    }
+    WebhookTest: Post "/v1/webhooks/{id}/test" {
+        access: Decisioning, family: Public, cache: Cache::NEVER,
+        query: [], answers: "Data<WebhookDelivery>", errors: [],
+        about: "Enqueues one webhook.test delivery; it goes out when the subscription delivers.",
+    }
+    WebhookDeliveries: Get "/v1/webhooks/{id}/deliveries" {
+        access: Decisioning, family: Public, cache: Cache::NEVER,
+        query: [DELIVERIES], answers: "Data<Vec<WebhookDelivery>>", errors: [],
+        about: "The subscription's deliveries, newest first, each with its attempts and a request that can be repeated by hand.",
+    }
+    WebhookReplay: Post "/v1/webhooks/{id}/replay" {
+        access: Decisioning, family: Public, cache: Cache::NEVER,
+        query: [REPLAY_FROM, REPLAY_TO], answers: "Data<WebhookReplayed>", errors: [],
+        about: "Enqueues deliveries that were given up in the window again: the same events under the same ids, with six fresh attempts.",
+    }
+    WebhookEnable: Post "/v1/webhooks/{id}/enable" {
+        access: Decisioning, family: Public, cache: Cache::NEVER,
+        query: [], answers: "Data<WebhookSubscription>", errors: [],
+        about: "Takes up deliveries again after a pause or a disablement. After key_revoked the calling key is the one that deliveries are made for.",
     }
     EventStream: Get "/v1/events/stream" {
         access: Data, family: Public, cache: Cache::NEVER,

@@ -33,6 +33,8 @@ pub const SUBCLIENT_LIMIT: &str = "x-ratelimit-subclient-limit";
 pub const SUBCLIENT_REMAINING: &str = "x-ratelimit-subclient-remaining";
 /// On shared keys: which of the holder's clients a request is for.
 pub const SUBCLIENT: &str = "x-service-subclient";
+/// Names a creation, so that repeating it makes nothing new.
+pub const IDEMPOTENCY_KEY: &str = "idempotency-key";
 /// The end viewer whom a keyed relay serves; without a key, the caller's address in the edge's words.
 pub const CLIENT_IP: &str = "x-service-client-ip";
 /// The last cursor that a reconnecting client was given.

@@ -1,0 +1,71 @@
+//! What the holder of a key notices who manages webhooks: bodies and names pass, nothing is kept, the gate and the limits hold.
+
+use crate::objects::*;
+use crate::world::*;
+use rds_edge::origin::Call;
+use rds_shared::access::Plan;
+
+const SUBSCRIPTION: &str = "{\"data\":{\"id\":1}}";
+
+fn world_with(plan: Plan, rpm: u32) -> World {
+    let world = World::new(|_| Ok(page(SUBSCRIPTION)));
+    world.objects.mint(1, record(plan, rpm));
+    world
+}
+
+fn keyed(method: &'static str, target: &'static str) -> Ask {
+    Ask::new(method, target).with("authorization", &bearer(1))
+}
+
+fn header<'a>(call: &'a Call, name: &str) -> Option<&'a str> {
+    call.headers.iter().find(|(known, _)| *known == name).map(|(_, value)| value.as_str())
+}
+
+#[test]
+fn a_creation_passes_with_its_body_and_its_name() {
+    let world = world_with(Plan::Decisioning, 600);
+    let body = b"{\"url\":\"https://hooks.partner.dev/\"}";
+    let ask = keyed("POST", "/v1/webhooks").with("content-type", "application/json").with("idempotency-key", "a-1");
+    let reply = world.send(&ask.body(body));
+    assert_eq!(
+        (reply.status, reply.header("cache-control"), reply.header("x-cache")),
+        (200, Some("no-store"), Some("BYPASS"))
+    );
+    let call = world.last_call();
+    assert_eq!((call.method.as_str(), call.body.as_slice()), ("POST", body.as_slice()));
+    assert_eq!(header(&call, "idempotency-key"), Some("a-1"));
+    world.send(&keyed("GET", "/v1/webhooks").with("idempotency-key", "a-1"));
+    assert_eq!(header(&world.last_call(), "idempotency-key"), None, "a read makes nothing");
+}
+
+#[test]
+fn a_deletion_and_an_order_pass_without_a_body() {
+    let world = world_with(Plan::Embedded, 600);
+    for (method, target, sent) in [
+        ("DELETE", "/v1/webhooks/7?force=1", "/v1/webhooks/7"),
+        ("POST", "/v1/webhooks/7/test", "/v1/webhooks/7/test"),
+        ("POST", "/v1/webhooks/7/enable", "/v1/webhooks/7/enable"),
+        ("POST", "/v1/webhooks/7/replay?to=2026-11-21", "/v1/webhooks/7/replay?to=2026-11-21T00:00:00.000000Z"),
+    ] {
+        assert_eq!(world.send(&keyed(method, target)).status, 200, "{target}");
+        let call = world.last_call();
+        assert_eq!((call.method.as_str(), call.target.as_str(), call.body.len()), (method, sent, 0));
+    }
+}
+
+#[test]
+fn no_list_of_webhooks_is_ever_kept() {
+    let world = world_with(Plan::Decisioning, 600);
+    for asked in 1..=3 {
+        assert_eq!(world.send(&keyed("GET", "/v1/webhooks")).header("x-cache"), Some("BYPASS"));
+        assert_eq!(world.asked(), asked);
+    }
+    assert!(world.stored.borrow().is_empty());
+}
+
+#[test]
+fn the_limit_is_the_keys_own() {
+    let world = world_with(Plan::Decisioning, 2);
+    let statuses: Vec<u16> = (0..3).map(|_| world.send(&keyed("POST", "/v1/webhooks/7/test")).status).collect();
+    assert_eq!((statuses, world.asked()), (vec![200, 200, 429], 2));
+}

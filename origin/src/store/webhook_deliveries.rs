@@ -1,0 +1,295 @@
+//! Deliveries on their way: taken up under a lease, ended, rested, enqueued again.
+//!
+//! Whoever locks subscriptions and deliveries locks the subscriptions first, in the order of their numbers.
+
+use super::webhooks::{SealedSecrets, sealed};
+use super::{At, StoreError, Tx, word};
+use rds_shared::push::breaker::Finals;
+use rds_shared::push::schedule::{Attempt, Delivery, Failure};
+use rds_shared::push::webhook::EventId;
+use rds_shared::wire::Timestamp;
+use sqlx::Row;
+use sqlx::postgres::PgRow;
+
+/// Attempts of one subscription under way at once.
+pub const IN_FLIGHT: i32 = 8;
+/// The same while its latest attempt has failed: an endpoint that hangs holds one place, not eight.
+const IN_FLIGHT_FAILING: i32 = 1;
+/// How long a lease holds, in seconds: four times the longest attempt, and time to write down what became of it.
+pub const LEASE_SECONDS: i32 = 45;
+/// How long a delivery rests after a fault of ours, in seconds.
+const REST_SECONDS: i32 = 5;
+/// Subscriptions looked at in one claim.
+const AT_ONCE: i32 = 64;
+
+/// A delivery that is ours until its lease ends.
+#[derive(Debug, Clone)]
+pub struct Claimed {
+    /// Its number.
+    pub id: i64,
+    /// Whose it is.
+    pub subscription: i64,
+    /// Proves that the lease is still ours.
+    pub token: i64,
+    /// Leases of it that ended without a word.
+    pub lapses: i16,
+    /// The attempt to be made.
+    pub attempt: Attempt,
+    /// The event's id.
+    pub event_id: EventId,
+    /// The body, as it is signed and sent.
+    pub body: String,
+    /// Where it goes.
+    pub url: String,
+    /// What it is signed with.
+    pub secrets: SealedSecrets,
+}
+
+/// Takes up to `n` deliveries that are due at `now`.
+///
+/// The subscriptions are locked before anything is counted, so that two processes never take more of one than is allowed.
+/// Those that somebody else is at are passed over, and no subscription gives more than its share.
+pub async fn claim(tx: &mut Tx<'_>, now: Timestamp, n: u32) -> Result<Vec<Claimed>, StoreError> {
+    // The recursion steps from one subscription with pending deliveries to the next, however many deliveries each has.
+    let ready = "
+        -- webhooks_with_due_deliveries
+        with recursive waiting (id) as (
+            (select subscription_id from webhook_delivery where state = 'pending' order by subscription_id limit 1)
+            union all
+            select (select d.subscription_id from webhook_delivery d where d.state = 'pending' and d.subscription_id > w.id
+                    order by d.subscription_id limit 1)
+            from waiting w where w.id is not null
+        )
+        select s.id from waiting w join webhook_subscription s on s.id = w.id
+        where (s.status = 'active' or s.status = 'paused' and s.paused_until <= $1)
+          and (select count(*) from webhook_lease l where l.subscription_id = s.id and l.until > clock_timestamp())
+              < case when s.failure_count = 0 then $2 else $3 end
+          and exists (select from generate_series(1, 6) as a (n) where exists (
+                  select from webhook_delivery d
+                  where d.subscription_id = s.id and d.state = 'pending' and d.attempt = a.n and d.due <= $1))
+        order by random() limit $4
+        for no key update of s skip locked";
+    let ready: Vec<i64> = sqlx::query_scalar(ready)
+        .bind(At(now))
+        .bind(IN_FLIGHT)
+        .bind(IN_FLIGHT_FAILING)
+        .bind(AT_ONCE)
+        .fetch_all(&mut **tx)
+        .await?;
+    if ready.is_empty() {
+        return Ok(Vec::new());
+    }
+    let claim = "
+        -- claim_webhook_deliveries
+        with ready as (
+            select s.id, s.url, s.secret, s.previous_secret, s.previous_until,
+                   greatest(0, case when s.failure_count = 0 then $2 else $3 end - (
+                       select count(*) from webhook_lease l where l.subscription_id = s.id and l.until > clock_timestamp())) as room
+            from webhook_subscription s where s.id = any($1)
+        ), picked as (
+            select ready.*, d.id as delivery_id, d.attempt, d.event
+            from ready cross join lateral (
+                select each.* from generate_series(1, 6) as a (n) cross join lateral (
+                    select d.id, d.attempt, d.event, d.due from webhook_delivery d
+                    where d.subscription_id = ready.id and d.state = 'pending' and d.attempt = a.n and d.due <= $4
+                      and not exists (select from webhook_lease l where l.delivery_id = d.id and l.until > clock_timestamp())
+                    order by d.due, d.id limit ready.room) as each
+                -- First attempts before late retries.
+                order by each.attempt, each.due, each.id limit ready.room) as d
+            limit $5
+        ), leased as (
+            insert into webhook_lease as l (delivery_id, subscription_id, token, until)
+            select delivery_id, id, nextval('webhook_lease_token'), clock_timestamp() + make_interval(secs => $6) from picked
+            on conflict (delivery_id) do update
+            set token = excluded.token, until = excluded.until, resting = false,
+                lapses = l.lapses + case when l.resting then 0 else 1 end
+            returning delivery_id, token, lapses
+        )
+        select p.*, l.token, l.lapses, e.event_id, e.body
+        from leased l join picked p on p.delivery_id = l.delivery_id join webhook_event e on e.id = p.event
+        order by p.attempt, l.token";
+    let rows = sqlx::query(claim)
+        .bind(&ready)
+        .bind(IN_FLIGHT)
+        .bind(IN_FLIGHT_FAILING)
+        .bind(At(now))
+        .bind(i64::from(n))
+        .bind(f64::from(LEASE_SECONDS))
+        .fetch_all(&mut **tx)
+        .await?;
+    rows.iter().map(claimed).collect()
+}
+
+fn claimed(row: &PgRow) -> Result<Claimed, StoreError> {
+    Ok(Claimed {
+        id: row.try_get("delivery_id")?,
+        subscription: row.try_get("id")?,
+        token: row.try_get("token")?,
+        lapses: row.try_get("lapses")?,
+        attempt: attempt(row.try_get("attempt")?)?,
+        event_id: event_id(row.try_get("event_id")?)?,
+        body: row.try_get("body")?,
+        url: row.try_get("url")?,
+        secrets: sealed(row)?,
+    })
+}
+
+/// Reads the number of an attempt.
+pub(super) fn attempt(number: i16) -> Result<Attempt, StoreError> {
+    let corrupt = || StoreError::Corrupt { column: "webhook_delivery.attempt", text: number.to_string() };
+    u8::try_from(number).ok().and_then(Attempt::new).ok_or_else(corrupt)
+}
+
+/// Reads an event's id.
+pub(super) fn event_id(text: String) -> Result<EventId, StoreError> {
+    EventId::parse(&text).ok_or(StoreError::Corrupt { column: "webhook_event.event_id", text })
+}
+
+/// Reads why an attempt failed.
+pub(super) fn failure(text: Option<String>) -> Result<Option<Failure>, StoreError> {
+    text.map(|text| word("webhook_attempt.failure", &text)).transpose()
+}
+
+/// Gives back the leases that are still ours, and tells which those are: delivery and token.
+pub async fn give_back(tx: &mut Tx<'_>, leases: &[(i64, i64)]) -> Result<Vec<i64>, StoreError> {
+    let (ids, tokens): (Vec<i64>, Vec<i64>) = leases.iter().copied().unzip();
+    let sql = "
+        -- give_back_webhook_leases
+        delete from webhook_lease l using unnest($1::bigint[], $2::bigint[]) as ours (id, token)
+        where l.delivery_id = ours.id and l.token = ours.token returning l.token";
+    Ok(sqlx::query_scalar(sql).bind(ids).bind(tokens).fetch_all(&mut **tx).await?)
+}
+
+/// Lets deliveries rest for a moment, whose attempt broke on a fault of ours: none of their attempts is spent.
+pub async fn rest(tx: &mut Tx<'_>, leases: &[(i64, i64)]) -> Result<(), StoreError> {
+    let (ids, tokens): (Vec<i64>, Vec<i64>) = leases.iter().copied().unzip();
+    let sql = "
+        -- rest_webhook_deliveries
+        update webhook_lease l set until = clock_timestamp() + make_interval(secs => $3), resting = true
+        from unnest($1::bigint[], $2::bigint[]) as ours (id, token) where l.delivery_id = ours.id and l.token = ours.token";
+    sqlx::query(sql).bind(ids).bind(tokens).bind(f64::from(REST_SECONDS)).execute(&mut **tx).await?;
+    Ok(())
+}
+
+/// What became of one attempt.
+#[derive(Debug, Clone)]
+pub struct Made {
+    /// The delivery's number.
+    pub id: i64,
+    /// The lease under which it was made.
+    pub token: i64,
+    /// Which attempt it was.
+    pub attempt: Attempt,
+    /// The status that it was answered with.
+    pub status: Option<u16>,
+    /// Why it failed; none when it did not.
+    pub failure: Option<Failure>,
+    /// Milliseconds that it took.
+    pub duration_ms: u32,
+    /// What the delivery is now.
+    pub delivery: Delivery,
+}
+
+/// Writes attempts down, and what their deliveries became.
+pub async fn write_down(tx: &mut Tx<'_>, made: &[Made], now: Timestamp) -> Result<(), StoreError> {
+    let column = |of: fn(&Made) -> i64| made.iter().map(of).collect::<Vec<i64>>();
+    let ids = column(|made| made.id);
+    let attempts = column(|made| i64::from(made.attempt.get()));
+    let next: Vec<(i64, Option<At>)> = made
+        .iter()
+        .map(|made| match made.delivery {
+            Delivery::Pending { attempt, due } => (i64::from(attempt.get()), Some(At(due))),
+            Delivery::Delivered | Delivery::FailedTerminal => (i64::from(made.attempt.get()), None),
+        })
+        .collect();
+    let (next, due): (Vec<i64>, Vec<Option<At>>) = next.into_iter().unzip();
+    let states: Vec<&str> = made.iter().map(|made| made.delivery.status().as_str()).collect();
+    let sql = "
+        -- end_webhook_deliveries
+        update webhook_delivery d
+        set state = n.state, attempt = n.attempt, due = coalesce(n.due, d.due), finished_at = case when n.due is null then $5 end
+        from unnest($1::bigint[], $2::text[], $3::bigint[], $4::timestamptz[]) as n (id, state, attempt, due) where d.id = n.id";
+    sqlx::query(sql).bind(&ids).bind(states).bind(next).bind(due).bind(At(now)).execute(&mut **tx).await?;
+    let failures: Vec<Option<&str>> = made.iter().map(|made| made.failure.map(Failure::as_str)).collect();
+    let statuses: Vec<Option<i16>> =
+        made.iter().map(|made| made.status.and_then(|status| i16::try_from(status).ok())).collect();
+    let sql = "
+        -- webhook_attempts
+        insert into webhook_attempt (delivery_id, lease_token, attempt, ended_at, duration_ms, failure, http_status)
+        select id, token, attempt, $7, duration_ms, failure, status
+        from unnest($1::bigint[], $2::bigint[], $3::bigint[], $4::bigint[], $5::text[], $6::smallint[])
+            as n (id, token, attempt, duration_ms, failure, status)";
+    sqlx::query(sql)
+        .bind(&ids)
+        .bind(column(|made| made.token))
+        .bind(attempts)
+        .bind(column(|made| i64::from(made.duration_ms)))
+        .bind(failures)
+        .bind(statuses)
+        .bind(At(now))
+        .execute(&mut **tx)
+        .await?;
+    Ok(())
+}
+
+/// Final outcomes of a subscription since `from`, as far as they decide anything: no more are counted than twice the failed
+/// ones and one more, because from there on fewer than half have failed.
+pub async fn finals(tx: &mut Tx<'_>, subscription: i64, from: Timestamp) -> Result<Finals, StoreError> {
+    let failed = "
+        -- failed_webhook_finals
+        select count(*) from webhook_delivery
+        where subscription_id = $1 and state = 'failed_terminal' and finished_at >= $2";
+    let failed: i64 = sqlx::query_scalar(failed).bind(subscription).bind(At(from)).fetch_one(&mut **tx).await?;
+    if failed == 0 {
+        return Ok(Finals::default());
+    }
+    let total = "
+        -- webhook_finals
+        select count(*) from (select from webhook_delivery
+            where subscription_id = $1 and state <> 'pending' and finished_at >= $2 limit $3) as counted";
+    let total: i64 = sqlx::query_scalar(total)
+        .bind(subscription)
+        .bind(At(from))
+        .bind(failed.saturating_mul(2).saturating_add(1))
+        .fetch_one(&mut **tx)
+        .await?;
+    let number = |count: i64| u32::try_from(count).unwrap_or(u32::MAX);
+    Ok(Finals { total: number(total), failed: number(failed) })
+}
+
+/// Enqueues deliveries again that were given up from `from` to `to`: how many there were.
+pub async fn replay(
+    tx: &mut Tx<'_>,
+    subscription: i64,
+    from: Timestamp,
+    to: Timestamp,
+    now: Timestamp,
+) -> Result<u64, StoreError> {
+    let sql = "
+        -- replay_webhook_deliveries
+        update webhook_delivery set state = 'pending', attempt = 1, due = $4, finished_at = null
+        where subscription_id = $1 and state = 'failed_terminal' and finished_at between $2 and $3";
+    let query = sqlx::query(sql).bind(subscription).bind(At(from)).bind(At(to)).bind(At(now));
+    Ok(query.execute(&mut **tx).await?.rows_affected())
+}
+
+/// Enqueues one event for one subscription: the delivery's number.
+pub async fn enqueue(
+    tx: &mut Tx<'_>,
+    subscription: i64,
+    event_id: &EventId,
+    event_type: &str,
+    body: &str,
+    now: Timestamp,
+) -> Result<i64, StoreError> {
+    let sql = "
+        -- enqueue_webhook_event
+        with told as (
+            insert into webhook_event (event_id, event_type, occurred_at, body, created_at) values ($2, $3, $5, $4, $5) returning id
+        )
+        insert into webhook_delivery (subscription_id, event, state, attempt, due, created_at)
+        select $1, id, 'pending', 1, $5, $5 from told returning id";
+    let query =
+        sqlx::query_scalar(sql).bind(subscription).bind(event_id.as_str()).bind(event_type).bind(body).bind(At(now));
+    Ok(query.fetch_one(&mut **tx).await?)
+}

@@ -1,0 +1,125 @@
+//! From the journal to deliveries: what a step reads and writes.
+
+use super::{At, Db, StoreError, Tx};
+use rds_shared::wire::Timestamp;
+use sqlx::Row;
+
+/// An operation of the journal, as it was captured.
+#[derive(Debug, Clone)]
+pub struct Operation {
+    /// Its place in the journal.
+    pub seq: i64,
+    /// Its number among the captured ones.
+    pub id: i64,
+    /// When it was made.
+    pub recorded_at: Timestamp,
+    /// Whom webhooks deliver it to; none is for the stream alone.
+    pub family: Option<String>,
+    /// JSON.
+    pub body: Vec<u8>,
+}
+
+/// Takes up a place among the journal's readers, at its beginning: from then on nothing leaves the journal before it was fanned out.
+/// Whoever had one keeps it. Without subscribers there is nothing to miss, and whoever subscribes is told of what comes later.
+pub async fn join(db: &Db) -> Result<(), StoreError> {
+    let sql = "insert into journal_consumer (name, position) values ('webhooks', 0) on conflict (name) do nothing";
+    sqlx::query(sql).execute(&db.pool).await?;
+    Ok(())
+}
+
+/// How far the journal has been fanned out, for whoever takes the turn; none while somebody else has it.
+pub async fn take_turn(tx: &mut Tx<'_>) -> Result<Option<i64>, StoreError> {
+    let sql = "select position from journal_consumer where name = 'webhooks' for update skip locked";
+    Ok(sqlx::query_scalar(sql).fetch_optional(&mut **tx).await?)
+}
+
+/// Up to `limit` places of the journal behind `after`, with those of their operations that are still there, and the last place.
+pub async fn behind(
+    tx: &mut Tx<'_>,
+    after: i64,
+    limit: i64,
+) -> Result<(Vec<Operation>, Option<i64>, usize), StoreError> {
+    let sql = "
+        -- webhook_fanout_behind
+        select j.seq, o.id, o.recorded_at, o.family, o.body
+        from (select seq, operation_id, recorded_at from journal where seq > $1 order by seq limit $2) as j
+        left join push_operation o on o.id = j.operation_id and o.recorded_at = j.recorded_at
+        order by j.seq";
+    let rows = sqlx::query(sql).bind(after).bind(limit).fetch_all(&mut **tx).await?;
+    let mut operations = Vec::with_capacity(rows.len());
+    for row in &rows {
+        let Some(id) = row.try_get("id")? else { continue };
+        operations.push(Operation {
+            seq: row.try_get("seq")?,
+            id,
+            recorded_at: row.try_get::<At, _>("recorded_at")?.into(),
+            family: row.try_get("family")?,
+            body: row.try_get("body")?,
+        });
+    }
+    let last = rows.last().map(|row| row.try_get("seq")).transpose()?;
+    Ok((operations, last, rows.len()))
+}
+
+/// The event types that anybody subscribes to who is not disabled.
+pub async fn wanted(tx: &mut Tx<'_>) -> Result<Vec<String>, StoreError> {
+    let sql = "
+        -- wanted_webhook_families
+        select distinct unnest(families) from webhook_subscription where basket_id is null and status <> 'disabled'";
+    Ok(sqlx::query_scalar(sql).fetch_all(&mut **tx).await?)
+}
+
+/// An operation that is told: its envelope, encoded.
+#[derive(Debug)]
+pub struct Told {
+    /// The event's id.
+    pub event_id: String,
+    /// What it tells.
+    pub event_type: String,
+    /// Its place in the journal.
+    pub seq: i64,
+    /// When it happened.
+    pub occurred_at: Timestamp,
+    /// The body for everybody.
+    pub body: String,
+}
+
+/// Writes events, and one delivery of each for every subscription that wants it: how many deliveries are new.
+///
+/// Whoever subscribed later than the journal numbered an event is not told of it, nor is who is disabled.
+pub async fn enqueue(tx: &mut Tx<'_>, told: &[Told], now: Timestamp) -> Result<u64, StoreError> {
+    let column = |of: fn(&Told) -> &str| told.iter().map(of).collect::<Vec<_>>();
+    let ids = column(|told| &told.event_id);
+    let sql = "
+        -- webhook_events
+        insert into webhook_event (event_id, event_type, seq, occurred_at, body, created_at)
+        select *, $6 from unnest($1::text[], $2::text[], $3::bigint[], $4::timestamptz[], $5::text[])
+        on conflict (event_id) do nothing";
+    sqlx::query(sql)
+        .bind(&ids)
+        .bind(column(|told| &told.event_type))
+        .bind(told.iter().map(|told| told.seq).collect::<Vec<_>>())
+        .bind(told.iter().map(|told| At(told.occurred_at)).collect::<Vec<_>>())
+        .bind(column(|told| &told.body))
+        .bind(At(now))
+        .execute(&mut **tx)
+        .await?;
+    let sql = "
+        -- webhook_deliveries_of_events
+        insert into webhook_delivery (subscription_id, event, state, attempt, due, created_at)
+        select s.id, e.id, 'pending', 1, $2, $2
+        from webhook_event e join webhook_subscription s on e.event_type = any(s.families)
+        where e.event_id = any($1) and s.basket_id is null and s.status <> 'disabled' and s.since_seq < e.seq
+        order by e.seq, s.id
+        on conflict (subscription_id, event) do nothing";
+    Ok(sqlx::query(sql).bind(&ids).bind(At(now)).execute(&mut **tx).await?.rows_affected())
+}
+
+/// Remembers how far the journal has been fanned out.
+pub async fn advance(tx: &mut Tx<'_>, to: i64) -> Result<(), StoreError> {
+    sqlx::query("update journal_consumer set position = $1 where name = 'webhooks'")
+        .bind(to)
+        .execute(&mut **tx)
+        .await?;
+    Ok(())
+}

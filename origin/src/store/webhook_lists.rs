@@ -1,0 +1,110 @@
+//! Deliveries as their owner reads them, and how they went lately.
+
+use super::webhook_deliveries::{attempt, event_id, failure};
+use super::{At, Db, StoreError, word};
+use rds_shared::push::schedule::{Attempt, DeliveryStatus, Failure};
+use rds_shared::push::webhook::{EventId, EventType};
+use rds_shared::wire::Timestamp;
+use sqlx::Row;
+use sqlx::postgres::PgRow;
+
+/// A delivery and its latest attempt.
+#[derive(Debug, Clone)]
+pub struct Listed {
+    /// Its number.
+    pub id: i64,
+    /// The event's id.
+    pub event_id: EventId,
+    /// What it tells.
+    pub event_type: EventType,
+    /// How it stands.
+    pub status: DeliveryStatus,
+    /// The attempt that is due, or the last one made.
+    pub attempt: Attempt,
+    /// When the next one is due; none once the outcome is final.
+    pub due: Option<Timestamp>,
+    /// When it was enqueued.
+    pub created_at: Timestamp,
+    /// When the outcome became final.
+    pub finished_at: Option<Timestamp>,
+    /// The body.
+    pub body: String,
+    /// The latest attempt; none before the first.
+    pub latest: Option<Latest>,
+}
+
+/// What became of an attempt.
+#[derive(Debug, Clone, Copy)]
+pub struct Latest {
+    /// When it ended.
+    pub ended_at: Timestamp,
+    /// Milliseconds that it took.
+    pub duration_ms: u32,
+    /// The status that it was answered with.
+    pub status: Option<u16>,
+    /// Why it failed.
+    pub failure: Option<Failure>,
+}
+
+/// The newest `limit` deliveries of a subscription, or the one with the number `only`, newest first.
+pub async fn deliveries(db: &Db, subscription: i64, only: Option<i64>, limit: i64) -> Result<Vec<Listed>, StoreError> {
+    let sql = "
+        -- webhook_deliveries
+        select d.id, d.state, d.attempt, d.due, d.created_at, d.finished_at, e.event_id, e.event_type, e.body,
+               a.ended_at, a.duration_ms, a.http_status, a.failure
+        from webhook_delivery d join webhook_event e on e.id = d.event
+        left join lateral (select * from webhook_attempt a where a.delivery_id = d.id order by a.lease_token desc limit 1) a on true
+        where d.subscription_id = $1 and ($2::bigint is null or d.id = $2)
+        order by d.id desc limit $3";
+    let rows = sqlx::query(sql).bind(subscription).bind(only).bind(limit).fetch_all(&db.pool).await?;
+    rows.iter().map(listed).collect()
+}
+
+fn listed(row: &PgRow) -> Result<Listed, StoreError> {
+    let instant = |column| Ok::<_, StoreError>(row.try_get::<Option<At>, _>(column)?.map(Timestamp::from));
+    let status: DeliveryStatus = word("webhook_delivery.state", row.try_get("state")?)?;
+    let latest = match instant("ended_at")? {
+        None => None,
+        Some(ended_at) => Some(Latest {
+            ended_at,
+            duration_ms: u32::try_from(row.try_get::<i32, _>("duration_ms")?).unwrap_or(0),
+            status: row.try_get::<Option<i16>, _>("http_status")?.and_then(|status| u16::try_from(status).ok()),
+            failure: failure(row.try_get("failure")?)?,
+        }),
+    };
+    Ok(Listed {
+        id: row.try_get("id")?,
+        event_id: event_id(row.try_get("event_id")?)?,
+        event_type: word("webhook_event.event_type", row.try_get("event_type")?)?,
+        status,
+        attempt: attempt(row.try_get("attempt")?)?,
+        due: instant("due")?.filter(|_| status == DeliveryStatus::Pending),
+        created_at: row.try_get::<At, _>("created_at")?.into(),
+        finished_at: instant("finished_at")?,
+        body: row.try_get("body")?,
+        latest,
+    })
+}
+
+/// How deliveries go: what the status feed's component is judged by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Recent {
+    /// Attempts that ended in the hour before.
+    pub attempts: u64,
+    /// Those of them that were delivered.
+    pub delivered: u64,
+    /// Whether any delivery is given up and has not been replayed.
+    pub has_dead_letters: bool,
+}
+
+/// How deliveries went in the hour before `now`. Source: interface, "Platform component rules".
+pub async fn recent(db: &Db, now: Timestamp) -> Result<Recent, StoreError> {
+    let sql = "
+        -- recent_webhook_attempts
+        select count(*), count(*) filter (where failure is null),
+               exists (select from webhook_delivery where state = 'failed_terminal')
+        from webhook_attempt where ended_at > $1 and ended_at <= $2";
+    let (attempts, delivered, has_dead_letters): (i64, i64, bool) =
+        sqlx::query_as(sql).bind(At(now.plus_seconds(-3_600))).bind(At(now)).fetch_one(&db.pool).await?;
+    Ok(Recent { attempts: attempts.unsigned_abs(), delivered: delivered.unsigned_abs(), has_dead_letters })
+}

@@ -1,0 +1,43 @@
+//! Rotations of webhook secrets: what the operator's command writes, and what the services make of it.
+
+use super::{At, Db, StoreError, Tx};
+use rds_shared::wire::Timestamp;
+
+/// The encrypted secret of a subscription of either family, locked until the transaction ends.
+pub async fn lock(tx: &mut Tx<'_>, id: i64) -> Result<Option<Vec<u8>>, StoreError> {
+    let sql = "select secret from webhook_subscription where id = $1 for no key update";
+    Ok(sqlx::query_scalar(sql).bind(id).fetch_optional(&mut **tx).await?)
+}
+
+/// Puts `next` in the place of the secret, which goes on signing for `overlap_seconds`; at once replaced when that is 0.
+///
+/// When the overlap ends is written by the first service that sees it, by the service's clock.
+pub async fn rotate(
+    tx: &mut Tx<'_>,
+    id: i64,
+    next: &[u8],
+    overlap_seconds: i32,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let sql = "
+        -- rotate_webhook_secret
+        update webhook_subscription
+        set secret = $2, previous_secret = case when $3 > 0 then secret end, previous_seconds = nullif($3, 0),
+            previous_until = null, updated_at = greatest(updated_at, $4)
+        where id = $1";
+    sqlx::query(sql).bind(id).bind(next).bind(overlap_seconds).bind(At(now)).execute(&mut **tx).await?;
+    Ok(())
+}
+
+/// Gives the overlaps that have just begun their end, and forgets the secrets whose overlap is over.
+pub async fn keep_overlaps(db: &Db, now: Timestamp) -> Result<(), StoreError> {
+    let sql = "
+        -- keep_webhook_overlaps
+        update webhook_subscription
+        set previous_until = case when previous_until is null then $1 + make_interval(secs => previous_seconds) end,
+            previous_secret = case when previous_until is null then previous_secret end,
+            previous_seconds = case when previous_until is null then previous_seconds end
+        where previous_secret is not null and (previous_until is null or previous_until <= $1)";
+    sqlx::query(sql).bind(At(now)).execute(&db.pool).await?;
+    Ok(())
+}

@@ -1,0 +1,263 @@
+//! Webhook subscriptions: their rows, their states, their secrets.
+
+use super::{At, Db, StoreError, Tx, optional_word, word};
+use rds_shared::push::breaker::{Breaker, DisabledReason, FailureRun, Status};
+use rds_shared::push::webhook::EventType;
+use rds_shared::wire::Timestamp;
+use sqlx::Row;
+use sqlx::postgres::PgRow;
+
+/// A subscription.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Subscription {
+    /// Its number.
+    pub id: i64,
+    /// Where deliveries go.
+    pub url: String,
+    /// The event types that it asked for; none where it is a basket's.
+    pub families: Vec<EventType>,
+    /// Its owner's words for it.
+    pub description: Option<String>,
+    /// Its state, and the key that it delivers for.
+    pub breaker: Breaker,
+    /// When it was created.
+    pub created_at: Timestamp,
+    /// When its settings or its state last changed.
+    pub updated_at: Timestamp,
+}
+
+/// What a subscription signs with, encrypted.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct SealedSecrets {
+    /// The secret that was handed out last.
+    pub current: Vec<u8>,
+    /// The one before it, and when it stops signing; no end before a service has seen the rotation.
+    pub previous: Option<(Vec<u8>, Option<Timestamp>)>,
+}
+
+/// A subscription to be written.
+#[derive(Debug)]
+pub struct NewSubscription<'a> {
+    /// Its number, given out before: the secret is bound to it.
+    pub id: i64,
+    /// Who owns it.
+    pub org: i64,
+    /// Where deliveries go.
+    pub url: &'a str,
+    /// The event types that it asks for.
+    pub families: &'a [EventType],
+    /// Its owner's words for it.
+    pub description: Option<&'a str>,
+    /// Its secret, encrypted.
+    pub secret: &'a [u8],
+    /// Its first state.
+    pub breaker: Breaker,
+}
+
+const COLUMNS: &str = "s.id, s.url, s.families, s.description, s.status, s.paused_until, s.disabled_reason, s.key_id, s.failure_count, \
+     s.latest_failure_at, s.second_latest_failure_at, s.pauses, s.finals_since, s.created_at, s.updated_at";
+
+fn read(row: &PgRow) -> Result<Subscription, StoreError> {
+    let instant = |column| Ok::<_, StoreError>(row.try_get::<Option<At>, _>(column)?.map(Timestamp::from));
+    let families: Vec<String> = row.try_get("families")?;
+    let status: String = row.try_get("status")?;
+    let reason: Option<String> = row.try_get("disabled_reason")?;
+    let reason = optional_word::<DisabledReason>("webhook_subscription.disabled_reason", reason.as_deref())?;
+    let status = match (status.as_str(), instant("paused_until")?, reason) {
+        ("active", None, None) => Status::Active,
+        ("paused", Some(until), None) => Status::Paused(until),
+        ("disabled", None, Some(reason)) => Status::Disabled(reason),
+        _ => return Err(StoreError::Corrupt { column: "webhook_subscription.status", text: status }),
+    };
+    Ok(Subscription {
+        id: row.try_get("id")?,
+        url: row.try_get("url")?,
+        families: families.iter().map(|text| word("webhook_subscription.families", text)).collect::<Result<_, _>>()?,
+        description: row.try_get("description")?,
+        breaker: Breaker {
+            status,
+            credential: row.try_get("key_id")?,
+            failures: FailureRun {
+                count: u32::try_from(row.try_get::<i64, _>("failure_count")?).unwrap_or(u32::MAX),
+                latest: instant("latest_failure_at")?,
+                second_latest: instant("second_latest_failure_at")?,
+            },
+            pauses: u8::try_from(row.try_get::<i16, _>("pauses")?).unwrap_or(u8::MAX),
+            finals_since: row.try_get::<At, _>("finals_since")?.into(),
+        },
+        created_at: row.try_get::<At, _>("created_at")?.into(),
+        updated_at: row.try_get::<At, _>("updated_at")?.into(),
+    })
+}
+
+/// Reads `secret`, `previous_secret` and `previous_until` out of a row.
+pub(super) fn sealed(row: &PgRow) -> Result<SealedSecrets, StoreError> {
+    let until = row.try_get::<Option<At>, _>("previous_until")?.map(Timestamp::from);
+    let previous = row.try_get::<Option<Vec<u8>>, _>("previous_secret")?;
+    Ok(SealedSecrets { current: row.try_get("secret")?, previous: previous.map(|secret| (secret, until)) })
+}
+
+/// Lets one creation of an organisation at a time go on until its transaction ends; also tells how many it has.
+pub async fn take_turn(tx: &mut Tx<'_>, org: i64) -> Result<i64, StoreError> {
+    sqlx::query("select from organisation where id = $1 for no key update").bind(org).execute(&mut **tx).await?;
+    let count = "select count(*) from webhook_subscription where org_id = $1";
+    Ok(sqlx::query_scalar(count).bind(org).fetch_one(&mut **tx).await?)
+}
+
+/// Whether `key` is a live one of `org`; a revocation waits until the transaction ends.
+pub async fn is_live_key(tx: &mut Tx<'_>, key: i64, org: i64) -> Result<bool, StoreError> {
+    let sql = "select from api_key where id = $1 and org_id = $2 and revoked_at is null for share";
+    Ok(sqlx::query(sql).bind(key).bind(org).fetch_optional(&mut **tx).await?.is_some())
+}
+
+/// The number of the next subscription.
+pub async fn next_id(tx: &mut Tx<'_>) -> Result<i64, StoreError> {
+    let sql = "select nextval(pg_get_serial_sequence('webhook_subscription', 'id'))";
+    Ok(sqlx::query_scalar(sql).fetch_one(&mut **tx).await?)
+}
+
+/// Writes a subscription; it is told of what the journal numbers from now on.
+pub async fn insert(tx: &mut Tx<'_>, new: &NewSubscription<'_>, now: Timestamp) -> Result<Subscription, StoreError> {
+    let sql = format!(
+        "/* insert_webhook */ insert into webhook_subscription as s (id, org_id, created_by_key_id, key_id, url, description, \
+             families, secret, status, failure_count, pauses, finals_since, since_seq, created_at, updated_at) \
+         values ($1, $2, $3, $3, $4, $5, $6, $7, 'active', 0, 0, $8, (select head from journal_state), $9, $9) returning {COLUMNS}"
+    );
+    let families: Vec<&str> = new.families.iter().map(|family| family.as_str()).collect();
+    let row = sqlx::query(&sql)
+        .bind(new.id)
+        .bind(new.org)
+        .bind(new.breaker.credential)
+        .bind(new.url)
+        .bind(new.description)
+        .bind(families)
+        .bind(new.secret)
+        .bind(At(new.breaker.finals_since))
+        .bind(At(now))
+        .fetch_one(&mut **tx)
+        .await?;
+    read(&row)
+}
+
+/// A creation that came before under the same name: what was asked for, and the subscription with its secret.
+pub async fn created_as(
+    db: impl sqlx::PgExecutor<'_>,
+    org: i64,
+    name: &str,
+    since: Timestamp,
+) -> Result<Option<(Vec<u8>, Subscription, SealedSecrets)>, StoreError> {
+    let sql = format!(
+        "/* webhook_created_as */ select c.wish, {COLUMNS}, s.secret, s.previous_secret, s.previous_until \
+         from webhook_creation c join webhook_subscription s on s.id = c.subscription_id \
+         where c.org_id = $1 and c.idempotency_key = $2 and c.created_at > $3"
+    );
+    let row = sqlx::query(&sql).bind(org).bind(name).bind(At(since)).fetch_optional(db).await?;
+    row.map(|row| Ok((row.try_get("wish")?, read(&row)?, sealed(&row)?))).transpose()
+}
+
+/// Remembers a creation under its name, in place of one that is too old to count.
+pub async fn name_creation(
+    tx: &mut Tx<'_>,
+    org: i64,
+    name: &str,
+    wish: &[u8],
+    subscription: i64,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let sql = "
+        -- name_webhook_creation
+        insert into webhook_creation (org_id, idempotency_key, wish, subscription_id, created_at) values ($1, $2, $3, $4, $5)
+        on conflict (org_id, idempotency_key)
+        do update set wish = excluded.wish, subscription_id = excluded.subscription_id, created_at = excluded.created_at";
+    sqlx::query(sql).bind(org).bind(name).bind(wish).bind(subscription).bind(At(now)).execute(&mut **tx).await?;
+    Ok(())
+}
+
+/// The generic subscriptions of an organisation, oldest first.
+pub async fn of_org(db: &Db, org: i64) -> Result<Vec<Subscription>, StoreError> {
+    let sql = format!(
+        "/* webhooks */ select {COLUMNS} from webhook_subscription s where s.org_id = $1 and s.basket_id is null order by s.id"
+    );
+    sqlx::query(&sql).bind(org).fetch_all(&db.pool).await?.iter().map(read).collect()
+}
+
+/// A generic subscription of an organisation, with what it signs with.
+pub async fn find(db: &Db, org: i64, id: i64) -> Result<Option<(Subscription, SealedSecrets)>, StoreError> {
+    let sql = format!(
+        "/* webhook */ select {COLUMNS}, s.secret, s.previous_secret, s.previous_until from webhook_subscription s \
+         where s.org_id = $1 and s.id = $2 and s.basket_id is null"
+    );
+    let row = sqlx::query(&sql).bind(org).bind(id).fetch_optional(&db.pool).await?;
+    row.map(|row| Ok((read(&row)?, sealed(&row)?))).transpose()
+}
+
+/// The same, and nobody changes its state until the transaction ends.
+pub async fn find_locked(tx: &mut Tx<'_>, org: i64, id: i64) -> Result<Option<Subscription>, StoreError> {
+    let sql = format!(
+        "/* webhook_locked */ select {COLUMNS} from webhook_subscription s \
+         where s.org_id = $1 and s.id = $2 and s.basket_id is null for no key update"
+    );
+    sqlx::query(&sql).bind(org).bind(id).fetch_optional(&mut **tx).await?.as_ref().map(read).transpose()
+}
+
+/// These subscriptions, in the order in which everybody locks them.
+pub async fn lock(tx: &mut Tx<'_>, ids: &[i64]) -> Result<Vec<Subscription>, StoreError> {
+    let sql = format!(
+        "/* lock_webhooks */ select {COLUMNS} from webhook_subscription s where s.id = any($1) order by s.id for no key update"
+    );
+    sqlx::query(&sql).bind(ids).fetch_all(&mut **tx).await?.iter().map(read).collect()
+}
+
+/// Those that deliver for a key, locked.
+pub async fn lock_of_key(tx: &mut Tx<'_>, key: i64) -> Result<Vec<Subscription>, StoreError> {
+    let sql = format!(
+        "/* lock_webhooks_of_key */ select {COLUMNS} from webhook_subscription s where s.key_id = $1 order by s.id \
+         for no key update"
+    );
+    sqlx::query(&sql).bind(key).fetch_all(&mut **tx).await?.iter().map(read).collect()
+}
+
+/// Those whose pause is over, locked; passes over what somebody else is at.
+pub async fn lock_resuming(tx: &mut Tx<'_>, now: Timestamp) -> Result<Vec<Subscription>, StoreError> {
+    let sql = format!(
+        "/* lock_resuming_webhooks */ select {COLUMNS} from webhook_subscription s \
+         where s.status = 'paused' and s.paused_until <= $1 order by s.id limit 200 for no key update skip locked"
+    );
+    sqlx::query(&sql).bind(At(now)).fetch_all(&mut **tx).await?.iter().map(read).collect()
+}
+
+/// Writes a subscription's state; `touched` where it changed in its owner's eyes.
+pub async fn save(tx: &mut Tx<'_>, id: i64, breaker: &Breaker, touched: Option<Timestamp>) -> Result<(), StoreError> {
+    let (paused_until, reason) = match breaker.status {
+        Status::Active => (None, None),
+        Status::Paused(until) => (Some(At(until)), None),
+        Status::Disabled(reason) => (None, Some(reason.as_str())),
+    };
+    let sql = "
+        -- save_webhook_state
+        update webhook_subscription
+        set status = $2, paused_until = $3, disabled_reason = $4, key_id = $5, failure_count = $6, latest_failure_at = $7,
+            second_latest_failure_at = $8, pauses = $9, finals_since = $10, updated_at = coalesce($11, updated_at)
+        where id = $1";
+    sqlx::query(sql)
+        .bind(id)
+        .bind(breaker.status.as_str())
+        .bind(paused_until)
+        .bind(reason)
+        .bind(breaker.credential)
+        .bind(i64::from(breaker.failures.count))
+        .bind(breaker.failures.latest.map(At))
+        .bind(breaker.failures.second_latest.map(At))
+        .bind(i16::from(breaker.pauses))
+        .bind(At(breaker.finals_since))
+        .bind(touched.map(At))
+        .execute(&mut **tx)
+        .await?;
+    Ok(())
+}
+
+/// Deletes a generic subscription with all its deliveries. `false` when the organisation has none with this number.
+pub async fn delete(db: &Db, org: i64, id: i64) -> Result<bool, StoreError> {
+    let sql = "delete from webhook_subscription where org_id = $1 and id = $2 and basket_id is null";
+    Ok(sqlx::query(sql).bind(org).bind(id).execute(&db.pool).await?.rows_affected() == 1)
+}

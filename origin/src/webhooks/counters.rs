@@ -1,0 +1,99 @@
+//! What is counted of webhooks, as Prometheus text.
+
+use super::send::Ended;
+use rds_shared::push::schedule::{Failure, Outcome};
+use std::fmt::Write;
+use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
+
+/// Counters and gauges of this process.
+#[derive(Debug, Default)]
+pub struct Counters {
+    delivered: AtomicU64,
+    failed: [AtomicU64; Failure::ALL.len()],
+    ours: AtomicU64,
+    /// Deliveries that were given up.
+    pub given_up: AtomicU64,
+    /// Attempts whose lease had ended: somebody else has taken the delivery up.
+    pub fenced: AtomicU64,
+    /// Deliveries enqueued out of the journal.
+    pub enqueued: AtomicU64,
+    /// Attempts under way in this process.
+    pub in_flight: AtomicI64,
+    /// Deliveries that wait for an attempt, in all.
+    pub waiting: AtomicU64,
+    /// Seconds since which the oldest delivery of a subscription that delivers has been due.
+    pub lag_seconds: AtomicI64,
+    /// Operations of the journal that have not been fanned out.
+    pub fanout_behind: AtomicU64,
+    /// Milliseconds that this process' clock is ahead of the database's.
+    pub clock_offset_ms: AtomicI64,
+}
+
+impl Counters {
+    /// Counts the end of an attempt.
+    pub fn ended(&self, ended: &Ended) {
+        let cell = match ended.outcome() {
+            Some(Outcome::Delivered) => &self.delivered,
+            Some(Outcome::Failed(failure)) => match Failure::ALL.iter().position(|known| *known == failure) {
+                Some(position) => &self.failed[position],
+                None => return,
+            },
+            None => &self.ours,
+        };
+        cell.fetch_add(1, Relaxed);
+    }
+
+    /// Adds them to a scrape.
+    pub fn render(&self, out: &mut String) {
+        let name = "rds_webhook_attempts_total";
+        head(out, name, "Attempts of webhook deliveries, by what they came to.", "counter");
+        let failed = Failure::ALL.iter().map(|failure| failure.as_str()).zip(&self.failed);
+        for (outcome, count) in
+            [("delivered", &self.delivered), ("fault_of_ours", &self.ours)].into_iter().chain(failed)
+        {
+            let _ = writeln!(out, "{name}{{outcome=\"{outcome}\"}} {}", count.load(Relaxed));
+        }
+        for (name, help, kind, value) in [
+            ("rds_webhook_given_up_total", "Deliveries given up.", "counter", self.given_up.load(Relaxed) as f64),
+            (
+                "rds_webhook_fenced_total",
+                "Attempts that ended after their lease.",
+                "counter",
+                self.fenced.load(Relaxed) as f64,
+            ),
+            ("rds_webhook_enqueued_total", "Deliveries fanned out.", "counter", self.enqueued.load(Relaxed) as f64),
+            (
+                "rds_webhook_in_flight",
+                "Attempts under way in this process.",
+                "gauge",
+                self.in_flight.load(Relaxed) as f64,
+            ),
+            ("rds_webhook_waiting", "Deliveries that wait for an attempt.", "gauge", self.waiting.load(Relaxed) as f64),
+            (
+                "rds_webhook_lag_seconds",
+                "Age of the oldest due delivery.",
+                "gauge",
+                self.lag_seconds.load(Relaxed) as f64,
+            ),
+            (
+                "rds_webhook_fanout_behind",
+                "Operations of the journal that have not been fanned out.",
+                "gauge",
+                self.fanout_behind.load(Relaxed) as f64,
+            ),
+            (
+                "rds_webhook_clock_offset_seconds",
+                "How far this process' clock is ahead of the database's; receivers drop signatures at 300.",
+                "gauge",
+                self.clock_offset_ms.load(Relaxed) as f64 / 1e3,
+            ),
+        ] {
+            head(out, name, help, kind);
+            let _ = writeln!(out, "{name} {value}");
+        }
+    }
+}
+
+fn head(out: &mut String, name: &str, help: &str, kind: &str) {
+    let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} {kind}");
+}

@@ -1,0 +1,221 @@
+//! One attempt: look-up, connection, TLS, request and answer, within one deadline.
+//!
+//! The connection goes to an address that the guard has judged and to no other; the certificate is that of the URL's host. No
+//! proxy is used, whatever the environment says; no redirect is followed; an answer's body is read to a small bound, never
+//! unpacked, and shown to nobody.
+
+use super::guard::{Guard, NoWay};
+use crate::clock::Stopwatch;
+use crate::outbound::driven;
+use axum::body::{Body, Bytes, HttpBody};
+use axum::http::header::HOST;
+use axum::http::{HeaderName, HeaderValue, Method, Request, Response, Uri};
+use hyper::body::Incoming;
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use rds_shared::push::schedule::{Failure, Outcome};
+use rds_shared::push::target::{Host, Target};
+use std::future::poll_fn;
+use std::io;
+use std::net::IpAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::client::TlsStream;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
+use tokio_rustls::rustls::{self, ClientConfig, RootCertStore};
+
+/// Largest head of an answer, in bytes.
+const HEAD_BYTES: usize = 16 * 1024;
+/// An answer's body is read so far, in bytes, and then let go.
+const BODY_BYTES: usize = 16 * 1024;
+/// Addresses of one name that are tried, at most.
+const ADDRESSES: usize = 3;
+/// What the operating system says when this process has no file handles (of its own or of the machine) or buffers left.
+const OUT_OF_RESOURCES: [i32; 3] = [23, 24, 105];
+
+/// What is to be sent.
+#[derive(Debug, Clone)]
+pub struct Parcel {
+    /// The subscription's URL.
+    pub url: String,
+    /// The headers of the attempt.
+    pub headers: Vec<(&'static str, String)>,
+    /// The body, the very bytes that were signed.
+    pub body: Bytes,
+}
+
+/// How an attempt ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Ended {
+    /// With an answer of this status.
+    Answered(u16),
+    /// Without one.
+    Failed(Failure),
+    /// With a fault of ours, which is no attempt at all; why, for the log.
+    Ours(String),
+}
+
+impl Ended {
+    /// What the schedule makes of it; none where it counts as no attempt.
+    pub const fn outcome(&self) -> Option<Outcome> {
+        match self {
+            Ended::Answered(status) => Some(Outcome::of_status(*status)),
+            Ended::Failed(failure) => Some(Outcome::Failed(*failure)),
+            Ended::Ours(_) => None,
+        }
+    }
+}
+
+/// Sends parcels.
+#[derive(Clone)]
+pub struct Sender {
+    guard: Guard,
+    tls: TlsConnector,
+    deadline: Duration,
+}
+
+impl std::fmt::Debug for Sender {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Sender").field("guard", &self.guard).field("deadline", &self.deadline).finish_non_exhaustive()
+    }
+}
+
+impl Sender {
+    /// A sender that trusts the authorities that browsers trust, and `authorities` besides.
+    pub fn new(
+        guard: Guard,
+        authorities: &[CertificateDer<'static>],
+        deadline: Duration,
+    ) -> Result<Self, rustls::Error> {
+        let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
+        for authority in authorities {
+            roots.add(authority.clone())?;
+        }
+        let mut config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()?
+            .with_root_certificates(roots)
+            .with_no_client_auth();
+        config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        Ok(Sender { guard, tls: TlsConnector::from(Arc::new(config)), deadline })
+    }
+
+    /// The guard before every connection.
+    pub fn guard(&self) -> &Guard {
+        &self.guard
+    }
+
+    /// How long an attempt may take.
+    pub fn deadline(&self) -> Duration {
+        self.deadline
+    }
+
+    /// Makes one attempt; also says how many milliseconds it took.
+    pub async fn send(&self, parcel: Parcel) -> (Ended, u32) {
+        let watch = Stopwatch::start();
+        let ended = match timeout(self.deadline, self.exchange(parcel)).await {
+            Ok(Ok(status)) => Ended::Answered(status),
+            Ok(Err(ended)) => ended,
+            Err(_) => Ended::Failed(Failure::Timeout),
+        };
+        (ended, u32::try_from(watch.micros() / 1_000).unwrap_or(u32::MAX))
+    }
+
+    async fn exchange(&self, parcel: Parcel) -> Result<u16, Ended> {
+        let (target, addresses) = self.guard.way_to(&parcel.url).await.map_err(|no_way| match no_way {
+            NoWay::Refused(_) => Ended::Failed(Failure::BlockedUrl),
+            NoWay::NoAnswer => failed(()),
+            NoWay::Ours(why) => Ended::Ours(why),
+        })?;
+        let request = request(&target, parcel).map_err(failed)?;
+        let stream = self.connect(&target, &addresses).await?;
+        let (mut sender, connection) =
+            http1::Builder::new().max_buf_size(HEAD_BYTES).handshake(TokioIo::new(stream)).await.map_err(failed)?;
+        let answered = async {
+            let response = sender.send_request(request).await?;
+            let status = response.status().as_u16();
+            read(response).await?;
+            Ok(status)
+        };
+        driven(answered, connection).await.map_err(failed)
+    }
+
+    /// A connection to the first of `addresses` that takes one, its other end checked, with TLS for the URL's host.
+    async fn connect(&self, target: &Target, addresses: &[IpAddr]) -> Result<TlsStream<TcpStream>, Ended> {
+        let each = self.deadline / u32::try_from(ADDRESSES).unwrap_or(1);
+        let mut fault = Ended::Failed(Failure::DeliveryError);
+        for address in addresses.iter().take(ADDRESSES) {
+            let connecting = TcpStream::connect((*address, target.port()));
+            // The last one has what is left of the whole deadline.
+            let connected = match addresses.len() {
+                1 => connecting.await,
+                _ => timeout(each, connecting).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())),
+            };
+            match connected {
+                Ok(stream) => return self.secure(target, *address, stream).await,
+                Err(error) => fault = refused(&error),
+            }
+        }
+        Err(fault)
+    }
+
+    async fn secure(&self, target: &Target, address: IpAddr, stream: TcpStream) -> Result<TlsStream<TcpStream>, Ended> {
+        let peer = stream.peer_addr().map_err(failed)?.ip();
+        if peer.to_canonical() != address.to_canonical() || !self.guard.permits(peer) {
+            return Err(Ended::Failed(Failure::BlockedUrl));
+        }
+        let _ = stream.set_nodelay(true);
+        let name = match target.host() {
+            Host::Address(address) => ServerName::from(*address),
+            Host::Name(name) => ServerName::try_from(name.clone()).map_err(failed)?,
+        };
+        self.tls.connect(name, stream).await.map_err(failed)
+    }
+}
+
+/// A fault of the receiver's: no connection, no valid certificate, or no valid HTTP. Why is nobody's business but its own.
+fn failed<E>(_: E) -> Ended {
+    Ended::Failed(Failure::DeliveryError)
+}
+
+fn refused(error: &io::Error) -> Ended {
+    if error.raw_os_error().is_some_and(|code| OUT_OF_RESOURCES.contains(&code)) {
+        return Ended::Ours(error.to_string());
+    }
+    match error.kind() {
+        io::ErrorKind::NetworkDown | io::ErrorKind::AddrNotAvailable | io::ErrorKind::OutOfMemory => {
+            Ended::Ours(error.to_string())
+        }
+        io::ErrorKind::TimedOut => Ended::Failed(Failure::Timeout),
+        _ => failed(()),
+    }
+}
+
+fn request(target: &Target, parcel: Parcel) -> Result<Request<Body>, axum::http::Error> {
+    let whole: Uri = target.as_str().parse()?;
+    let authority = whole.authority().map_or("", |authority| authority.as_str()).to_owned();
+    let mut request = Request::new(Body::from(parcel.body));
+    *request.method_mut() = Method::POST;
+    *request.uri_mut() = whole.path_and_query().map_or("/", |target| target.as_str()).parse()?;
+    request.headers_mut().insert(HOST, HeaderValue::try_from(authority)?);
+    for (name, value) in parcel.headers {
+        request.headers_mut().insert(HeaderName::from_static(name), HeaderValue::try_from(value)?);
+    }
+    Ok(request)
+}
+
+/// Reads an answer's body to its end or its bound, and forgets it.
+async fn read(response: Response<Incoming>) -> hyper::Result<()> {
+    let (mut body, mut bytes) = (response.into_body(), 0);
+    while let Some(frame) = poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {
+        bytes += frame?.data_ref().map_or(0, |data| data.len());
+        if bytes >= BODY_BYTES {
+            break;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,183 @@
+//! What a creation asks for, read out of its body and headers with every fault told at once.
+
+use axum::http::HeaderValue;
+use rds_shared::push::webhook::EventType;
+use rds_shared::wire::error::{Detail, In};
+use rds_shared::wire::{ApiError, ErrorCode, headers};
+use serde_json::{Map, Value};
+use sha2::{Digest, Sha256};
+
+/// The longest description, in characters.
+const DESCRIPTION: usize = 500;
+/// The longest idempotency key, in bytes.
+const NAME_BYTES: usize = 255;
+/// The words that `families` may hold.
+const FAMILIES: &[&str] = &{
+    let [a, b, c, d] = EventType::FAMILIES;
+    [a.as_str(), b.as_str(), c.as_str(), d.as_str()]
+};
+
+/// A wished-for subscription.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wish {
+    /// Where deliveries shall go; no rule has been applied to it yet.
+    pub url: String,
+    /// The event types, each once, in the interface's order.
+    pub families: Vec<EventType>,
+    /// Its owner's words for it.
+    pub description: Option<String>,
+}
+
+impl Wish {
+    /// Reads a creation's body. A URL that breaks a rule is not a fault of the body: see the guard.
+    pub fn read(body: &[u8]) -> Result<Self, ApiError> {
+        let body: Value = serde_json::from_slice(body)
+            .map_err(|error| ApiError::new(ErrorCode::InvalidBody, format!("the body is not JSON: {error}")))?;
+        let Value::Object(mut fields) = body else {
+            return Err(ApiError::new(ErrorCode::InvalidBody, "the body must be a JSON object with url and families"));
+        };
+        let mut faults = Vec::new();
+        let url = url(fields.remove("url")).map_err(|fault| faults.push(fault)).ok();
+        let families = families(fields.remove("families"), &mut faults);
+        let description = description(fields.remove("description")).map_err(|fault| faults.push(fault)).ok();
+        faults.extend(unknown(&fields));
+        match (url, description) {
+            (Some(url), Some(description)) if faults.is_empty() => Ok(Wish { url, families, description }),
+            _ => Err(ApiError::invalid(ErrorCode::InvalidBody, faults)),
+        }
+    }
+
+    /// Tells wishes apart: the same for the same wish, however its JSON is spelled.
+    pub fn digest(&self) -> [u8; 32] {
+        let words: Vec<&str> = self.families.iter().map(|family| family.as_str()).collect();
+        let parts = [self.url.as_str(), &words.join(","), self.description.as_deref().unwrap_or("\0")];
+        let mut digest = Sha256::new();
+        for part in parts {
+            digest.update((part.len() as u64).to_be_bytes());
+            digest.update(part);
+        }
+        digest.finalize().into()
+    }
+}
+
+fn fault(name: &'static str, reason: impl Into<String>) -> Detail {
+    Detail::new(In::Body, name, reason)
+}
+
+fn url(value: Option<Value>) -> Result<String, Detail> {
+    match value {
+        Some(Value::String(text)) => Ok(text),
+        None => Err(fault("url", "is required")),
+        Some(_) => Err(fault("url", "must be a string")),
+    }
+}
+
+fn families(value: Option<Value>, faults: &mut Vec<Detail>) -> Vec<EventType> {
+    let listed = |reason| Detail { allowed: Some(FAMILIES), ..fault("families", reason) };
+    let items = match value {
+        Some(Value::Array(items)) if !items.is_empty() => items,
+        Some(_) => {
+            faults.push(listed("must be an array of at least one event type"));
+            return Vec::new();
+        }
+        None => {
+            faults.push(listed("is required"));
+            return Vec::new();
+        }
+    };
+    let mut wanted = Vec::new();
+    for (position, item) in items.iter().enumerate() {
+        let found = item.as_str().and_then(|word| EventType::FAMILIES.into_iter().find(|known| known.as_str() == word));
+        match found {
+            Some(family) => wanted.push(family),
+            None => faults.push(Detail {
+                allowed: Some(FAMILIES),
+                ..Detail::new(In::Body, format!("families[{position}]"), "is no event type that can be subscribed to")
+            }),
+        }
+    }
+    wanted.sort_unstable();
+    wanted.dedup();
+    wanted
+}
+
+fn description(value: Option<Value>) -> Result<Option<String>, Detail> {
+    match value {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) if text.chars().count() > DESCRIPTION => {
+            let reason = format!("may have at most {DESCRIPTION} characters");
+            Err(Detail { maximum: Some(DESCRIPTION as f64), ..fault("description", reason) })
+        }
+        Some(Value::String(text)) if text.chars().any(char::is_control) => {
+            Err(fault("description", "may not hold control characters"))
+        }
+        Some(Value::String(text)) => Ok(Some(text)),
+        Some(_) => Err(fault("description", "must be a string or null")),
+    }
+}
+
+fn unknown(fields: &Map<String, Value>) -> impl Iterator<Item = Detail> {
+    fields.keys().map(|name| Detail::new(In::Body, name.clone(), "is not a field of this body"))
+}
+
+/// Reads `Idempotency-Key`: 1 to 255 visible ASCII characters.
+pub fn idempotency_key(header: Option<&HeaderValue>) -> Result<Option<String>, ApiError> {
+    let Some(header) = header else { return Ok(None) };
+    let text = header.to_str().unwrap_or_default().trim();
+    if (1..=NAME_BYTES).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ') {
+        return Ok(Some(text.to_owned()));
+    }
+    let reason = format!("must have 1 to {NAME_BYTES} visible ASCII characters");
+    Err(ApiError::parameter(Detail::new(In::Header, headers::IDEMPOTENCY_KEY, reason)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(body: &str) -> Vec<String> {
+        let error = Wish::read(body.as_bytes()).unwrap_err();
+        assert_eq!(error.code, ErrorCode::InvalidBody);
+        error.details.into_iter().map(|detail| detail.name.into_owned()).collect()
+    }
+
+    #[test]
+    fn every_fault_of_a_body_is_named_at_once() {
+        assert_eq!(names("{}"), ["url", "families"]);
+        let body =
+            r#"{"url": 7, "families": ["event.published", "webhook.test", 3], "description": {}, "secret": "x"}"#;
+        assert_eq!(names(body), ["url", "families[1]", "families[2]", "description", "secret"]);
+        for families in ["[]", "\"event.published\"", "null", "{}"] {
+            assert_eq!(names(&format!(r#"{{"url": "https://a.example", "families": {families}}}"#)), ["families"]);
+        }
+        for other in ["", "[]", "null", "{", "\"x\""] {
+            assert!(names(other).is_empty(), "{other}");
+        }
+    }
+
+    #[test]
+    fn the_same_wish_is_the_same_however_it_is_spelled() {
+        let read = |body: &str| Wish::read(body.as_bytes()).unwrap();
+        let one =
+            read(r#"{"url":"https://a.example","families":["rating.changed","event.published","rating.changed"]}"#);
+        let two = read(
+            r#"{ "description": null, "families": ["event.published", "rating.changed"], "url": "https://a.example" }"#,
+        );
+        assert_eq!((&one, one.digest()), (&two, two.digest()));
+        assert_eq!(one.families, [EventType::EventPublished, EventType::RatingChanged]);
+        let other = Wish { description: Some(String::new()), ..one.clone() };
+        assert_ne!(other.digest(), one.digest());
+        let shifted = Wish { url: "https://a.exampl".into(), description: Some("e".into()), ..one.clone() };
+        assert_ne!(shifted.digest(), one.digest());
+    }
+
+    #[test]
+    fn an_idempotency_key_is_a_short_visible_text() {
+        let read = |text: &str| idempotency_key(Some(&HeaderValue::from_bytes(text.as_bytes()).unwrap()));
+        assert_eq!(read(" a-1 ").unwrap().as_deref(), Some("a-1"));
+        assert_eq!(idempotency_key(None).unwrap(), None);
+        for bad in ["", " ", "é", &"x".repeat(256)] {
+            assert_eq!(read(bad).unwrap_err().details[0].name, "idempotency-key", "{bad}");
+        }
+    }
+}

@@ -1,0 +1,210 @@
+//! The states of a subscription as its owner sees them: paused and resumed, disabled and enabled, a key that is revoked, a
+//! secret that is rotated.
+
+use crate::receiver::{Manner, Receiver};
+use crate::webhooks_world::{MASTER_KEY, World};
+use axum::http::StatusCode;
+use rds_origin::keys;
+use rds_origin::store::webhook_secrets;
+use rds_origin::webhooks::seal::Sealer;
+use rds_origin::webhooks::{deliver, subscriptions, upkeep};
+use rds_shared::access::Principal;
+use rds_shared::push::signature::Secret;
+use serde_json::{Value, json};
+use std::sync::Arc;
+
+async fn state(world: &World, id: i64) -> (String, Value, Value, u64) {
+    let row = world.subscription(id).await;
+    let status = row["status"].as_str().unwrap().to_owned();
+    (status, row["disabled_reason"].clone(), row["paused_until"].clone(), row["failure_count"].as_u64().unwrap())
+}
+
+/// Three attempts that fail within a minute and a bit.
+async fn fail_three_times(world: &World) {
+    for delay in [0, 10, 60] {
+        world.pass(delay);
+        assert_eq!(world.deliver().await, 1);
+    }
+}
+
+#[tokio::test]
+async fn three_failures_pause_an_hour_ends_that_and_the_third_pause_disables() {
+    let world = World::new().await;
+    let receiver = Receiver::new(Manner::status(500)).await;
+    let (id, _) = world.subscribed(&receiver).await;
+    world.happens("event.published", "one").await;
+    world.fan_out().await;
+    fail_three_times(&world).await;
+    assert_eq!(state(&world, id).await, ("paused".to_owned(), Value::Null, json!("2026-11-21T01:01:10.000Z"), 3));
+    world.pass(3_599);
+    assert_eq!(
+        (world.deliver().await, upkeep::resume(&world.app().db, world.app().clock.now()).await.unwrap()),
+        (0, 0)
+    );
+    world.pass(1);
+    assert_eq!(state(&world, id).await.0, "active", "before anybody has noticed");
+    assert_eq!(upkeep::resume(&world.app().db, world.app().clock.now()).await.unwrap(), 1);
+    assert_eq!(upkeep::resume(&world.app().db, world.app().clock.now()).await.unwrap(), 0, "once");
+
+    for pause in ["second", "third"] {
+        // What is waiting and what is new fail at once, three of them.
+        for number in 0..3 {
+            world.happens("event.published", &number.to_string()).await;
+        }
+        world.fan_out().await;
+        while state(&world, id).await.0 == "active" {
+            assert!(world.deliver().await > 0, "{pause}");
+        }
+        world.pass(3_600);
+    }
+    let (status, reason, until, _) = state(&world, id).await;
+    assert_eq!((status.as_str(), reason, until), ("disabled", json!("breaker"), Value::Null));
+    world.pass(86_400);
+    assert_eq!(
+        (world.deliver().await, upkeep::resume(&world.app().db, world.app().clock.now()).await.unwrap()),
+        (0, 0)
+    );
+
+    receiver.behave(Manner::status(200));
+    let enabled = world.ask("POST", &format!("/v1/webhooks/{id}/enable")).await;
+    assert_eq!((&enabled["status"], &enabled["failure_count"]), (&json!("active"), &json!(0)));
+    while world.deliver().await > 0 {}
+    assert_eq!(
+        world.count("select count(*) from webhook_delivery where state <> 'delivered'").await,
+        0,
+        "what waited arrived"
+    );
+}
+
+#[tokio::test]
+async fn half_of_ten_final_outcomes_pause_too() {
+    let world = World::new().await;
+    let receiver = Receiver::new(Manner::status(200)).await;
+    let (id, _) = world.subscribed(&receiver).await;
+    for number in 0..9 {
+        world.tell(&number.to_string()).await;
+    }
+    let sql = "update webhook_delivery set state = 'failed_terminal' where id in (select id from webhook_delivery order by id limit 5)";
+    sqlx::query(sql).execute(&world.app().db.pool).await.unwrap();
+    assert_eq!(state(&world, id).await.0, "active", "nine are not ten");
+    world.tell("the tenth").await;
+    assert_eq!(state(&world, id).await.0, "paused");
+    world.pass(3_600);
+    world.tell("the eleventh").await;
+    assert_eq!(state(&world, id).await.0, "active", "what opened it once does not count again");
+}
+
+/// W10: three processes see three failures at the same moment, and the breaker opens once.
+#[tokio::test]
+async fn w10_three_processes_open_one_breaker_once_and_close_it_once() {
+    let world = World::new().await;
+    let receiver = Receiver::new(Manner::status(503)).await;
+    let (id, _) = world.subscribed(&receiver).await;
+    for number in 0..6 {
+        world.happens("event.published", &number.to_string()).await;
+    }
+    world.fan_out().await;
+    let mut processes = tokio::task::JoinSet::new();
+    for _ in 0..3 {
+        let app = world.app().clone();
+        processes.spawn(async move { deliver::round(&app).await.unwrap() });
+    }
+    assert_eq!(processes.join_all().await.iter().sum::<usize>(), 6);
+    let (status, _, until, failures) = state(&world, id).await;
+    assert_eq!((status.as_str(), until, failures), ("paused", json!("2026-11-21T01:00:00.000Z"), 6));
+    assert_eq!(world.count("select pauses::bigint from webhook_subscription").await, 1);
+    world.pass(3_600);
+    let (db, now) = (&world.app().db, world.app().clock.now());
+    let (one, two, three) = tokio::join!(upkeep::resume(db, now), upkeep::resume(db, now), upkeep::resume(db, now));
+    assert_eq!(one.unwrap() + two.unwrap() + three.unwrap(), 1);
+}
+
+#[tokio::test]
+async fn a_delivered_event_ends_the_chain_of_failures() {
+    let world = World::new().await;
+    let receiver = Receiver::new(Manner::status(500)).await;
+    let (id, _) = world.subscribed(&receiver).await;
+    world.tell("one").await;
+    world.pass(10);
+    world.deliver().await;
+    assert_eq!(state(&world, id).await.3, 2);
+    receiver.behave(Manner::status(200));
+    world.pass(60);
+    world.deliver().await;
+    assert_eq!(state(&world, id).await, ("active".to_owned(), Value::Null, Value::Null, 0));
+}
+
+#[tokio::test]
+async fn a_revoked_key_disables_what_it_delivers_for_and_another_takes_over() {
+    let world = World::new().await;
+    let receiver = Receiver::new(Manner::status(200)).await;
+    let (id, secret) = world.subscribed(&receiver).await;
+    let Principal::Key { id: first, .. } = world.key else { panic!("a key") };
+    let colleague = world.other_key("Acme").await;
+    let Principal::Key { id: second, .. } = colleague else { panic!("a key") };
+    world.happens("event.published", "waiting").await;
+    world.fan_out().await;
+
+    // Not the one without the other: a revocation that fails leaves the webhook as it is.
+    let mut tx = world.app().db.pool.begin().await.unwrap();
+    subscriptions::key_revoked(&mut tx, first, world.app().clock.now()).await.unwrap();
+    tx.rollback().await.unwrap();
+    assert_eq!(state(&world, id).await.0, "active");
+    keys::revoke(&world.app().db, &world.app().clock, first).await.unwrap();
+    let (status, reason, _, _) = state(&world, id).await;
+    assert_eq!((status.as_str(), reason), ("disabled", json!("key_revoked")));
+    assert_eq!(world.deliver().await, 0);
+
+    let stranger = world.other_key("Globex").await;
+    let target = format!("/v1/webhooks/{id}/enable");
+    assert_eq!(world.ask_as(&stranger, "POST", &target, "").await.status, StatusCode::NOT_FOUND);
+    let before = world.subscription(id).await;
+    let enabled = world.ask_as(&colleague, "POST", &target, "").await.json()["data"].clone();
+    assert_eq!(
+        (&enabled["status"], &enabled["api_key_id"], &enabled["id"]),
+        (&json!("active"), &json!(second), &before["id"])
+    );
+    assert_eq!(
+        world.count("select created_by_key_id from webhook_subscription").await,
+        first,
+        "the audit record stays"
+    );
+    assert_eq!(world.deliver().await, 1);
+    let seen = &receiver.seen()[0];
+    secret.verify(seen.header("x-service-signature"), &seen.body, world.app().clock.wall()).unwrap();
+    keys::revoke(&world.app().db, &world.app().clock, second).await.unwrap();
+    assert_eq!(state(&world, id).await.1, json!("key_revoked"), "now it hangs on the second key");
+}
+
+/// W12: during the overlap both secrets verify, on retries too; after it only the new one does.
+#[tokio::test]
+async fn w12_a_rotation_overlaps_for_as_long_as_the_operator_said() {
+    let world = World::new().await;
+    let receiver = Receiver::new(Manner::status(500)).await;
+    let (id, old) = world.subscribed(&receiver).await;
+    let sealer = Arc::new(Sealer::new(&MASTER_KEY.to_owned().into()).unwrap());
+    world.tell("rotated").await;
+    // The command's clock is not the service's: the overlap begins when a service sees it.
+    let long_ago = rds_shared::wire::Timestamp::from_seconds(0);
+    let new = subscriptions::rotate(&world.app().db, &sealer, id, 3_600, long_ago).await.unwrap().unwrap();
+    webhook_secrets::keep_overlaps(&world.app().db, world.app().clock.now()).await.unwrap();
+    receiver.behave(Manner::status(200));
+    world.pass(10);
+    assert_eq!(world.deliver().await, 1);
+    let verifies = |secret: &Secret, at: usize| {
+        let seen = &receiver.seen()[at];
+        secret.verify(seen.header("x-service-signature"), &seen.body, world.app().clock.wall()).is_ok()
+    };
+    assert_eq!(receiver.seen()[1].header("x-service-signature").matches("v1=").count(), 2);
+    assert_eq!(receiver.seen()[1].header("webhook-signature").split(' ').count(), 2);
+    assert!(verifies(&old, 1) && verifies(&new, 1));
+    world.pass(3_590);
+    world.tell("after").await;
+    assert!(!verifies(&old, 2) && verifies(&new, 2), "the overlap is over");
+    webhook_secrets::keep_overlaps(&world.app().db, world.app().clock.now()).await.unwrap();
+    assert_eq!(world.count("select count(*) from webhook_subscription where previous_secret is not null").await, 0);
+    let last = subscriptions::rotate(&world.app().db, &sealer, id, 0, long_ago).await.unwrap().unwrap();
+    world.tell("at once").await;
+    assert!(!verifies(&new, 3) && verifies(&last, 3));
+    assert_eq!(subscriptions::rotate(&world.app().db, &sealer, 999, 1, long_ago).await.unwrap(), None);
+}

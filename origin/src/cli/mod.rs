@@ -7,8 +7,8 @@ mod doctor;
 mod edge;
 mod events;
 mod facts;
-mod security;
 mod journal;
+mod security;
 mod serve;
 mod webhooks;
 

@@ -42,13 +42,13 @@ pub mod symbols;
 pub mod tags;
 pub mod told;
 pub mod usage;
-mod word;
 pub mod webhook_deliveries;
 pub mod webhook_fanout;
 pub mod webhook_lists;
 pub mod webhook_secrets;
 pub mod webhook_upkeep;
 pub mod webhooks;
+mod word;
 
 pub use at::At;
 

@@ -12,7 +12,7 @@ use crate::rwa::totals;
 use crate::scoring_run::{self, Scope};
 use crate::store::event_places::{self, Deciding};
 use crate::store::publication::{self, Touched};
-use crate::store::{Db, StoreError, Tx, assets, event_feed, event_states, facts, markets, tags};
+use crate::store::{Db, StoreError, Tx, assets, event_feed, event_states, facts, markets, scores, tags};
 use rds_shared::route::Tag;
 use rds_shared::wire::Timestamp;
 use std::collections::BTreeMap;
@@ -37,7 +37,8 @@ async fn apply(tx: &mut Tx<'_>, batch: &Batch, now: Timestamp) -> Result<IngestR
         faults.sort_by_key(|fault| fault.line);
         return Err(IngestError::Faults(faults));
     }
-    let Written { mut touched, mut changed, readings, first_told, feed_moved } = write(tx, batch).await?;
+    let Written { mut touched, mut changed, readings, first_told, before, now: decided, feed_moved } =
+        write(tx, batch).await?;
     let mut faults = signed::faults(tx, batch).await?;
     faults.extend(signed::contradictions(tx, batch).await?);
     if !faults.is_empty() {
@@ -73,6 +74,8 @@ async fn apply(tx: &mut Tx<'_>, batch: &Batch, now: Timestamp) -> Result<IngestR
     report.score_changes = run.changes.len() as u64;
     report.score_run_id = run.id;
     report.events_published += run.events;
+    let again = decided.reappeared(&before);
+    scores::renew_places(tx, report.data_version, &again.chains, &again.vaults).await?;
     let changed = serde_json::json!(report.changed);
     publication::record_batch(tx, report.data_version, now.into(), report.lines, &changed).await?;
     publication::advance_to(tx, report.data_version).await?;
@@ -98,6 +101,9 @@ struct Written<'b> {
     readings: Readings<'b>,
     /// Events that nobody told of before.
     first_told: Vec<i64>,
+    /// What its chains and vaults decided before and after.
+    before: Deciding,
+    now: Deciding,
     /// Whether chains or vaults moved rows of the events feed.
     feed_moved: bool,
 }
@@ -162,7 +168,7 @@ async fn write<'b>(tx: &mut Tx<'_>, batch: &'b Batch) -> Result<Written<'b>, Sto
 
     let first_told = event_states::unknown_among(tx, &batch.event_ids()).await?;
     write_events(tx, batch, &mut touched, &mut count).await?;
-    Ok(Written { touched, changed, readings, first_told, feed_moved })
+    Ok(Written { touched, changed, readings, first_told, before, now, feed_moved })
 }
 
 /// What the batch's chains and vaults decide of the places of events.

@@ -27,6 +27,7 @@ mod facts_simulate_markets;
 mod http_access;
 mod http_batch;
 mod http_changes;
+mod http_changes_writers;
 mod http_detail;
 mod http_doors;
 mod http_holders;

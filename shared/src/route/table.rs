@@ -47,7 +47,7 @@ routes! {
         access: Data, family: Public, cache: Cache::NEVER,
         query: [SINCE, Param::size("limit", 100, 500), CHANGED],
         answers: "Changes<VaultChanges>", errors: [MissingParameter, InvalidCursor],
-        about: "Vaults whose reading or published score changed since an instant or a cursor, at least once each, in the order in which the changes became visible.",
+        about: "Vaults whose reading or published score changed since an instant or a cursor, at least once each, in the order in which the changes became visible. A vault whose chain is shown again, and one that begins or ceases to be active, is given once more with the instants it has.",
     }
     VaultBatch: Post "/v1/vaults/batch" {
         access: Public, family: Public, cache: Cache::NEVER,

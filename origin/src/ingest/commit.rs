@@ -2,7 +2,7 @@
 
 use super::batch::{Batch, Numbered};
 use super::fact::Fact;
-use super::kinds::{Event, EventLink, EventRecord, HolderRow, Snapshot};
+use super::kinds::{Event, EventLink, EventRecord, HolderRow, Position, Snapshot};
 use super::tagging::touched_tags;
 use super::{IngestError, IngestReport, references, security, signed};
 use crate::clock::Clock;
@@ -151,6 +151,8 @@ async fn write<'b>(tx: &mut Tx<'_>, batch: &'b Batch) -> Result<Written<'b>, Sto
     let holders: Vec<HolderRow> = batch.holders.iter().map(|(_, snapshot)| snapshot.row()).collect();
     // No score depends on holders or strategies, so their vaults are not touched.
     count("holder_snapshot", facts::upsert(tx, &holders).await?.len());
+    let held: Vec<Position> = batch.holders.iter().flat_map(|(_, snapshot)| snapshot.positions()).collect();
+    facts::upsert(tx, &held).await?;
     readings.strategic = upsert(tx, &batch.strategies).await?;
     count("strategy", readings.strategic.len());
     for more in [states, snapshots, rewards, exposures] {

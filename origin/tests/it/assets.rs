@@ -48,9 +48,6 @@ fn dimensions() -> Dimensions {
         at("governance_controls", 9_000),
         at("protocol_security", 9_000),
         at("liquidity", 9_500),
-        at("operator_quality", 9_000),
-        at("bridge_mechanism", 9_500),
-        at("dependency_depth", 9_500),
     ]
     .into_iter()
     .collect()
@@ -241,6 +238,44 @@ async fn every_version_keeps_the_score_that_was_published_under_it() {
     assert_eq!(column("review_status"), [json!("provisional"), json!("provisional"), json!("reviewed")]);
     assert_eq!(column("aum_usd"), [json!(1e9), json!(1e9), Value::Null]);
     assert_eq!(test.json("/v1/assets/enriched").await["data"][0]["risk_score"], json!(2), "the list follows at once");
+}
+
+#[tokio::test]
+async fn what_does_not_apply_to_the_category_is_null_even_when_the_category_changed_after_the_review() {
+    let test = attested().await;
+    let review = json!({ "asset_id": "dollar", "review_status": "reviewed", "dimensions": { "peg_stability": 9.5, "liquidity": 9,
+        "governance_controls": 9, "protocol_security": 9, "issuer_custody": 1 },
+        "backing_profile": { "offchain_pct": 100, "crypto_exogenous_pct": 0, "crypto_endogenous_pct": 0, "delta_hedge_pct": 0 } });
+    test.ingest(&line("asset_review", "2026-11-20T12:00:00Z", review)).await;
+    let answered = |row: &Value| {
+        let dimensions = row["dimensions"].as_object().unwrap().iter().filter(|(_, value)| !value.is_null());
+        dimensions.map(|(name, _)| name.clone()).collect::<Vec<_>>().join(" ")
+    };
+    let told = keyed(&test, &detail()).await.json()["data"].clone();
+    assert_eq!(answered(&told), "governance_controls issuer_custody liquidity peg_stability protocol_security");
+    assert_eq!(told["backing_profile"]["offchain_pct"], 100.0);
+
+    let asset =
+        json!({ "id": "dollar", "chain_id": 1, "address": DOLLAR, "symbol": "USDX", "category": "governance_token" });
+    test.ingest(&line("asset", "2026-11-20T13:00:00Z", asset)).await;
+    for row in [
+        keyed(&test, &detail()).await.json()["data"].clone(),
+        keyed(&test, "/v1/assets/enriched").await.json()["data"][0].clone(),
+    ] {
+        assert_eq!(answered(&row), "governance_controls liquidity protocol_security");
+        assert_eq!(row["backing_profile"], Value::Null);
+    }
+    // The next review need not repeat what is asked no more, however bad it was, and cannot.
+    let next = |dimensions: Value| {
+        line(
+            "asset_review",
+            "2026-11-20T14:00:00Z",
+            json!({ "asset_id": "dollar", "review_status": "reviewed", "dimensions": dimensions }),
+        )
+    };
+    let refused = test.admin("POST", "/ingest", &next(json!({ "issuer_custody": 1 }))).await;
+    assert_eq!(refused.json()["error"]["details"][0]["name"], "line 1, dimensions.issuer_custody");
+    test.ingest(&next(json!({ "volatility": 5, "liquidity": 9 }))).await;
 }
 
 #[tokio::test]

@@ -35,8 +35,7 @@ const LOOKED_AT: u32 = 200;
 
 /// `GET /v1/assets/enriched`.
 pub fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
-    let page = call.query.page();
-    paging::admit(&call.principal, page)?;
+    let page = paging::admit(&call.principal, call.query.page())?;
     let catalog = app.catalog.get()?;
     let found = catalog.assets.select(&AssetFilter::from_query(&call.query), page);
     Ok(rows(call, catalog.version, &found, page))

@@ -24,8 +24,7 @@ use rds_shared::wire::time::Micros;
 
 /// `GET /v1/rwa`.
 pub fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
-    let page = call.query.page();
-    paging::admit(&call.principal, page)?;
+    let page = paging::admit(&call.principal, call.query.page())?;
     let catalog = app.catalog.get()?;
     let found = catalog.assets.select_rwa(&AssetFilter::from_query(&call.query), page);
     Ok(rows(call, catalog.version, &found, page))

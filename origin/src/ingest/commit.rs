@@ -12,7 +12,7 @@ use crate::rwa::totals;
 use crate::scoring_run::{self, Scope};
 use crate::store::event_places::{self, Deciding};
 use crate::store::publication::{self, Touched};
-use crate::store::{Db, StoreError, Tx, assets, event_feed, event_states, facts, markets, scores, tags};
+use crate::store::{Db, StoreError, Tx, assets, event_feed, event_states, facts, markets, rwa, scores, tags};
 use rds_shared::route::Tag;
 use rds_shared::wire::Timestamp;
 use std::collections::BTreeMap;
@@ -45,6 +45,7 @@ async fn apply(tx: &mut Tx<'_>, batch: &Batch, now: Timestamp) -> Result<IngestR
         faults.sort_by_key(|fault| fault.line);
         return Err(IngestError::Faults(faults));
     }
+    let stated = rwa::newest_number(&mut **tx).await?;
     write_evidence(tx, batch, &mut changed).await?;
     security::write(tx, batch, &mut changed).await?;
     let mut report =
@@ -60,8 +61,10 @@ async fn apply(tx: &mut Tx<'_>, batch: &Batch, now: Timestamp) -> Result<IngestR
     if ASSET_SIDE.iter().any(|kind| report.changed.contains_key(kind)) {
         assets::mark_changed(tx, report.data_version).await?;
     }
-    let earliest = batch.rwa_observations.iter().map(|(_, one)| one.effective_at.0).min();
-    if totals::revise(tx, now, earliest).await? > 0 {
+    // Only of what is new: a figure that is told again restates no day.
+    let new = rwa::stated_since(&mut **tx, stated).await?;
+    let is_revised = totals::revise(tx, now, &new).await? > 0;
+    if is_revised {
         assets::mark_changed(tx, report.data_version).await?;
     }
     report.events_published = publish(tx, batch, &first_told, &readings, now).await?;
@@ -82,6 +85,10 @@ async fn apply(tx: &mut Tx<'_>, batch: &Batch, now: Timestamp) -> Result<IngestR
     let mut tags = touched_tags(&report);
     if feed_moved {
         tags.push(Tag::Events);
+    }
+    // Any batch may be the first of a day, and then the day's total is new.
+    if is_revised {
+        tags.push(Tag::Assets);
     }
     tags::touch(tx, &tags).await?;
     Ok(report)

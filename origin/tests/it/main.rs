@@ -50,6 +50,7 @@ mod losses;
 mod market;
 mod receiver;
 mod rwa;
+mod rwa_totals;
 mod security;
 mod security_list;
 mod security_promotion;

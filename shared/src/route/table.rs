@@ -184,7 +184,7 @@ routes! {
         about: "One feed by chain and contract.",
     }
     Stats: Get "/v1/stats" {
-        access: Public, family: Public, cache: Cache::public(30), tags: [Vaults, Assets],
+        access: Public, family: Public, cache: Cache::public(30), tags: [Vaults, Markets, Assets, Feeds],
         query: [], answers: "Data<Stats>", errors: [],
         about: "What the platform covers: vaults, scores and value, by tier, chain, protocol, curator, asset category and strategy.",
     }

@@ -295,6 +295,20 @@ async fn an_asset_is_found_by_chain_and_address_in_any_spelling() {
 }
 
 #[tokio::test]
+async fn a_chains_own_coin_has_a_detail_without_an_address() {
+    let test = attested().await;
+    assert_eq!(test.get("/v1/assets/ethereum/native").await.code(), "NOT_FOUND");
+    let coin = json!({ "id": "ether", "chain_id": 1, "symbol": "ETH", "category": "native" });
+    test.ingest(&line("asset", SIGNED, coin)).await;
+    for network in ["ethereum", "1"] {
+        let found = test.json(&format!("/v1/assets/{network}/native")).await["data"].clone();
+        assert_eq!((&found["slug"], &found["address"]), (&json!("ether"), &Value::Null), "{network}");
+    }
+    assert_eq!(test.get("/v1/assets/base/native").await.code(), "NOT_FOUND");
+    assert_eq!(test.get("/v1/assets/ethereum/coin").await.code(), "INVALID_ADDRESS");
+}
+
+#[tokio::test]
 async fn facets_count_all_assets_whatever_is_asked() {
     let test = attested().await;
     let plain = line("asset", SIGNED, json!({ "id": "plain", "chain_id": 8453, "address": DOLLAR, "symbol": "PLN" }));

@@ -224,7 +224,7 @@ routes! {
     AssetDetail: Get "/v1/assets/{chain_id}/{address}" {
         access: Public, family: Public, cache: Cache::by_class(15), tags: [Assets, Vaults],
         query: [], answers: "Data<AssetDetail<AssetRow>>", errors: [InvalidAddress, AddressNamespaceMismatch],
-        about: "One asset with its versions, attestations and the breakdown of its score. Evidence needs a key.",
+        about: "One asset with its versions, attestations and the breakdown of its score. Evidence needs a key. A chain's own coin has no contract: its address is written native.",
     }
     RwaList: Get "/v1/rwa" {
         access: Public, family: Public, cache: Cache::by_class(15), tags: [Assets],

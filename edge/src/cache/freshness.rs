@@ -43,8 +43,10 @@ impl Figures {
         for (digits, value) in values(AGE) {
             let is_fresh = body.get(digits.end..).is_some_and(|rest| rest.starts_with(FRESH));
             let before = body.get(row..digits.start).filter(|_| is_fresh);
-            let heartbeat =
-                before.and_then(|before| whole_number(before, memmem::rfind(before, HEARTBEAT)? + HEARTBEAT.len()));
+            let heartbeat = before.and_then(|before| {
+                let at = memmem::rfind(before, HEARTBEAT)?;
+                whole_number(before, at.saturating_add(HEARTBEAT.len()))
+            });
             row = digits.end;
             figures.push(Figure { digits, value, fresh_until: heartbeat.map(|(_, seconds)| seconds) });
         }

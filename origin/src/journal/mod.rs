@@ -112,7 +112,10 @@ pub async fn connect(db: &Db, name: &str, statement: Duration) -> Result<PgConne
 }
 
 /// A database call that ends in time even if nobody answers: the connection is then given up, by the caller or by the pool.
-pub(crate) async fn in_time<T>(limit: Duration, call: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
+pub(crate) async fn in_time<T>(
+    limit: Duration,
+    call: impl Future<Output = Result<T, StoreError>>,
+) -> Result<T, StoreError> {
     match tokio::time::timeout(limit, call).await {
         Ok(result) => result,
         Err(_) => Err(StoreError::Unavailable(sqlx::Error::PoolTimedOut)),

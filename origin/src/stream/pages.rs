@@ -60,7 +60,6 @@ pub async fn read(app: &App, extent: &mut Extent, after: u64, vault: Option<&str
         more = true;
     }
     let upto = entries.last().map_or(after, |entry| entry.seq);
-    let frames =
-        entries.into_iter().map(slot).filter_map(|slot| slot.frame.map(|frame| (slot.seq, frame))).collect();
+    let frames = entries.into_iter().map(slot).filter_map(|slot| slot.frame.map(|frame| (slot.seq, frame))).collect();
     Ok(Page::Frames(Batch { frames, upto, more, fetched: u32::try_from(fetched).unwrap_or(u32::MAX) }))
 }

@@ -277,12 +277,7 @@ async fn spare(
 }
 
 /// Whether a partition that is locked holds nothing but what it held when it was found to be spare.
-async fn is_as_it_was(
-    connection: &mut PgConnection,
-    table: Table,
-    part: &str,
-    mark: &str,
-) -> Result<bool, StoreError> {
+async fn is_as_it_was(connection: &mut PgConnection, table: Table, part: &str, mark: &str) -> Result<bool, StoreError> {
     match table {
         Table::Operations => {
             let sql = format!("/* operations_came_in */ select {}", unnumbered(part));

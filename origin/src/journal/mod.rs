@@ -97,6 +97,8 @@ pub fn successor(jumps: &[Jump], last: u64) -> u64 {
 
 /// A connection of the journal's own: a pool that is used up, or a reader that is slow, must not hold it up. A statement may take
 /// `statement`; the server gives up a transaction or a peer that says nothing for two seconds, and with it the lock it holds.
+///
+/// What is asked on it finds a few rows among very many, by an index. An hour that has just begun has statistics that say otherwise.
 pub async fn connect(db: &Db, name: &str, statement: Duration) -> Result<PgConnection, StoreError> {
     let statement = statement.as_millis().to_string();
     let options: PgConnectOptions = (*db.pool.connect_options()).clone().application_name(name).options([
@@ -104,6 +106,7 @@ pub async fn connect(db: &Db, name: &str, statement: Duration) -> Result<PgConne
         ("idle_in_transaction_session_timeout", "2000"),
         ("tcp_user_timeout", "2000"),
         ("client_connection_check_interval", "2000"),
+        ("enable_seqscan", "off"),
     ]);
     match tokio::time::timeout(CONNECT, PgConnection::connect_with(&options)).await {
         Ok(connected) => Ok(connected?),

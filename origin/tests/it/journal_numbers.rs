@@ -117,7 +117,8 @@ async fn f3_a_savepoint_gives_its_operations_once_or_not_at_all() {
 #[tokio::test]
 async fn f4_an_old_transaction_holds_nobody_up_and_a_tick_reads_only_what_is_new() {
     let facts = TestDb::new().await;
-    let (mut old, mut quick, mut turn) = (connect(&facts).await, connect(&facts).await, connect(&facts).await);
+    let (mut old, mut quick) = (connect(&facts).await, connect(&facts).await);
+    let mut turn = rds_origin::journal::connect(&facts.db, "rds-sequencer", Duration::from_secs(10)).await.unwrap();
     run(&mut old, "BEGIN ISOLATION LEVEL REPEATABLE READ").await;
     append(&mut old, "old").await;
     // All of them are newer than the oldest open transaction; asked for by that, they would be read again at every tick.

@@ -141,6 +141,8 @@ pub async fn step(
         Cause::Told(reason) => (from, reason),
     };
     let to = (above / STEP + 1) * STEP;
+    // Everything is gone through, not looked up.
+    sqlx::query("set local enable_seqscan = on").execute(&mut *tx).await?;
     let sql = "
         -- journal_step
         with cur as materialized (select pg_current_snapshot() as s),

@@ -96,15 +96,18 @@ pub async fn after(
     let sql = "
         -- journal_after
         select seq, is_whole, stream_op, vault_ids, body, bytes from (
-            select j.seq, o.id is not null as is_whole, case when t.told then o.stream_op end as stream_op,
-                case when t.told then o.vault_ids end as vault_ids, case when t.told then o.body end as body, t.own,
-                sum(t.own) over (order by j.seq rows unbounded preceding) as bytes
+            select j.seq, o.id is not null as is_whole, case when s.told then o.stream_op end as stream_op,
+                case when s.told then o.vault_ids end as vault_ids, case when s.told then o.body end as body, w.own,
+                sum(w.own) over (order by j.seq rows unbounded preceding) as bytes
             from (select seq, operation_id, recorded_at from journal where seq > $1 order by seq limit $2) j
             left join push_operation o on o.id = j.operation_id and o.recorded_at = j.recorded_at
+            -- Found out once a row: that is what the offsets are for.
             cross join lateral (
-                select s.told, case when s.told then octet_length(o.body) + 64 * cardinality(o.vault_ids) else 0 end as own
-                from (select o.stream_op is not null and ($3::text is null or $3 = any (o.vault_ids)) and not exists (
-                    select from chain c where c.chain_id = any (o.chain_ids) and not c.is_served) as told) s) t) r
+                select o.stream_op is not null and ($3::text is null or $3 = any (o.vault_ids)) and not exists (
+                    select from chain c where c.chain_id = any (o.chain_ids) and not c.is_served) as told offset 0) s
+            cross join lateral (
+                select case when s.told then octet_length(o.body) + 64 * cardinality(o.vault_ids) else 0 end as own offset 0) w
+        ) r
         where bytes - own < $4
         order by seq";
     let rows = sqlx::query(sql)

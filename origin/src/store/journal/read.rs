@@ -100,8 +100,9 @@ pub async fn after(
                 case when s.told then o.vault_ids end as vault_ids, case when s.told then o.body end as body, w.own,
                 sum(w.own) over (order by j.seq rows unbounded preceding) as bytes
             from (select seq, operation_id, recorded_at from journal where seq > $1 order by seq limit $2) j
-            left join push_operation o on o.id = j.operation_id and o.recorded_at = j.recorded_at
-            -- Found out once a row: that is what the offsets are for.
+            -- Looked up row by row, and judged once a row, however few the planner takes the rest to be: that is what the offsets are for.
+            left join lateral (
+                select * from push_operation p where p.id = j.operation_id and p.recorded_at = j.recorded_at offset 0) o on true
             cross join lateral (
                 select o.stream_op is not null and ($3::text is null or $3 = any (o.vault_ids)) and not exists (
                     select from chain c where c.chain_id = any (o.chain_ids) and not c.is_served) as told offset 0) s

@@ -137,7 +137,10 @@ async fn listen(app: &App, link: Option<&Arc<EdgeLink>>) {
 
 /// Runs the scores when they are due: freshness, dwell and the age of vaults move by time alone.
 async fn keep_scored(app: &App) {
-    while app.score_every_seconds > 0 {
+    if app.score_every_seconds == 0 {
+        return;
+    }
+    loop {
         tokio::time::sleep(SCORE_POLL).await;
         match scoring_run::run_due(&app.db, &app.clock, i64::from(app.score_every_seconds)).await {
             Ok(None) => {}

@@ -56,6 +56,7 @@ mod security_list;
 mod security_promotion;
 mod signals;
 mod stream_admission;
+mod stream_bounds;
 mod stream_client;
 mod stream_cursors;
 mod stream_delivery;

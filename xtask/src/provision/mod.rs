@@ -9,6 +9,7 @@ pub mod cache;
 pub mod debian;
 pub mod npm;
 pub mod postgres;
+pub mod proxies;
 pub mod tools;
 pub mod user;
 pub mod wasm_toolchain;

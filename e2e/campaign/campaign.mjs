@@ -103,15 +103,20 @@ async function round(number) {
 /** Waits until everything has arrived, or for as long as it may take: what is missing then is the verdict's. */
 async function settle() {
   for (const client of clients) client.calm();
-  const committed = [...ledger.committed.values()];
   const arrived = () => verdict.lostOnStreams(clients, ledger.committed).length + verdict.lostDeliveries(HOOKS, endpoints.receipts, ledger.committed).length === 0;
-  console.log(`${committed.length} operations committed, ${ledger.undone.size} undone, ${endpoints.receipts.length} deliveries, ${cluster.faults.length} faults`);
   // A failed attempt is made again when its time has come: it is let come.
   await until('everything has arrived', SETTLE_SECONDS, async () => {
     await cluster.advance(60);
     await enablePaused();
     return arrived();
   }, 1000).catch(() => {});
+  const gaps = clients.flatMap(({ frames }) => frames.filter(({ gap }) => gap).map(({ gap }) => gap.reason));
+  const connections = clients.reduce((sum, client) => sum + client.connections, 0);
+  console.log(
+    `${ledger.committed.size} operations committed, ${ledger.undone.size} undone; ${connections} connections of ${clients.length} clients, ` +
+      `gaps: ${[...new Set(gaps)].map((reason) => `${gaps.filter((one) => one === reason).length} ${reason}`).join(', ') || 'none'}; ` +
+      `${endpoints.receipts.length} attempts at deliveries, ${endpoints.receipts.filter(({ answered }) => answered).length} taken`,
+  );
   // What must not come any more has had the time to come, and so has the last checkpoint.
   await sleep(3000);
 }
@@ -119,8 +124,8 @@ async function settle() {
 before(async () => {
   console.log(`seed ${SEED}, ${ROUNDS} rounds`);
   await set();
-  const producers = ['a', 'b', 'c'].map((name) => new DirectProducer(`direct ${name}`, dice.of(`direct ${name}`), ledger, cluster.postgres));
-  producers.push(...['d', 'e'].map((name) => new Reporter(`reported ${name}`, dice.of(`reported ${name}`), ledger, cluster.origins)));
+  const producers = ['a', 'b', 'c', 'd', 'e'].map((name) => new DirectProducer(`direct ${name}`, dice.of(`direct ${name}`), ledger, cluster.postgres));
+  producers.push(...['f', 'g'].map((name) => new Reporter(`reported ${name}`, dice.of(`reported ${name}`), ledger, cluster.origins)));
   ledger.watch(happened('commit'));
   for (const producer of producers) producer.start();
   for (let number = 1; number <= ROUNDS; number += 1) await round(number);

@@ -7,7 +7,7 @@ import { loopbackCertificate } from '../receiver.mjs';
 const stripe = new Stripe('sk_test_unused');
 
 /** How a receiver may treat a delivery. Of the last three a receiver never makes an end. */
-export const MANNERS = ['refuses', 'redirects', 'is gone', 'has enough', 'resets', 'floods', 'hangs', 'drips'];
+export const MANNERS = ['refuses', 'redirects', 'is gone', 'has enough', 'breaks off', 'floods', 'hangs', 'drips'];
 
 /** One server with as many endpoints as there are paths. */
 export class Endpoints {
@@ -91,8 +91,8 @@ export class Endpoints {
         return response.writeHead(410).end();
       case 'has enough':
         return response.writeHead(429, { 'retry-after': '1' }).end();
-      case 'resets':
-        return socket.resetAndDestroy?.() ?? socket.destroy();
+      case 'breaks off':
+        return socket.destroy();
       case 'floods':
         return this.#flood(response.writeHead(200));
       case 'hangs':

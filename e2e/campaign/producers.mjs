@@ -96,7 +96,7 @@ export class DirectProducer extends Producer {
   /** Between one and five operations, now and then more than a replay gives at once. */
   operations() {
     const { dice } = this;
-    const count = dice.chance(0.02) ? dice.between(300, 1500) : dice.between(1, 5);
+    const count = dice.chance(0.04) ? dice.between(300, 1500) : dice.between(1, 5);
     const began = performance.now();
     return Array.from({ length: count }, () => {
       const op = dice.chance(0.1) ? null : dice.pick(['published', 'promoted', 'retracted']);
@@ -120,7 +120,7 @@ export class DirectProducer extends Producer {
         await insert(client, lost);
         await client.query('rollback to savepoint here');
       }
-      if (way === 'hold') await sleep(dice.between(50, 1500));
+      if (way === 'hold') await sleep(dice.between(50, 700));
       if (way === 'roll back') {
         await client.query('rollback');
         return ledger.undo(operations);
@@ -142,7 +142,7 @@ export class DirectProducer extends Producer {
   async prepared(client, way) {
     const name = randomUUID();
     await client.query(`prepare transaction '${name}'`);
-    await sleep(this.dice.between(0, 800));
+    await sleep(this.dice.between(0, 300));
     await client.query(way === 'prepare' ? `commit prepared '${name}'` : `rollback prepared '${name}'`);
   }
 }

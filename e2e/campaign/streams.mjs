@@ -9,9 +9,9 @@ const OPERATIONS = ['published', 'promoted', 'retracted'];
 /** What a client is like. `vault` is what it asks for; the others are chances at every piece that it reads. */
 export const HABITS = {
   steady: {},
-  restless: { leaves: 0.01 },
+  restless: { leaves: 0.03 },
   sleepy: { sleeps: 0.02 },
-  filtered: { filtered: true, leaves: 0.005 },
+  filtered: { filtered: true, leaves: 0.02 },
 };
 
 /** One client over all of its connections. `frames` is everything it was shown, in order. */

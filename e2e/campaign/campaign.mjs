@@ -21,8 +21,10 @@ import * as verdict from './verdict.mjs';
 const SEED = Number(process.env.RDS_SEED ?? 1);
 const ROUNDS = Number(process.env.RDS_ROUNDS ?? 4);
 const description = JSON.parse(readFileSync(process.env.RDS_CAMPAIGN, 'utf8'));
-/** How long everything may take to arrive once nothing is broken any more: longer than a lease, which a killed process left. */
-const SETTLE_SECONDS = 120;
+/** Nothing has arrived for so long: longer than a lease, which a killed process left. */
+const STILL_SECONDS = 60;
+/** However slow the machine: after so long the verdict is asked for. */
+const SETTLE_SECONDS = 600;
 /** The most violations that a failed test shows. */
 const SHOWN = 10;
 const HOOKS = [
@@ -97,19 +99,22 @@ async function round(number) {
   await cluster.suffer(what, () => act(dice));
   await sleep(dice.between(200, 1200));
   endpoints.heal();
-  await enablePaused();
+  await until('paused webhooks are enabled', 30, () => enablePaused().then(() => true));
 }
 
-/** Waits until everything has arrived, or for as long as it may take: what is missing then is the verdict's. */
+/** Waits until everything has arrived, or nothing more does: what is missing then is the verdict's. */
 async function settle() {
   for (const client of clients) client.calm();
   const arrived = () => verdict.lostOnStreams(clients, ledger.committed).length + verdict.lostDeliveries(HOOKS, endpoints.receipts, ledger.committed).length === 0;
-  // A failed attempt is made again when its time has come: it is let come.
-  await until('everything has arrived', SETTLE_SECONDS, async () => {
-    await cluster.advance(60);
-    await enablePaused();
-    return arrived();
-  }, 1000).catch(() => {});
+  const count = () => endpoints.receipts.length + clients.reduce((sum, { frames }) => sum + frames.filter(({ title }) => title).length, 0);
+  const begun = performance.now();
+  let [seen, since] = [count(), begun];
+  while (!arrived() && performance.now() < Math.min(since + STILL_SECONDS * 1000, begun + SETTLE_SECONDS * 1000)) {
+    // A failed attempt is made again when its time has come: it is let come.
+    await Promise.allSettled([cluster.advance(60), enablePaused()]);
+    await sleep(1000);
+    if (count() > seen) [seen, since] = [count(), performance.now()];
+  }
   const gaps = clients.flatMap(({ frames }) => frames.filter(({ gap }) => gap).map(({ gap }) => gap.reason));
   const connections = clients.reduce((sum, client) => sum + client.connections, 0);
   console.log(

@@ -22,8 +22,7 @@ pub fn lay_out(cache: &Cache, folder: &Path) -> Result<PathBuf> {
     let ports = Ports::free()?;
     let home = postgres::home(cache, &state)?;
     // Durable: it is killed with everything that it promised still in memory.
-    let cluster =
-        postgres::prepare(&programs, &home, &state, &mut secrets, ports.postgres_from, Durability::Kept)?;
+    let cluster = postgres::prepare(&programs, &home, &state, &mut secrets, ports.postgres_from, Durability::Kept)?;
     let options = Options {
         data: None,
         state: folder.to_owned(),

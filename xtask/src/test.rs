@@ -223,7 +223,10 @@ fn faults(cache: &Cache, tally: &mut Tally, options: &Options) -> Result<()> {
         let drawn = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         drawn.subsec_nanos() ^ std::process::id()
     });
-    println!("  seed {seed}, {} rounds; again with: cargo xtask test faults --seed {seed} --rounds {0}", options.rounds);
+    println!(
+        "  seed {seed}, {} rounds; again with: cargo xtask test faults --seed {seed} --rounds {0}",
+        options.rounds
+    );
     let mut node = node_tests(&suite);
     node.arg(CAMPAIGN).env("RDS_CAMPAIGN", description);
     node.env("RDS_SEED", seed.to_string()).env("RDS_ROUNDS", options.rounds.to_string());

@@ -5,6 +5,7 @@
 //! could be lost or come twice.
 
 use super::Place;
+use super::alarm::Alarm;
 use super::body::Outlet;
 use super::pages::{self, Page};
 use crate::app::App;
@@ -22,7 +23,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use tokio::sync::watch;
-use tokio::time::timeout;
 
 /// A frame that is not taken for so long, in microseconds, waits for a client that does not read; less is a burst on its way.
 const STALLED: u64 = 100_000;
@@ -65,6 +65,10 @@ struct Delivery {
     replayed: u32,
     /// When the next heartbeat is due.
     beat: Timestamp,
+    /// Whether something was sent that puts it off.
+    beaten: bool,
+    /// Rings when it is due, or something else is.
+    alarm: Alarm,
     /// Since when operations were passed over that the client was not told of.
     passing: Option<Stopwatch>,
 }
@@ -78,8 +82,21 @@ pub async fn deliver(app: Arc<App>, subscription: Subscription, out: Outlet) {
     let signals = app.journal.signals();
     let at = start.after.get();
     let (replay_to, beat) = (extent.tail.get(), app.clock.now().plus_seconds(i64::from(HEARTBEAT_SECONDS)));
-    let mut delivery =
-        Delivery { app, out, vault, extent, place, at, told: at, replay_to, replayed: 0, beat, passing: None };
+    let mut delivery = Delivery {
+        app,
+        out,
+        vault,
+        extent,
+        place,
+        at,
+        told: at,
+        replay_to,
+        replayed: 0,
+        beat,
+        beaten: false,
+        alarm: Alarm::default(),
+        passing: None,
+    };
     if let Some(gap) = &start.gap {
         delivery.count(gap);
     }
@@ -100,14 +117,16 @@ impl Delivery {
             let batch = self.next().await?;
             let more = batch.more;
             self.hand_out(batch).await?;
-            let now = self.app.clock.wall();
-            if self.app.is_draining() && leaves_at.is_none() {
-                self.send(Bytes::from_static(frames::DRAINING)).await;
-                let wait = i64::try_from(self.place.number() % STAGGER).unwrap_or(0);
-                leaves_at = Some(Timestamp::from_millis(now.as_millis() + wait));
-            }
-            if leaves_at.is_some_and(|at| now >= at) {
-                return Err(Over);
+            if self.app.is_draining() {
+                let now = self.app.clock.wall();
+                if leaves_at.is_none() {
+                    self.send(Bytes::from_static(frames::DRAINING)).await;
+                    let wait = i64::try_from(self.place.number() % STAGGER).unwrap_or(0);
+                    leaves_at = Some(Timestamp::from_millis(now.as_millis() + wait));
+                }
+                if leaves_at.is_some_and(|at| now >= at) {
+                    return Err(Over);
+                }
             }
             if !more {
                 self.rest(&mut signals, leaves_at).await;
@@ -200,6 +219,9 @@ impl Delivery {
     /// Waits for a signal, or for the next thing that is due by time.
     async fn rest(&mut self, signals: &mut watch::Receiver<u64>, leaves_at: Option<Timestamp>) {
         let now = self.app.clock.now();
+        if std::mem::take(&mut self.beaten) {
+            self.beat = now.plus_seconds(i64::from(HEARTBEAT_SECONDS));
+        }
         if now >= self.beat {
             self.send(Bytes::from_static(frames::HEARTBEAT)).await;
             return;
@@ -217,7 +239,11 @@ impl Delivery {
             wait = wait.min(until(self.app.clock.wall(), at));
         }
         // Whatever it was that ended the wait, the next round finds it.
-        let _ = timeout(wait, signals.changed()).await;
+        tokio::select! {
+            biased;
+            _ = signals.changed() => {}
+            () = self.alarm.within(wait) => {}
+        }
     }
 
     async fn checkpoint(&mut self) {
@@ -242,9 +268,8 @@ impl Delivery {
 
     /// Sends a frame, and puts the heartbeat off.
     async fn send(&mut self, frame: Bytes) -> u64 {
-        let micros = self.out.send(frame).await;
-        self.beat = self.app.clock.now().plus_seconds(i64::from(HEARTBEAT_SECONDS));
-        micros
+        self.beaten = true;
+        self.out.send(frame).await
     }
 }
 

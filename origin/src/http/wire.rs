@@ -99,7 +99,8 @@ where
     let service = service_fn(|request: hyper::Request<Incoming>| {
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(line.clone());
-        let answering = answer(peer, request);
+        // In a box, because it is large and soon over, and a connection that streams for hours would keep its place.
+        let answering = Box::pin(answer(peer, request));
         async move { Ok::<_, Infallible>(answering.await) }
     });
     let socket = TokioIo::new(Socket::new(stream, line.clone(), PATIENCE));

@@ -19,6 +19,9 @@ use tokio::time::{sleep, timeout};
 
 /// How often the head is looked at.
 const POLL: Duration = Duration::from_millis(100);
+/// How long more is waited for after something was read: operations that come within this time of each other leave together, so
+/// that a stream is woken, and its socket written, once for several of them. What comes after a quiet moment leaves at once.
+const GATHER: Duration = Duration::from_millis(20);
 /// How often it is asked whether a chain was withheld.
 const WITHHELD_POLL: Duration = Duration::from_secs(1);
 /// What is read at a time: far less than the ring holds.
@@ -54,6 +57,7 @@ async fn follow(app: &App, began: &mut bool, working: &mut bool) -> Result<Never
         app.journal.begin_after(extent.tail.get());
     }
     let mut asked = Stopwatch::start();
+    let mut grew: Option<Stopwatch> = None;
     loop {
         if asked.micros() >= WITHHELD_POLL.as_micros() as u64 {
             let now = in_time(limit, table::withheld(&mut connection)).await?;
@@ -64,12 +68,18 @@ async fn follow(app: &App, began: &mut bool, working: &mut bool) -> Result<Never
             }
             asked = Stopwatch::start();
         }
+        let tail = app.journal.ring.tail();
         let full = in_time(limit, read_on(app, &mut connection)).await?;
+        if app.journal.ring.tail() != tail {
+            grew = Some(Stopwatch::start());
+        }
         if !std::mem::replace(working, true) {
             tracing::info!("the journal is followed again");
         }
         if !full {
             let _ = timeout(POLL, app.journal.until_moved()).await;
+            sleep(grew.map_or(Duration::ZERO, |grew| GATHER.saturating_sub(Duration::from_micros(grew.micros()))))
+                .await;
         }
     }
 }

@@ -5,6 +5,7 @@
 //! could be lost or come twice.
 
 use super::Place;
+use super::alarm::Alarm;
 use super::body::Outlet;
 use super::pages::{self, Page};
 use crate::app::App;
@@ -22,7 +23,6 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use tokio::sync::watch;
-use tokio::time::timeout;
 
 /// A frame that is not taken for so long, in microseconds, waits for a client that does not read; less is a burst on its way.
 const STALLED: u64 = 100_000;
@@ -75,8 +75,12 @@ struct Delivery {
     fetched: u32,
     /// When the next heartbeat is due.
     beat: Timestamp,
-    /// Since when nothing was sent.
+    /// Since when nothing was sent, as of the last rest.
     silent: Stopwatch,
+    /// Whether something was sent since then.
+    beaten: bool,
+    /// Rings when a heartbeat is due, or something else is.
+    alarm: Alarm,
     /// Since when operations were passed over that the client was not told of.
     passing: Option<Stopwatch>,
 }
@@ -103,6 +107,8 @@ pub async fn deliver(app: Arc<App>, subscription: Subscription, out: Outlet) {
         fetched: 0,
         beat,
         silent: Stopwatch::start(),
+        beaten: false,
+        alarm: Alarm::default(),
         passing: None,
     };
     if let Some(gap) = &start.gap {
@@ -237,7 +243,12 @@ impl Delivery {
 
     /// Waits for a signal, or for the next thing that is due by time.
     async fn rest(&mut self, signals: &mut watch::Receiver<u64>, left: Option<Duration>) -> Result<(), Over> {
-        let silence = silence_left(self.app.clock.now(), self.beat, self.silent.elapsed());
+        let now = self.app.clock.now();
+        if std::mem::take(&mut self.beaten) {
+            self.beat = now.plus_seconds(i64::from(HEARTBEAT_SECONDS));
+            self.silent = Stopwatch::start();
+        }
+        let silence = silence_left(now, self.beat, self.silent.elapsed());
         if silence.is_zero() {
             return self.send(Bytes::from_static(frames::HEARTBEAT)).await.map(drop);
         }
@@ -250,7 +261,11 @@ impl Delivery {
             wait = wait.min(CHECKPOINT.saturating_sub(passed));
         }
         // Whatever it was that ended the wait, the next round finds it. A clock that stands still keeps nobody busy.
-        let _ = timeout(wait.max(SHORTEST), signals.changed()).await;
+        tokio::select! {
+            biased;
+            _ = signals.changed() => {}
+            () = self.alarm.within(wait.max(SHORTEST)) => {}
+        }
         Ok(())
     }
 
@@ -279,10 +294,8 @@ impl Delivery {
         if self.place.is_over() {
             return Err(Over);
         }
-        let micros = self.out.send(frame).await;
-        self.beat = self.app.clock.now().plus_seconds(i64::from(HEARTBEAT_SECONDS));
-        self.silent = Stopwatch::start();
-        Ok(micros)
+        self.beaten = true;
+        Ok(self.out.send(frame).await)
     }
 }
 

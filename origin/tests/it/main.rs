@@ -67,6 +67,7 @@ mod tags_told;
 mod testapp;
 mod webhooks_breaker;
 mod webhooks_fanout;
+mod webhooks_kept;
 mod webhooks_receivers;
 mod webhooks_routes;
 mod webhooks_schedule;

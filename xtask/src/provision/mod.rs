@@ -9,6 +9,7 @@ pub mod browser;
 pub mod cache;
 pub mod debian;
 pub mod npm;
+pub mod peers;
 pub mod postgres;
 pub mod proxies;
 pub mod tools;

@@ -65,6 +65,13 @@ fn page(route: RouteId, query: &Query) -> Option<PageRequest> {
         | RouteId::RwaById
         | RouteId::ReviewerList
         | RouteId::SignalById
+        | RouteId::Methodology
+        | RouteId::ValidationReports
+        | RouteId::Claims
+        | RouteId::ResearchSources
+        | RouteId::Predictions
+        | RouteId::Backtests
+        | RouteId::ModelHealth
         | RouteId::WebhookCreate
         | RouteId::WebhookList
         | RouteId::WebhookById

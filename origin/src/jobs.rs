@@ -1,11 +1,12 @@
 //! What runs beside the requests, and when: the catalog's refresh, the listening for changes, the scheduled score run, the
-//! daily roll-up, the journal and its streams, what there is to do for webhooks beside delivering, and the telling of changed
+//! daily roll-up and the daily research run, the journal and its streams, what there is to do for webhooks beside delivering, and the telling of changed
 //! keys and facts to the edge.
 
 use crate::app::App;
 use crate::catalog::refresh;
 use crate::edge_link::{self, EdgeLink, outbox};
 use crate::journal::{retention, sequence, tail};
+use crate::research;
 use crate::scoring_run;
 use crate::store::{StoreError, edge_outbox, journal, publication, tags};
 use crate::stream::keeper;
@@ -24,6 +25,9 @@ const ROLLUP_RETRY: Duration = Duration::from_secs(60);
 
 /// How often it is asked whether a day has ended; as often, for the same reason.
 const DAY_POLL: Duration = SCORE_POLL;
+
+/// How often it is asked whether a research run is due: a chain that comes to be withheld is out of its figures this soon.
+const RESEARCH_POLL: Duration = Duration::from_secs(5);
 
 /// How often it is asked whether a score run is due: a moved test clock takes effect this soon.
 const SCORE_POLL: Duration = Duration::from_secs(1);
@@ -47,8 +51,9 @@ impl Jobs {
             jobs.spawn(async move { edge_link::tags::keep_told(&telling, &link).await });
         }
         if app.score_every_seconds > 0 {
-            let scoring = app.clone();
+            let (scoring, finding) = (app.clone(), app.clone());
             jobs.spawn(async move { keep_scored(&scoring).await });
+            jobs.spawn(async move { keep_researched(&finding).await });
         }
         let fanning = app.clone();
         jobs.spawn(async move { fanout::keep_fanned_out(&fanning).await });
@@ -125,6 +130,23 @@ async fn keep_scored(app: &App) {
             // The catalog's refresh says when the database is down; once is enough.
             Err(StoreError::Unavailable(_)) => {}
             Err(error) => tracing::error!(%error, "a scheduled score run failed"),
+        }
+    }
+}
+
+/// Puts the scores to the test when that is due; where scores are not run by themselves, neither is this.
+async fn keep_researched(app: &App) {
+    loop {
+        tokio::time::sleep(RESEARCH_POLL).await;
+        match research::run_due(&app.db, &app.clock).await {
+            Ok(None) => {}
+            Ok(Some(run)) => tracing::info!(records = run.records, samples = run.samples, "a research run completed"),
+            // The catalog's refresh says when the database is down; once is enough.
+            Err(StoreError::Unavailable(_)) => {}
+            Err(error) => {
+                tracing::error!(%error, "a research run failed; it is tried again");
+                tokio::time::sleep(ROLLUP_RETRY).await;
+            }
         }
     }
 }

@@ -17,6 +17,8 @@ pub use vault::VaultRules;
 
 use super::number::{Decimal, MilliPoints};
 use super::{METHODOLOGY_VERSION, decay};
+use crate::rules::baskets::definition::Caps;
+use crate::rules::baskets::refresh;
 use crate::rules::tiers::Tier;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -39,6 +41,21 @@ pub struct Methodology {
     pub publication: PublicationRules,
     /// When a whole run is held back.
     pub run: RunRules,
+    /// What every basket shares; the rest is each basket's own, and served with it.
+    pub baskets: BasketRules,
+}
+
+/// What every basket shares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct BasketRules {
+    /// The caps of a basket of vaults that names no others.
+    pub vault_caps: Caps,
+    /// The caps of a basket of assets that names no others.
+    pub asset_caps: Caps,
+    /// A constituent's fall since the last version that asks for a rebalance.
+    pub score_down: MilliPoints,
+    /// The rise that does; smaller ones are suppressed.
+    pub score_up: MilliPoints,
 }
 
 impl Methodology {
@@ -52,6 +69,12 @@ impl Methodology {
             vault: VaultRules::current(),
             publication: PublicationRules::current(),
             run: RunRules::current(),
+            baskets: BasketRules {
+                vault_caps: Caps::VAULTS,
+                asset_caps: Caps::ASSETS,
+                score_down: points(refresh::SCORE_DOWN),
+                score_up: points(refresh::SCORE_UP),
+            },
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::scoring_run::as_of::Histories;
 use crate::store::research_samples::{self as table, SampleRow, WindowRow};
 use crate::store::{At, StoreError, Tx};
 use rds_shared::model::research::{Backtest, Signal, TriedBacktest};
-use rds_shared::research::gates::{self, Unmet};
+use rds_shared::research::gates;
 use rds_shared::research::outcome::{LOSS_FROM_BP, OutcomeKind, price_loss};
 use rds_shared::research::{Discrimination, Horizon, Sample, windows};
 use rds_shared::scoring::MilliPoints;
@@ -131,7 +131,7 @@ async fn keep(
 impl Tried {
     /// Whether it is shown.
     pub fn is_public(&self) -> bool {
-        self.row.unmet == Vec::<Unmet>::new()
+        self.row.unmet.is_empty()
     }
 }
 

@@ -47,6 +47,7 @@ mod keys_operators;
 mod keys_told;
 mod losses;
 mod market;
+mod methodology;
 mod receiver;
 mod research;
 mod research_runs;

@@ -35,7 +35,11 @@ async fn every_list_is_empty_before_anything_was_found_and_says_why() {
 async fn every_row_has_its_fields_and_previews_say_that_they_are() {
     let test = researched().await;
     let fields: [(&str, &str, bool); 6] = [
-        ("validation-reports", "id published_at model_version report_type summary method weaknesses figures backtests", false),
+        (
+            "validation-reports",
+            "id published_at model_version report_type summary method weaknesses figures backtests",
+            false,
+        ),
         ("claims", "id published_at level surface statement model_version checked violations method weaknesses", false),
         ("sources", "id published_at source kinds", false),
         (
@@ -100,11 +104,18 @@ async fn filters_keep_what_matches_and_name_what_they_do_not_take() {
     assert!(!outcomes.is_empty() && outcomes.iter().all(|row| row["outcome"] == "price_loss"));
     let vault = id(3);
     let [any_case, week] = [
-        rows(&test, &format!("predictions?vault_id={}", vault.to_uppercase().replace("HARBOR", "harbor").replace("0X", "0x"))).await,
+        rows(
+            &test,
+            &format!("predictions?vault_id={}", vault.to_uppercase().replace("HARBOR", "harbor").replace("0X", "0x")),
+        )
+        .await,
         rows(&test, &format!("predictions?vault_id={vault}&horizon=7d&outcome=pending")).await,
     ];
     assert_eq!((any_case.len(), week.len()), (3, 1));
-    assert_eq!((&week[0]["vault_id"], &week[0]["horizon"], &week[0]["due_at"]), (&json!(vault), &json!("7d"), &json!("2026-11-28T00:00:00.000Z")));
+    assert_eq!(
+        (&week[0]["vault_id"], &week[0]["horizon"], &week[0]["due_at"]),
+        (&json!(vault), &json!("7d"), &json!("2026-11-28T00:00:00.000Z"))
+    );
     assert!(rows(&test, "predictions?vault_id=harbor-1-0x00000000000000000000000000000000000000ff").await.is_empty());
     for (target, name) in [
         ("claims?level=secret", "level"),
@@ -127,7 +138,9 @@ async fn what_lacks_losses_stays_a_draft_and_the_report_names_it_all_the_same() 
     let shown = rows(&test, "backtests").await;
     let keys: Vec<(&str, &str, &str)> = shown
         .iter()
-        .map(|row| (row["signal"].as_str().unwrap(), row["outcome"].as_str().unwrap(), row["horizon"].as_str().unwrap()))
+        .map(|row| {
+            (row["signal"].as_str().unwrap(), row["outcome"].as_str().unwrap(), row["horizon"].as_str().unwrap())
+        })
         .collect();
     assert_eq!(keys, [("history_vector", "price_loss", "30d"), ("history_vector", "price_loss", "7d")]);
     let reports = rows(&test, "validation-reports").await;

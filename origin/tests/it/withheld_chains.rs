@@ -81,9 +81,8 @@ async fn texts(test: &TestApp, sql: &str) -> Vec<String> {
 async fn every_read(test: &TestApp) -> Vec<String> {
     let mut targets = BTreeSet::new();
     // What an organisation set up itself is its own affair, and a stream has no end to read to.
-    let is_read = |route: &&Route| {
-        route.method == Method::Get && route.access != Access::Decisioning && !route.streams()
-    };
+    let is_read =
+        |route: &&Route| route.method == Method::Get && route.access != Access::Decisioning && !route.streams();
     for route in ROUTES.iter().filter(is_read) {
         // Of each path the names of what there is, at most so many that the walk stays short.
         let names = match route.path {

@@ -212,7 +212,6 @@ pub struct Backtest {
     pub samples_hash: String,
 }
 
-/// Fills a backtest's figures.
 impl Backtest {
     /// The backtest of what was `found`; the caller adds where it comes from.
     pub fn of(signal: Signal, outcome: OutcomeKind, horizon: Horizon, found: &Discrimination) -> Self {

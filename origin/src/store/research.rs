@@ -58,6 +58,15 @@ pub struct NewRecord {
     pub unmet: Vec<String>,
 }
 
+/// What the current record of a key says, and whether clients may see the key's.
+#[derive(FromRow)]
+struct Current {
+    content_hash: Vec<u8>,
+    unmet: Vec<String>,
+    chain_ids: Vec<i64>,
+    is_client_visible: bool,
+}
+
 /// Keeps a record unless the current one of its key says the same; a reading of the model's health is always kept.
 /// One that passes its gate is promoted at once, and an operator's hiding of a key outlives the record. Says whether it was kept.
 pub async fn keep(
@@ -67,7 +76,7 @@ pub async fn keep(
     record: &NewRecord,
 ) -> Result<bool, StoreError> {
     let series = record.kind == RecordKind::ModelHealth;
-    let current: Option<(Vec<u8>, Vec<String>, Vec<i64>, bool)> = sqlx::query_as(
+    let current: Option<Current> = sqlx::query_as(
         "SELECT content_hash, unmet, chain_ids, is_client_visible FROM research_record \
          WHERE kind = $1 AND record_key = $2 AND superseded_at IS NULL ORDER BY made_at DESC LIMIT 1",
     )
@@ -75,8 +84,8 @@ pub async fn keep(
     .bind(&record.record_key)
     .fetch_optional(&mut **tx)
     .await?;
-    let same = current.as_ref().is_some_and(|(hash, unmet, chains, _)| {
-        *hash == record.content_hash && *unmet == record.unmet && chains == chain_ids
+    let same = current.as_ref().is_some_and(|current| {
+        current.content_hash == record.content_hash && current.unmet == record.unmet && current.chain_ids == chain_ids
     });
     if same && !series {
         return Ok(false);
@@ -102,7 +111,7 @@ pub async fn keep(
     .bind(now)
     .bind(chain_ids)
     .bind(&record.unmet)
-    .bind(current.is_none_or(|(.., visible)| visible))
+    .bind(current.is_none_or(|current| current.is_client_visible))
     .execute(&mut **tx)
     .await?;
     Ok(true)

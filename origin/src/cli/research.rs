@@ -5,7 +5,7 @@ use super::edge::Edge;
 use crate::clock::Clock;
 use crate::research::{self, SHOWN_IN};
 use crate::store::research::{self as records, Standing};
-use crate::store::{Db, StoreError, tags};
+use crate::store::{Db, StoreError, research_predictions as predictions, tags};
 use clap::Subcommand;
 use serde_json::json;
 use std::process::ExitCode;
@@ -16,17 +16,17 @@ pub(super) enum Research {
     Run,
     /// Show every current record, and what keeps it from clients.
     List,
-    /// Keep a record, and those that follow it, from clients.
+    /// Keep a record, and those that follow it, or one prediction from clients.
     Hide {
-        /// Its id, as `list` shows it.
+        /// Its id, as `list` or the API shows it.
         id: String,
-        /// Why; it is kept with the record.
+        /// Why; it is kept with a record.
         #[arg(long)]
         reason: String,
     },
     /// Let clients see a record again that was hidden. One that has not passed its gate stays a draft.
     Show {
-        /// Its id, as `list` shows it.
+        /// Its id, as `list` or the API shows it.
         id: String,
     },
 }
@@ -90,7 +90,8 @@ async fn set_visible(
         .run_tx("research visibility", move |tx| {
             let (named, hidden) = (named.clone(), hidden.clone());
             Box::pin(async move {
-                let known = records::set_visible(tx, &named, hidden.as_deref(), visible).await?;
+                let known = records::set_visible(tx, &named, hidden.as_deref(), visible).await?
+                    || predictions::set_visible(tx, &named, visible).await?;
                 if known {
                     tags::touch(tx, &SHOWN_IN).await?;
                 }

@@ -6,6 +6,7 @@ use rds_shared::model::research::Prediction;
 use rds_shared::research::Horizon;
 use rds_shared::research::outcome::{BASE_WITHIN_DAYS, PredictionOutcome, Watched};
 use rds_shared::scoring::{MilliPoints, Ppm};
+use rds_shared::wire::Timestamp;
 use sqlx::postgres::PgRow;
 use sqlx::{FromRow, Row};
 
@@ -113,6 +114,25 @@ pub async fn list(db: &Db, filter: PredictionFilter<'_>, limit: i64) -> Result<(
     .await?;
     let total = rows.first().map_or(Ok(0), |row| row.try_get::<i64, _>("total"))?;
     Ok((rows.iter().map(prediction).collect::<Result<_, _>>()?, total.unsigned_abs()))
+}
+
+/// Shows a prediction to clients, or hides it. False when there is none of that id.
+pub async fn set_visible(tx: &mut Tx<'_>, id: &str, visible: bool) -> Result<bool, StoreError> {
+    // As `prediction` writes it: the vault, the horizon and the instant in seconds.
+    let mut parts = id.rsplitn(3, '/');
+    let (made_at, ahead, vault_id) = (parts.next(), parts.next(), parts.next());
+    let (made_at, ahead) = (made_at.and_then(|it| it.parse().ok()), ahead.and_then(|it| it.parse().ok()));
+    let (Some(made_at), Some(ahead), Some(vault_id)) = (made_at, ahead, vault_id) else { return Ok(false) };
+    let sql = "UPDATE research_prediction SET is_client_visible = $4 \
+               WHERE vault_id = $1 AND horizon_days = $2 AND date_trunc('second', made_at) = $3";
+    let changed = sqlx::query(sql)
+        .bind(vault_id)
+        .bind(days(ahead))
+        .bind(At(Timestamp::from_seconds(made_at)))
+        .bind(visible)
+        .execute(&mut **tx)
+        .await?;
+    Ok(changed.rows_affected() > 0)
 }
 
 fn prediction(row: &PgRow) -> Result<Prediction, StoreError> {

@@ -6,6 +6,7 @@ use crate::testapp::TestApp;
 use axum::http::StatusCode;
 use rds_origin::research;
 use rds_origin::store::research as records;
+use rds_origin::store::research_predictions as predictions;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -187,6 +188,27 @@ async fn a_hidden_record_is_gone_and_stays_so_in_later_runs_until_it_is_shown() 
     assert!(!records::set_visible(&mut tx, "backtest-none", None, true).await.unwrap());
     tx.commit().await.unwrap();
     assert!(rows(&test, "backtests").await.iter().any(is_named));
+}
+
+#[tokio::test]
+async fn a_prediction_can_be_hidden_by_itself() {
+    let test = researched().await;
+    let of = format!("predictions?vault_id={}", id(2));
+    let named = rows(&test, &of).await[1]["id"].as_str().unwrap().to_owned();
+    let set = async |id: &str, visible| {
+        let mut tx = test.facts.db.pool.begin().await.unwrap();
+        let known = predictions::set_visible(&mut tx, id, visible).await.unwrap();
+        tx.commit().await.unwrap();
+        known
+    };
+    assert!(set(&named, false).await);
+    let left = rows(&test, &of).await;
+    assert!(left.len() == 2 && left.iter().all(|row| row["id"] != named));
+    assert!(set(&named, true).await);
+    assert_eq!(rows(&test, &of).await.len(), 3);
+    for unknown in ["", "backtest-none", "a/b/c", &format!("{}/7d/0", id(2))] {
+        assert!(!set(unknown, false).await, "{unknown}");
+    }
 }
 
 #[tokio::test]

@@ -8,6 +8,7 @@ import { expectError } from './expect.mjs';
 import { StrategyInfo } from './holdings-fields.mjs';
 import * as fields from './interface-fields.mjs';
 import { MarketPage } from './market-fields.mjs';
+import { ThirdParty, differences } from './recompute.mjs';
 import { repository, up } from './private-stack.mjs';
 import { faults } from './shape.mjs';
 
@@ -70,6 +71,33 @@ describe('the public data sets', { skip }, () => {
       assert.ok(audits.value >= 1 && audits.source.length > 0 && audits.observed_at, row.id);
       assert.ok(vault.score_provenance.flags.includes('exposures_unavailable'), row.id);
     }
+  });
+
+  test('let a third party make every score again, out of the methodology and the details alone', async () => {
+    const thirdParty = new ThirdParty((await stack.ok('/v1/methodology')).json.data);
+    const scored = (await allVaults('minRiskScore=0')).filter((row) => row.total_score !== null);
+    assert.ok(scored.length >= 500, `${scored.length}`);
+    const wrong = [];
+    for (let from = 0; from < scored.length; from += 20) {
+      const details = await Promise.all(scored.slice(from, from + 20).map(detail));
+      for (const { vault } of details) wrong.push(...differences(thirdParty, vault));
+    }
+    assert.deepEqual(wrong, []);
+  });
+
+  test('say of themselves what they cannot show: no score of the real vaults meets a price', async () => {
+    const list = async (name) => (await stack.ok(`/v1/research/${name}?limit=100`)).json.data;
+    const discrimination = (await list('validation-reports')).find((report) => report.report_type === 'discrimination');
+    const tested = discrimination.backtests.filter((one) => one.signal === 'published_score');
+    assert.ok(tested.length === 6 && tested.every((one) => one.unmet.length > 0));
+    assert.deepEqual(await list('predictions'), []);
+    for (const backtest of await list('backtests')) {
+      assert.equal(backtest.signal, 'history_vector');
+      assert.ok(backtest.samples >= 100 && backtest.losses >= 10 && backtest.weaknesses.length >= 4);
+      assert.ok(backtest.to < '2025-10-01', 'no price is newer than the data');
+    }
+    const coverage = (await list('model-health')).find(({ name }) => name === 'exposure_coverage');
+    assert.equal(coverage.count, 0, 'nobody read the exposures of real vaults');
   });
 
   test('serve the others unscored, with the inputs that are missing named', async () => {

@@ -74,6 +74,13 @@ fn rows(route: RouteId, query: &Query) -> Option<Rows> {
         | RouteId::RwaById
         | RouteId::ReviewerList
         | RouteId::SignalById
+        | RouteId::Methodology
+        | RouteId::ValidationReports
+        | RouteId::Claims
+        | RouteId::ResearchSources
+        | RouteId::Predictions
+        | RouteId::Backtests
+        | RouteId::ModelHealth
         | RouteId::WebhookCreate
         | RouteId::WebhookList
         | RouteId::WebhookById

@@ -1,5 +1,5 @@
 //! What runs beside the requests, and when: the catalog's refresh, the listening for changes, the scheduled score run, the
-//! daily roll-up, the journal and its streams, what there is to do for webhooks beside delivering, and the telling of changed
+//! daily roll-up and the daily research run, the journal and its streams, what there is to do for webhooks beside delivering, and the telling of changed
 //! keys and facts to the edge.
 
 use crate::app::App;
@@ -7,6 +7,7 @@ use crate::catalog::refresh;
 use crate::edge_link::{self, EdgeLink, outbox};
 use crate::http::pipeline::{caught, panic_text};
 use crate::journal::{retention, sequence, tail};
+use crate::research;
 use crate::scoring_run;
 use crate::store::{StoreError, edge_outbox, journal, publication, tags};
 use crate::stream::keeper;
@@ -27,6 +28,9 @@ const ROLLUP_RETRY: Duration = Duration::from_secs(60);
 /// How often it is asked whether a day has ended; as often, for the same reason.
 const DAY_POLL: Duration = SCORE_POLL;
 
+/// How often it is asked whether a research run is due: a chain that comes to be withheld is out of its figures this soon.
+const RESEARCH_POLL: Duration = Duration::from_secs(5);
+
 /// How often it is asked whether a score run is due: a moved test clock takes effect this soon.
 const SCORE_POLL: Duration = Duration::from_secs(1);
 
@@ -37,12 +41,13 @@ const RESTART: Duration = Duration::from_secs(1);
 type Job = for<'a> fn(&'a App, Option<&'a Arc<EdgeLink>>) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 
 /// All of them, each with the name that it is logged under.
-const JOBS: [(&str, Job); 15] = [
+const JOBS: [(&str, Job); 16] = [
     ("catalog", |app, _| Box::pin(refresh::keep_current(app))),
     ("notices", |app, link| Box::pin(listen(app, link))),
     ("news of keys", |app, link| Box::pin(tell_of_keys(app, link))),
     ("news of facts", |app, link| Box::pin(tell_of_facts(app, link))),
     ("scores", |app, _| Box::pin(keep_scored(app))),
+    ("research", |app, _| Box::pin(keep_researched(app))),
     ("fan-out", |app, _| Box::pin(fanout::keep_fanned_out(app))),
     ("webhooks", |app, _| Box::pin(upkeep::keep_up(app))),
     ("sequencer", |app, _| Box::pin(sequence::keep_numbering(app))),
@@ -151,6 +156,26 @@ async fn keep_scored(app: &App) {
             // The catalog's refresh says when the database is down; once is enough.
             Err(StoreError::Unavailable(_)) => {}
             Err(error) => tracing::error!(%error, "a scheduled score run failed"),
+        }
+    }
+}
+
+/// Puts the scores to the test when that is due; where scores are not run by themselves, neither is this.
+async fn keep_researched(app: &App) {
+    if app.score_every_seconds == 0 {
+        return;
+    }
+    loop {
+        tokio::time::sleep(RESEARCH_POLL).await;
+        match research::run_due(&app.db, &app.clock).await {
+            Ok(None) => {}
+            Ok(Some(run)) => tracing::info!(records = run.records, samples = run.samples, "a research run completed"),
+            // The catalog's refresh says when the database is down; once is enough.
+            Err(StoreError::Unavailable(_)) => {}
+            Err(error) => {
+                tracing::error!(%error, "a research run failed; it is tried again");
+                tokio::time::sleep(ROLLUP_RETRY).await;
+            }
         }
     }
 }

@@ -17,6 +17,7 @@ pub mod metrics;
 pub mod observed_changes;
 pub mod outbound;
 pub mod publication;
+pub mod research;
 pub mod rwa;
 pub mod scoring_run;
 pub mod security;

@@ -32,6 +32,7 @@ pub mod access;
 pub mod graph;
 pub mod model;
 pub mod push;
+pub mod research;
 pub mod route;
 pub mod rules;
 pub mod scoring;

@@ -68,6 +68,13 @@ pub fn fold(found: &mut Found) {
         | RouteId::LossBoard
         | RouteId::SignalList
         | RouteId::SignalById
+        | RouteId::Methodology
+        | RouteId::ValidationReports
+        | RouteId::Claims
+        | RouteId::ResearchSources
+        | RouteId::Predictions
+        | RouteId::Backtests
+        | RouteId::ModelHealth
         | RouteId::WebhookCreate
         | RouteId::WebhookList
         | RouteId::WebhookById

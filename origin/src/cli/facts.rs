@@ -8,7 +8,7 @@ use crate::clock::Clock;
 use crate::ingest::{self, IngestError, IngestReport};
 use crate::simulate::{self, Options};
 use crate::store::{self, Db};
-use crate::{scoring_run, sources};
+use crate::{research, scoring_run, sources};
 use anyhow::Context;
 use serde_json::json;
 use std::fs::File;
@@ -37,6 +37,7 @@ pub(super) async fn import(db: &Db, clock: &Clock, dir: &Path, only: Option<&str
         lines.push(format!("not used yet: {}", report.not_used.join(", ")));
     }
     lines.push(summary(&report.ingest));
+    find_anew(db, clock, out).await?;
     out.show(lines.join("\n"), &report)
 }
 
@@ -76,6 +77,7 @@ pub(super) fn show_faults(faults: &[ingest::Fault], out: Output) -> anyhow::Resu
 
 pub(super) async fn simulate(db: &Db, clock: &Clock, options: Options, out: Output) -> anyhow::Result<()> {
     let report = simulate::run(db, clock, options, &mut |line: &str| out.progress(line)).await?;
+    find_anew(db, clock, out).await?;
     let text = format!(
         "{} vaults over {} hours: {} observations, {} published changes",
         report.vaults, report.hours, report.observations, report.score_changes
@@ -91,6 +93,13 @@ pub(super) async fn score(db: &Db, clock: &Clock, out: Output) -> anyhow::Result
         None => "there is no vault to score".to_owned(),
     };
     out.show(text, &json!({ "score_run_id": run.id, "vaults": vaults, "score_changes": changes }))
+}
+
+/// Puts the scores to the test after facts came in bulk: a day is long to wait for what a history of years says.
+async fn find_anew(db: &Db, clock: &Clock, out: Output) -> anyhow::Result<()> {
+    let found = research::run(db, clock).await?;
+    out.progress(&format!("research: {} records, {} of them promoted", found.records, found.promoted));
+    Ok(())
 }
 
 fn summary(report: &IngestReport) -> String {

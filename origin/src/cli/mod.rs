@@ -8,6 +8,7 @@ mod edge;
 mod events;
 mod facts;
 mod journal;
+mod research;
 mod security;
 mod serve;
 mod webhooks;
@@ -61,6 +62,9 @@ enum Command {
     /// Score runs.
     #[command(subcommand)]
     Score(Score),
+    /// What the service finds about its own scores.
+    #[command(subcommand)]
+    Research(research::Research),
     /// The security registry.
     #[command(subcommand)]
     Security(security::Security),
@@ -243,6 +247,7 @@ async fn dispatch(command: Command, out: Output) -> anyhow::Result<ExitCode> {
         }
         Command::Events(command) => return events::events(&database().await?, &clock, command, out).await,
         Command::Score(Score::Run) => facts::score(&database().await?, &clock, out).await?,
+        Command::Research(command) => return research::run(&database().await?, &clock, command, out).await,
         Command::Security(command) => return security::run(&database().await?, &clock, command, out).await,
         Command::Webhooks(command) => webhooks::webhooks(&database().await?, &clock, command, out).await?,
         Command::Journal(Journal::Step { reason }) => journal::step(&database().await?, &clock, &reason, out).await?,

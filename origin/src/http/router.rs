@@ -5,8 +5,8 @@ use super::call::Call;
 use super::pipeline::Trace;
 use super::{
     allocation, assets, chains, changes, critical, curators, event_stream, events, health, holders, markets, me,
-    oracles, portfolio, protocols, reviewers, royco, rwa, security, signals, stats, strategies, symbols, vault_detail,
-    vaults, webhooks,
+    methodology, oracles, portfolio, protocols, research, reviewers, royco, rwa, security, signals, stats, strategies,
+    symbols, vault_detail, vaults, webhooks,
 };
 use crate::app::App;
 use crate::metrics::Label;
@@ -14,6 +14,7 @@ use axum::body::Bytes;
 use axum::http::header::{CONTENT_TYPE, IF_NONE_MATCH};
 use axum::http::request::Parts;
 use rds_shared::access::{Principal, gate};
+use rds_shared::model::research::RecordKind;
 use rds_shared::route::{Matching, Query, RouteId, TagVersions};
 use rds_shared::wire::{ApiError, ErrorCode, headers};
 use std::sync::Arc;
@@ -117,6 +118,13 @@ async fn dispatch(app: &Arc<App>, call: &Call, head: &Parts) -> Result<Answer, F
         RouteId::LossBoard => security::losses(app, call),
         RouteId::SignalList => Box::pin(signals::list(app, call)).await,
         RouteId::SignalById => Box::pin(signals::by_id(app, call)).await,
+        RouteId::Methodology => methodology::methodology(app, call),
+        RouteId::ValidationReports => Box::pin(research::records(app, call, RecordKind::ValidationReport)).await,
+        RouteId::Claims => Box::pin(research::records(app, call, RecordKind::Claim)).await,
+        RouteId::ResearchSources => Box::pin(research::records(app, call, RecordKind::Source)).await,
+        RouteId::Predictions => Box::pin(research::predictions(app, call)).await,
+        RouteId::Backtests => Box::pin(research::records(app, call, RecordKind::Backtest)).await,
+        RouteId::ModelHealth => Box::pin(research::records(app, call, RecordKind::ModelHealth)).await,
         RouteId::WebhookCreate => Box::pin(webhooks::create(app, call)).await,
         RouteId::WebhookList => Box::pin(webhooks::list(app, call)).await,
         RouteId::WebhookById => Box::pin(webhooks::by_id(app, call)).await,

@@ -239,7 +239,7 @@ fn history(row: &VaultRow, facts: &Facts, now: Timestamp, from: &mut Sources) ->
 }
 
 /// What is not known of an incident counts against the vault: major, not recovered, not resolved.
-fn counted(incident: &IncidentRow, now: Timestamp) -> Result<Incident, StoreError> {
+pub(super) fn counted(incident: &IncidentRow, now: Timestamp) -> Result<Incident, StoreError> {
     let minor = match &incident.incident_severity {
         Some(text) => word::<IncidentSeverity>("event.incident_severity", text)? == IncidentSeverity::Minor,
         None => false,

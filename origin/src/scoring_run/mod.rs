@@ -2,6 +2,7 @@
 //!
 //! A run is one transaction, so scores, history and run record are there together or not at all.
 
+pub mod as_of;
 mod assets;
 mod inputs;
 mod nested;

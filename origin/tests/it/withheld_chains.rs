@@ -7,6 +7,7 @@ use crate::market::{VAULTS, address, line};
 use crate::testapp::{NOW, TestApp, Wish, holder};
 use axum::http::StatusCode;
 use rds_origin::clock::Clock;
+use rds_origin::research;
 use rds_origin::simulate::{self, Options};
 use rds_shared::access::{Plan, Principal};
 use rds_shared::route::{Method, ROUTES, Route};
@@ -141,6 +142,7 @@ async fn nothing_of_a_withheld_chain_is_served_on_any_route() {
     let facts = TestDb::new().await;
     let clock = Clock::held(Timestamp::parse(NOW).unwrap());
     simulate::run(&facts.db, &clock, Options { seed: 1, vaults: 45, hours: 4 }, &mut |_: &str| ()).await.unwrap();
+    research::run(&facts.db, &clock).await.unwrap();
     let test = TestApp::over(facts, Wish::default()).await;
     let chain = Chain { id: 31337, slug: "devnet", name: "Devnet" };
     let targets = every_read(&test).await;

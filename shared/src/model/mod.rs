@@ -24,6 +24,7 @@ pub mod money;
 pub mod oracle;
 pub mod portfolio;
 pub mod protocol;
+pub mod research;
 pub mod rwa;
 pub mod rwa_history;
 pub mod security;

@@ -10,6 +10,7 @@ pub mod matching;
 pub mod param;
 mod push_params;
 pub mod query;
+mod research_params;
 pub mod row;
 mod rows_macro;
 mod security_params;

@@ -6,6 +6,7 @@ pub use super::event_params::{EVENT_SORT_FIELDS, FEED_DAYS};
 use super::family::Family;
 use super::param::{Above::Clamp, Param};
 use super::push_params::*;
+use super::research_params::*;
 use super::row::{Access, Body, Cache, Door, Method, Route};
 use super::rows_macro::routes;
 use super::security_params::*;
@@ -283,6 +284,41 @@ routes! {
         access: Public, family: Public, cache: Cache::public(15), tags: [Signals],
         query: [], answers: "Data<SignalDetail>", errors: [],
         about: "One signal in full: what it says, of whom, which vaults it touches, and where it comes from.",
+    }
+    Methodology: Get "/v1/methodology" {
+        access: Public, family: Public, cache: Cache::public(300), tags: [Research],
+        query: [], answers: "Data<Methodology>", errors: [],
+        about: "The rules in force as data: weights, caps, overlays, thresholds, tiers. With a vault's detail they are all that its score is made of.",
+    }
+    ValidationReports: Get "/v1/research/validation-reports" {
+        access: Public, family: Public, cache: Cache::public(60), tags: [Research],
+        query: [MODEL_VERSION, RESEARCH_LIMIT], answers: "Research<Vec<ValidationReport>>", errors: [],
+        about: "What was found when the model was put to the test, with what stood in the way of finding more.",
+    }
+    Claims: Get "/v1/research/claims" {
+        access: Public, family: Public, cache: Cache::public(60), tags: [Research],
+        query: [LEVEL, SURFACE, RESEARCH_LIMIT], answers: "Research<Vec<Claim>>", errors: [],
+        about: "What the service says of itself, each with the rows that it was checked against.",
+    }
+    ResearchSources: Get "/v1/research/sources" {
+        access: Public, family: Public, cache: Cache::public(60), tags: [Research],
+        query: [SOURCE_LIMIT], answers: "Research<Vec<Source>>", errors: [],
+        about: "Where the facts come from: how many of which kind, and from when.",
+    }
+    Predictions: Get "/v1/research/predictions" {
+        access: Public, family: Public, cache: Cache::public(60), tags: [Research],
+        query: [PREDICTED_VAULT, PREDICTION_OUTCOME, HORIZON, RESEARCH_LIMIT], answers: "Research<Vec<Prediction>>", errors: [],
+        about: "Scores written down before their window began, and what became of them. A preview; not investment guidance.",
+    }
+    Backtests: Get "/v1/research/backtests" {
+        access: Public, family: Public, cache: Cache::public(60), tags: [Research],
+        query: [MODEL_VERSION, BACKTEST_OUTCOME, RESEARCH_LIMIT], answers: "Research<Vec<Backtest>>", errors: [],
+        about: "Whether low values preceded losses, with method and weakness in the row. A preview; not investment guidance.",
+    }
+    ModelHealth: Get "/v1/research/model-health" {
+        access: Public, family: Public, cache: Cache::public(60), tags: [Research],
+        query: [RESEARCH_LIMIT], answers: "Research<Vec<ModelHealth>>", errors: [],
+        about: "How well the model is fed and how still it stands: coverage, freshness, overrides, moves. A preview.",
     }
     WebhookCreate: Post "/v1/webhooks" {
         access: Decisioning, family: Public, cache: Cache::NEVER,

@@ -14,9 +14,9 @@ pub const PROMOTE_SECONDS: i64 = 6 * 3600;
 /// How long a floor must be missed before the lower tier is published: 24 hours.
 pub const DEMOTE_SECONDS: i64 = 24 * 3600;
 /// A raw score this far under the published floor demotes at once: 1.00.
-const HARD_BELOW_FLOOR: i32 = 1000;
+pub const HARD_BELOW_FLOOR: i32 = 1000;
 /// A raw score this far under the anchor demotes at once: 1.50.
-const HARD_BELOW_ANCHOR: i32 = 1500;
+pub const HARD_BELOW_ANCHOR: i32 = 1500;
 
 /// Which side of one tier boundary the raw score is on, and since when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -8,7 +8,7 @@ use super::number::{MilliPoints, milli};
 /// One, as a Q63 fraction.
 pub const ONE: u128 = 1 << 63;
 /// Beyond this age every decay is 0.
-const LAST_DAY: u32 = 8191;
+pub const LAST_DAY: u32 = 8191;
 
 /// The powers rate^(2^k), k = 0..12, of one daily rate.
 #[derive(Debug)]
@@ -66,6 +66,11 @@ pub const INCIDENT: Decay = Decay([
 ]);
 
 impl Decay {
+    /// The fractions left after 2^k days, k ascending: what [`after`](Self::after) multiplies.
+    pub const fn powers(&self) -> &[u64; 13] {
+        &self.0
+    }
+
     /// The fraction left after `days`: 2^63 at day 0, 0 beyond day 8191.
     pub fn after(&self, days: u32) -> u128 {
         if days > LAST_DAY {

@@ -7,6 +7,7 @@
 //! | [`asset`] | an asset's score: weighted dimensions, then overlays that only lower it |
 //! | [`vault`] | a vault's score: four vectors, then the lowest cap |
 //! | [`provenance`] | what is published so that anyone can recompute a vault's score |
+//! | [`methodology`] | all of the rules as the document that is served |
 //! | [`run`], [`canonical`] | what one scoring run hashes, and when it must not be published |
 //!
 //! A score is a minimum, never an average that lets a strength pay for a fatal weakness. A missing fact is counted
@@ -16,6 +17,7 @@ pub mod asset;
 pub mod canonical;
 pub mod decay;
 pub mod decimal;
+pub mod methodology;
 mod named;
 pub mod number;
 pub mod provenance;

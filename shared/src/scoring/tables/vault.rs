@@ -94,6 +94,8 @@ pub const TIMELOCK: [(u64, MilliPoints); 6] = [
     (21_600, mp(4000)),
     (1, mp(2000)),
 ];
+/// A vault that nobody can change.
+pub const TIMELOCK_IMMUTABLE: MilliPoints = MilliPoints::MAX;
 /// No timelock.
 pub const TIMELOCK_NONE: MilliPoints = mp(1000);
 /// Unknown timelock.
@@ -101,6 +103,8 @@ pub const TIMELOCK_UNKNOWN: MilliPoints = mp(4000);
 /// What a multisig counts by (threshold, owners), best first; one signer counts [`SIGNERS_SINGLE`].
 pub const MULTISIG: [((u32, u32), MilliPoints); 4] =
     [((5, 8), mp(9000)), ((4, 0), mp(8000)), ((3, 0), mp(7000)), ((2, 0), mp(5000))];
+/// Nobody can sign, or an on-chain vote does.
+pub const SIGNERS_NOBODY_OR_VOTE: MilliPoints = MilliPoints::MAX;
 /// One key, or one of several.
 pub const SIGNERS_SINGLE: MilliPoints = mp(1000);
 /// Unknown signers.
@@ -161,7 +165,9 @@ pub const VECTOR_CAPS: [(MilliPoints, CapId, MilliPoints); 3] = [
 ];
 /// Cap of a vault on unaudited code.
 pub const UNAUDITED: MilliPoints = mp(4900);
-/// Cap of a lending vault whose utilization exceeds 1.
+/// Raw utilization above this is a deficit: more is lent than there is.
+pub const DEFICIT_ABOVE_PPM: i64 = 1_000_000;
+/// Cap of a vault in deficit.
 pub const LIQUIDITY_DEFICIT: MilliPoints = mp(6000);
 /// Cap of a vault with more than [`BAD_DEBT_PPM`] of bad debt.
 pub const BAD_DEBT: MilliPoints = mp(4900);
@@ -184,6 +190,8 @@ pub const ASSET_DRAG_ABOVE: i32 = 1000;
 /// A holding of at least this share carries its hard fail to the vault.
 pub const HOLDING_HARD_FAIL_PPM: u32 = 50_000;
 
+/// A net rate of which less than one in so many parts is earned without rewards is flagged.
+pub const REWARD_HEAVY_ONE_IN: i128 = 2;
 /// Utilization above which `high_utilization` is flagged.
 pub const HIGH_UTILIZATION_PPM: i64 = 950_000;
 /// An exposure above this many tenths of the whole is flagged as a single market.

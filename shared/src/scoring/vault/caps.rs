@@ -33,6 +33,13 @@ named_enum! {
     }
 }
 
+impl CapId {
+    /// Whether it demotes without a dwell while it binds.
+    pub const fn demotes_at_once(self) -> bool {
+        matches!(self, CapId::AssetHardFail | CapId::Incident | CapId::BadDebt)
+    }
+}
+
 /// A cap that applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct Cap {
@@ -58,7 +65,7 @@ pub(super) fn applying(input: &VaultInput, vectors: [MilliPoints; 4], weighted_s
         (weak.map_or(CapId::PrimeGate, |(_, id, _)| *id), weak.map(|(.., value)| *value)),
         (
             CapId::LiquidityDeficit,
-            when(input.utilization_ppm.is_some_and(|ppm| ppm > 1_000_000), tables::LIQUIDITY_DEFICIT),
+            when(input.utilization_ppm.is_some_and(|ppm| ppm > tables::DEFICIT_ABOVE_PPM), tables::LIQUIDITY_DEFICIT),
         ),
         (CapId::BadDebt, when(input.bad_debt_ppm.is_some_and(|ppm| ppm > tables::BAD_DEBT_PPM), tables::BAD_DEBT)),
         (CapId::NeedsRiskReview, when(input.needs_risk_review, tables::NEEDS_RISK_REVIEW)),

@@ -18,7 +18,7 @@ pub(super) fn score(input: &ControlInput) -> MilliPoints {
 
 fn timelock(timelock: Timelock) -> MilliPoints {
     match timelock {
-        Timelock::Immutable => MilliPoints::MAX,
+        Timelock::Immutable => tables::TIMELOCK_IMMUTABLE,
         Timelock::Seconds(seconds) => tables::at_least(seconds, &tables::TIMELOCK, tables::TIMELOCK_NONE),
         Timelock::Unknown => tables::TIMELOCK_UNKNOWN,
     }
@@ -26,7 +26,7 @@ fn timelock(timelock: Timelock) -> MilliPoints {
 
 fn signers(signers: Signers) -> MilliPoints {
     match signers {
-        Signers::Immutable | Signers::Dao => MilliPoints::MAX,
+        Signers::Immutable | Signers::Dao => tables::SIGNERS_NOBODY_OR_VOTE,
         Signers::Eoa => tables::SIGNERS_SINGLE,
         Signers::Multisig { threshold, owners } => {
             let mut steps = tables::MULTISIG.iter();

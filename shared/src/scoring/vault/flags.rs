@@ -71,7 +71,7 @@ pub(super) fn raised(input: &VaultInput) -> Vec<Flag> {
 
 fn reward_heavy(base_apr_ppm: Option<i64>, apr_net_ppm: Option<i64>) -> bool {
     match (base_apr_ppm, apr_net_ppm) {
-        (Some(base), Some(net)) => net != 0 && 2 * i128::from(base) < i128::from(net),
+        (Some(base), Some(net)) => net != 0 && tables::REWARD_HEAVY_ONE_IN * i128::from(base) < i128::from(net),
         _ => false,
     }
 }

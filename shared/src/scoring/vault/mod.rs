@@ -70,8 +70,7 @@ pub struct VaultOutcome {
 impl VaultOutcome {
     /// Whether a cap binds that demotes without dwell: a hard-failed asset, an incident, bad debt.
     pub fn hard(&self) -> bool {
-        let at_once = |id| matches!(id, CapId::AssetHardFail | CapId::Incident | CapId::BadDebt);
-        self.caps.iter().any(|cap| cap.binding && at_once(cap.id))
+        self.caps.iter().any(|cap| cap.binding && cap.id.demotes_at_once())
     }
 
     /// The cap that decides the score: the lowest binding one, the first in table order on a tie.

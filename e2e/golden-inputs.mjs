@@ -1,0 +1,63 @@
+// The golden vectors of the independent evaluator, given to the third party as if they had been published.
+
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+
+/** An evaluator's input in the form in which a detail publishes it. */
+export function asPublished(input) {
+  const given = (value) => ({ value: value ?? null, source: null, observed_at: null });
+  const points = (milli) => (milli === null || milli === undefined ? null : milli / 1_000);
+  const part = (units, scale) => (units === null || units === undefined ? null : units / scale);
+  const { platform, control, history } = input;
+  const signers = Array.isArray(control.signers) ? { threshold: control.signers[0], owners: control.signers[1] } : control.signers;
+  return {
+    asset: {
+      asset_mode: input.asset_mode,
+      deposit_score: given(points(input.deposit_score)),
+      deposit_hard_fail: given(input.deposit_hard_fail ?? false),
+      exposures_status: given(input.exposures_status ?? 'observed'),
+      exposures: (input.exposures ?? []).map((one) => ({
+        id: one.id, share: one.share_ppm / 1_000_000, score: points(one.score), hard_fail_cap: points(one.hard_fail_cap),
+        oracle: one.oracle ?? 'none', lltv: part(one.lltv_bp, 10_000), same_peg: one.same_peg ?? false,
+      })),
+    },
+    platform: Object.fromEntries(
+      ['version_age_days', 'audits', 'newest_audit_days', 'bounty_usd', 'strategy', 'protocol_tvl_usd', 'worst_dependency', 'dependencies']
+        .map((name) => [name, given(platform?.[name] ?? { worst_dependency: 'unknown', dependencies: 0 }[name])])),
+    control: { timelock_seconds: given(control.timelock), signers: given(signers), exit: given(control.exit), source: given(control.source) },
+    history: {
+      vault_age_days: given(history.vault_age_days),
+      incidents: history.incidents ?? [],
+      drawdown: given(part(history.drawdown_bp, 10_000)),
+      high_util_72h: given(history.high_util_72h ?? false),
+      tvl_halved_7d: given(history.tvl_halved_7d ?? false),
+    },
+    caps: {
+      tvl_usd: given(input.tvl_usd),
+      utilization: given(part(input.utilization_ppm, 1_000_000)),
+      bad_debt: given(part(input.bad_debt_ppm, 1_000_000)),
+      needs_risk_review: given(input.needs_risk_review ?? false),
+    },
+  };
+}
+
+/** Every vector in the folder, and where the third party arrives at something else. */
+export function golden(thirdParty, folder) {
+  const read = (name) => readFileSync(join(folder, `${name}.jsonl`), 'utf8').split('\n').filter(Boolean).map((line) => JSON.parse(line));
+  const vectors = ['vaults', 'random_vaults'].flatMap(read);
+  const points = (milli) => (milli === null ? null : milli / 1_000);
+  const differences = vectors.flatMap(({ name, in: input, out }) => {
+    const expected = {
+      vectors: Object.fromEntries(['asset', 'platform', 'control', 'history'].map((key) => [key, points(out.vectors[key])])),
+      weighted_sum: out.weighted_sum === null ? null : out.weighted_sum / 100_000,
+      caps: out.caps.map(([id, milli, binding]) => ({ id, value: points(milli), binding })),
+      raw_score: points(out.score),
+      tier: out.tier,
+    };
+    const found = thirdParty.recompute(asPublished(input));
+    return Object.keys(expected)
+      .filter((key) => JSON.stringify(expected[key]) !== JSON.stringify(found[key]))
+      .map((key) => `${name} ${key}: ${JSON.stringify(expected[key])} is golden, ${JSON.stringify(found[key])} follows`);
+  });
+  return { checked: vectors.length, differences };
+}

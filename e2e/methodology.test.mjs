@@ -1,0 +1,57 @@
+// Anybody can make every published score again, out of /v1/methodology and the vault's detail alone.
+
+import assert from 'node:assert/strict';
+import { join } from 'node:path';
+import { before, describe, test } from 'node:test';
+import { asPublished, golden } from './golden-inputs.mjs';
+import { repository } from './private-stack.mjs';
+import { ThirdParty, differences } from './recompute.mjs';
+import { sharedStack } from './stack.mjs';
+
+const stack = sharedStack();
+let methodology;
+let thirdParty;
+
+before(async () => {
+  methodology = (await stack.ok('/v1/methodology')).json.data;
+  thirdParty = new ThirdParty(methodology);
+});
+
+describe('the methodology', () => {
+  test('makes every scored vault of the demo again, and says of every unscored one that it has no score', async () => {
+    const details = await Promise.all(
+      (await stack.vaults()).map(async ({ address }) => (await stack.ok(`/v1/vault/devnet/${address}?points=1`)).json.data.vault));
+    const judged = details.filter((vault) => vault.score_provenance !== null);
+    const scored = judged.filter((vault) => vault.score_status === 'scored');
+    assert.ok(scored.length >= 50 && judged.length > scored.length, `${scored.length} of ${judged.length}`);
+    assert.deepEqual(judged.flatMap((vault) => differences(thirdParty, vault)), []);
+    for (const { id, score_provenance: provenance } of judged) assert.equal(provenance.methodology_version, methodology.methodology_version, id);
+  });
+
+  test('makes the golden vectors of an independent evaluator again, which between them read every table', () => {
+    const { checked, differences: found } = golden(thirdParty, join(repository, 'fixtures', 'scoring'));
+    assert.ok(checked > 100);
+    assert.deepEqual(found, []);
+  });
+
+  test('holds no number that the third party does not read: another one makes another score', () => {
+    const input = asPublished({
+      asset_mode: 'lending', deposit_score: 9_000, exposures: [],
+      platform: { version_age_days: 1_300, audits: 6, newest_audit_days: 200, bounty_usd: 0, strategy: 'lending_pool', protocol_tvl_usd: 0, worst_dependency: 'none', dependencies: 0 },
+      control: { timelock: 86_400, signers: [3, 5], exit: 'instant', source: 'verified' },
+      history: { vault_age_days: 900, incidents: [], drawdown_bp: 0 },
+      tvl_usd: 5_000_000,
+    });
+    const before = thirdParty.recompute(input).raw_score;
+    const changed = structuredClone(methodology);
+    changed.vault.control.timelock.steps.find((step) => step.from_seconds === 86_400).counts -= 1;
+    assert.ok(new ThirdParty(changed).recompute(input).raw_score < before);
+  });
+
+  test('is kept, and recognised', async () => {
+    const answer = await stack.ok('/v1/methodology');
+    assert.ok(answer.headers.get('etag'));
+    const again = await stack.get('/v1/methodology', { headers: { 'if-none-match': answer.headers.get('etag') } });
+    assert.equal(again.status, 304);
+  });
+});

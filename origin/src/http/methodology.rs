@@ -1,0 +1,13 @@
+//! `GET /v1/methodology`: the rules in force, rendered from the constants that score. Source: interface, "Methodology".
+
+use super::answer::{Answer, Failure};
+use super::call::Call;
+use super::encoded;
+use crate::app::App;
+use rds_shared::scoring::methodology::Methodology;
+
+/// The one document. It is made of no facts, so it is served while there are none.
+pub fn methodology(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let version = app.catalog.current().map_or(0, |catalog| catalog.version);
+    encoded::settled(call, version, &Methodology::current())
+}

@@ -1,0 +1,62 @@
+//! `GET /v1/research/*`: promoted and client-visible records. Source: interface, "Research".
+
+use super::answer::{Answer, Failure};
+use super::call::Call;
+use super::encoded;
+use crate::app::App;
+use crate::store::research::{self, RecordFilter};
+use crate::store::research_predictions::{self, PredictionFilter};
+use rds_shared::model::ids::VaultId;
+use rds_shared::model::research::{RecordKind, ResearchMeta};
+use rds_shared::wire::error::{Detail, In};
+use rds_shared::wire::{ApiError, ErrorCode};
+use serde::Serialize;
+
+/// A research list.
+#[derive(Serialize)]
+struct List<T> {
+    data: Vec<T>,
+    meta: ResearchMeta,
+}
+
+/// The records of one kind, by the filters that its route knows.
+pub async fn records(app: &App, call: &Call, kind: RecordKind) -> Result<Answer, Failure> {
+    let (query, limit) = (&call.query, call.query.int("limit"));
+    let filter = RecordFilter {
+        model_version: query.text("model_version"),
+        level: query.choice("level"),
+        surface: query.text("surface"),
+        outcome: query.choice("outcome"),
+    };
+    let (data, total) = research::list(&app.db, kind, filter, limit).await?;
+    answer(app, call, List { data, meta: ResearchMeta::new(limit.unsigned_abs(), total, kind.is_preview()) })
+}
+
+/// Predictions, newest first.
+pub async fn predictions(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let (query, limit) = (&call.query, call.query.int("limit"));
+    let vault_id = query.text("vault_id").map(vault_id).transpose()?.map(|id| id.to_string());
+    let filter = PredictionFilter {
+        vault_id: vault_id.as_deref(),
+        outcome: query.choice("outcome"),
+        horizon: query.choice("horizon").and_then(|word| word.parse().ok()),
+    };
+    let (data, total) = research_predictions::list(&app.db, filter, limit).await?;
+    answer(app, call, List { data, meta: ResearchMeta::new(limit.unsigned_abs(), total, true) })
+}
+
+fn answer<T: Serialize>(app: &App, call: &Call, list: List<T>) -> Result<Answer, Failure> {
+    let version = app.catalog.current().map_or(0, |catalog| catalog.version);
+    encoded::exact(call, version, &list)
+}
+
+fn vault_id(text: &str) -> Result<VaultId, ApiError> {
+    let fault = || {
+        vec![Detail::new(
+            In::Query,
+            "vault_id",
+            "must be a protocol, a chain's number and an address, joined by hyphens",
+        )]
+    };
+    VaultId::parse(text).ok_or_else(|| ApiError::invalid(ErrorCode::InvalidParameter, fault()))
+}

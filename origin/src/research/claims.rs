@@ -1,0 +1,80 @@
+//! What the service says of itself, checked against its rows: a claim with one exception is not shown.
+
+use super::backtests::Tried;
+use super::records::Kept;
+use crate::store::research_facts::{self, Checked};
+use crate::store::{StoreError, Tx};
+use rds_shared::model::research::{Claim, Level, Signal};
+use rds_shared::research::gates::{self, Unmet};
+use rds_shared::research::outcome::OutcomeKind;
+use rds_shared::research::{Horizon, Verdict};
+use rds_shared::rules::tiers::{CORE_FLOOR, PRIME_FLOOR};
+use rds_shared::scoring::METHODOLOGY_VERSION;
+
+/// Checks every claim.
+pub async fn run(tx: &mut Tx<'_>, tried: &[Tried], kept: &mut Kept) -> Result<(), StoreError> {
+    let tiers = research_facts::tiers_off(tx, CORE_FLOOR.get(), PRIME_FLOOR.get()).await?;
+    let caps = research_facts::scores_above_caps(tx).await?;
+    let inputs = research_facts::inputs_without_source(tx).await?;
+    let of_rows = [
+        (
+            "tier-follows-score",
+            "vaults",
+            "The tier of every published score is the tier of that very score.",
+            "Every published score of a served chain is compared with the floors of the tiers.",
+            "That the score itself is right is another question.",
+            tiers,
+        ),
+        (
+            "no-strength-lifts-a-cap",
+            "vault-detail",
+            "No vault scores above its weighted sum, or above any cap that is listed for it.",
+            "The latest raw result of every scored vault is compared with the weighted sum and the caps in its provenance.",
+            "Whether a cap that ought to be listed is missing is not seen by this.",
+            caps,
+        ),
+        (
+            "required-inputs-have-a-source",
+            "vault-detail",
+            "Every score names the source and the date of each input that it cannot do without.",
+            "Version age, audits and strategy in the provenance of every scored vault.",
+            "A source that is named may be wrong.",
+            inputs,
+        ),
+    ];
+    for (key, surface, statement, method, weakness, Checked { checked, violations }) in of_rows {
+        let (checked, violations) = (checked.unsigned_abs(), violations.unsigned_abs());
+        let claim = Claim {
+            level: Level::Public,
+            surface,
+            statement,
+            model_version: METHODOLOGY_VERSION,
+            checked,
+            violations,
+            method,
+            weaknesses: vec![weakness.to_owned()],
+        };
+        kept.claim(tx, key, &claim, gates::claim(checked, violations)).await?;
+    }
+    foreseen(tx, tried, kept).await
+}
+
+/// The claim that everything else is for. It is made only as far as a public backtest of the published score carries it.
+async fn foreseen(tx: &mut Tx<'_>, tried: &[Tried], kept: &mut Kept) -> Result<(), StoreError> {
+    let asked = (Signal::PublishedScore, OutcomeKind::PriceLoss, Horizon::Month);
+    let Some(backtest) = tried.iter().find(|one| (one.row.signal, one.row.outcome, one.row.horizon) == asked) else {
+        return Ok(());
+    };
+    let shown = backtest.is_public() && backtest.found.verdict() == Some(Verdict::LowerLostMore);
+    let claim = Claim {
+        level: Level::Beta,
+        surface: "research",
+        statement: "Vaults with lower published scores lost more often within the next 30 days.",
+        model_version: METHODOLOGY_VERSION,
+        checked: backtest.row.samples,
+        violations: 0,
+        method: "The backtest of published_score against price_loss over 30d passes its gate, and the whole interval of its auc lies above 0.5.",
+        weaknesses: vec!["It says which of two vaults was likelier to lose, not how likely either was.".to_owned()],
+    };
+    kept.claim(tx, "low-scores-precede-losses", &claim, if shown { Vec::new() } else { vec![Unmet::NotShown] }).await
+}

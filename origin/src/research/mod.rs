@@ -1,0 +1,120 @@
+//! Research: the service puts its own scores to the test, and keeps what it finds with the rows it follows from.
+//!
+//! A run reads facts and writes research rows alone; no score depends on it. What passes its gate is shown at once; a gate asks
+//! whether there is enough to go by, never what came out. What does not pass stays a draft, and the report on discrimination
+//! names it all the same.
+
+mod backtests;
+mod claims;
+mod health;
+mod predictions;
+mod records;
+mod reports;
+
+use crate::clock::Clock;
+use crate::store::research::{self as records_table, LastRun};
+use crate::store::{At, Db, StoreError, research_facts, tags};
+use rds_shared::model::research::RecordKind;
+use rds_shared::route::Tag;
+use rds_shared::scoring::METHODOLOGY_VERSION;
+use rds_shared::wire::Timestamp;
+use records::Kept;
+use serde::Serialize;
+
+/// Where a run shows.
+pub const SHOWN_IN: [Tag; 1] = [Tag::Research];
+
+/// How often the service runs by itself.
+const EVERY_SECONDS: i64 = 86_400;
+
+/// What a run did.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+pub struct Run {
+    /// Records that say something new.
+    pub records: u64,
+    /// Of them, those that pass their gate.
+    pub promoted: u64,
+    /// Samples that backtests were made of.
+    pub samples: u64,
+    /// Predictions that were written down.
+    pub predicted: u64,
+    /// Predictions whose window had ended.
+    pub resolved: u64,
+}
+
+/// Runs once, now.
+pub async fn run(db: &Db, clock: &Clock) -> Result<Run, StoreError> {
+    Ok(run_if(db, clock.now(), |_, _| true).await?.unwrap_or_default())
+}
+
+/// Runs when the last run is a day old, was about other chains or other rules, or there was none.
+///
+/// The question is asked again while others are held off, so that of several processes one runs.
+pub async fn run_due(db: &Db, clock: &Clock) -> Result<Option<Run>, StoreError> {
+    let now = clock.now();
+    let due = move |last: Option<&LastRun>, served: &[i64]| is_due(last, served, now);
+    let (last, served) = (records_table::last_run(&db.pool).await?, records_table::served_chains(&db.pool).await?);
+    if due(last.as_ref(), &served) { run_if(db, now, due).await } else { Ok(None) }
+}
+
+fn is_due(last: Option<&LastRun>, served: &[i64], now: Timestamp) -> bool {
+    last.is_none_or(|last| {
+        now.seconds_since(last.ran_at.0) >= EVERY_SECONDS
+            || last.chain_ids != served
+            || last.model_version != METHODOLOGY_VERSION
+    })
+}
+
+async fn run_if(
+    db: &Db,
+    now: Timestamp,
+    due: impl Fn(Option<&LastRun>, &[i64]) -> bool + Send + Sync + Copy + 'static,
+) -> Result<Option<Run>, StoreError> {
+    db.run_tx("research run", move |tx| {
+        Box::pin(async move {
+            records_table::take_turn(tx).await?;
+            let chain_ids = records_table::served_chains(&mut **tx).await?;
+            if !due(records_table::last_run(&mut **tx).await?.as_ref(), &chain_ids) {
+                return Ok(None);
+            }
+            let run_id = records_table::begin_run(tx, At(now), METHODOLOGY_VERSION, &chain_ids).await?;
+            let mut kept = Kept::new((run_id, At(now)), chain_ids);
+            let tried = backtests::run(tx, now, &mut kept).await?;
+            let coverage = research_facts::coverage(tx, At(now)).await?;
+            let missing = research_facts::missing_inputs(tx).await?;
+            health::run(tx, &coverage, &missing, &mut kept).await?;
+            claims::run(tx, &tried, &mut kept).await?;
+            reports::run(tx, (&coverage, &missing), &tried, &mut kept).await?;
+            let sources = research_facts::sources(tx).await?;
+            for source in &sources {
+                let rows = source.kinds.iter().map(|kind| kind.rows).sum();
+                kept.document(tx, RecordKind::Source, &source.source, source, rows).await?;
+            }
+            let names: Vec<String> = sources.into_iter().map(|source| source.source).collect();
+            records_table::supersede_others(tx, RecordKind::Source, &names, At(now)).await?;
+            let mut run = kept.into_run();
+            run.samples = tried.iter().map(|backtest| backtest.found.samples).sum();
+            (run.predicted, run.resolved) = predictions::run(tx, now).await?;
+            tags::touch(tx, &SHOWN_IN).await?;
+            Ok(Some(run))
+        })
+    })
+    .await
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_run_is_due_daily_and_whenever_it_is_about_something_else() {
+        let at = |seconds| Timestamp::from_seconds(seconds);
+        let last = LastRun { ran_at: At(at(0)), model_version: METHODOLOGY_VERSION.to_owned(), chain_ids: vec![1, 10] };
+        assert!(is_due(None, &[], at(0)));
+        assert!(
+            !is_due(Some(&last), &[1, 10], at(EVERY_SECONDS - 1)) && is_due(Some(&last), &[1, 10], at(EVERY_SECONDS))
+        );
+        assert!(is_due(Some(&last), &[1], at(1)));
+        assert!(is_due(Some(&LastRun { model_version: "older".to_owned(), ..last }), &[1, 10], at(1)));
+    }
+}

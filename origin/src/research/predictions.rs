@@ -1,0 +1,25 @@
+//! Predictions: what was published is written down before its window, and looked at again when the window has ended.
+
+use crate::store::research_predictions::{self as table, horizon};
+use crate::store::{At, StoreError, Tx};
+use rds_shared::research::Horizon;
+use rds_shared::research::outcome::{PredictionOutcome, resolved};
+use rds_shared::wire::Timestamp;
+
+/// Resolves what is due, then writes down what has no open window. Answers how many were written down, and resolved.
+pub async fn run(tx: &mut Tx<'_>, now: Timestamp) -> Result<(u64, u64), StoreError> {
+    let due = table::due(tx, At(now)).await?;
+    let settled: Vec<_> = due
+        .into_iter()
+        .filter_map(|row| {
+            let outcome = resolved(row.watched(), row.made_at.0, horizon(row.horizon_days)?, now);
+            (outcome != PredictionOutcome::Pending).then_some((row, outcome))
+        })
+        .collect();
+    table::resolve(tx, At(now), &settled).await?;
+    let mut written = 0;
+    for horizon in Horizon::ALL.iter().copied() {
+        written += table::write_down(tx, At(now), horizon).await?;
+    }
+    Ok((written, settled.len() as u64))
+}

@@ -1,0 +1,112 @@
+//! From a document to a record: its id, the digest of what it says, and its gate.
+
+use super::Run;
+use crate::store::research::{self as table, NewRecord};
+use crate::store::{At, StoreError, Tx};
+use rds_shared::model::research::{Claim, RecordKind};
+use rds_shared::research::gates::{self, Unmet};
+use rds_shared::scoring::METHODOLOGY_VERSION;
+use serde::Serialize;
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use std::fmt::Write;
+
+/// Digits of an id behind its kind.
+const ID_BYTES: usize = 8;
+
+/// The records of one run.
+pub struct Kept {
+    run: (i64, At),
+    chain_ids: Vec<i64>,
+    records: u64,
+    promoted: u64,
+}
+
+impl Kept {
+    /// None so far.
+    pub fn new(run: (i64, At), chain_ids: Vec<i64>) -> Self {
+        Kept { run, chain_ids, records: 0, promoted: 0 }
+    }
+
+    /// Keeps a document about `counted` rows.
+    pub async fn document(
+        &mut self,
+        tx: &mut Tx<'_>,
+        kind: RecordKind,
+        key: &str,
+        document: &impl Serialize,
+        counted: u64,
+    ) -> Result<(), StoreError> {
+        let record = self.record(kind, key, document, gates::figure(counted))?;
+        self.keep(tx, record).await
+    }
+
+    /// Keeps a backtest with what its gate found lacking.
+    pub async fn backtest(
+        &mut self,
+        tx: &mut Tx<'_>,
+        (key, outcome): (&str, &'static str),
+        document: &impl Serialize,
+        unmet: Vec<Unmet>,
+    ) -> Result<(), StoreError> {
+        let record = self.record(RecordKind::Backtest, key, document, unmet)?;
+        self.keep(tx, NewRecord { outcome: Some(outcome), ..record }).await
+    }
+
+    /// Keeps a claim with what its gate found lacking.
+    pub async fn claim(
+        &mut self,
+        tx: &mut Tx<'_>,
+        key: &str,
+        claim: &Claim,
+        unmet: Vec<Unmet>,
+    ) -> Result<(), StoreError> {
+        let record = self.record(RecordKind::Claim, key, claim, unmet)?;
+        self.keep(tx, NewRecord { level: Some(claim.level.as_str()), surface: Some(claim.surface), ..record }).await
+    }
+
+    fn record(
+        &self,
+        kind: RecordKind,
+        key: &str,
+        document: &impl Serialize,
+        unmet: Vec<Unmet>,
+    ) -> Result<NewRecord, StoreError> {
+        let encode = |error: serde_json::Error| StoreError::Internal(sqlx::Error::Encode(error.into()));
+        let text = serde_json::to_string(document).map_err(encode)?;
+        let content_hash: [u8; 32] = Sha256::digest(&text).into();
+        let named = Sha256::new().chain_update(key).chain_update(self.run.0.to_be_bytes()).chain_update(content_hash);
+        let mut id = kind.as_str().replace('_', "-");
+        id.push('-');
+        for byte in &named.finalize()[..ID_BYTES] {
+            // Writing into a String does not fail.
+            let _ = write!(id, "{byte:02x}");
+        }
+        let body: Value = serde_json::from_str(&text).map_err(encode)?;
+        Ok(NewRecord {
+            id,
+            kind,
+            record_key: key.to_owned(),
+            model_version: (kind != RecordKind::Source).then_some(METHODOLOGY_VERSION),
+            level: None,
+            surface: None,
+            outcome: None,
+            body,
+            content_hash,
+            unmet: unmet.into_iter().map(|lack| lack.as_str().to_owned()).collect(),
+        })
+    }
+
+    async fn keep(&mut self, tx: &mut Tx<'_>, record: NewRecord) -> Result<(), StoreError> {
+        if table::keep(tx, self.run, &self.chain_ids, &record).await? {
+            self.records += 1;
+            self.promoted += u64::from(record.unmet.is_empty());
+        }
+        Ok(())
+    }
+
+    /// What was kept.
+    pub fn into_run(self) -> Run {
+        Run { records: self.records, promoted: self.promoted, ..Run::default() }
+    }
+}

@@ -1,0 +1,169 @@
+//! Predictions: scores written down before their window, what became of them, and their list.
+
+use super::catalog::instant;
+use super::{At, Db, StoreError, Tx, word};
+use rds_shared::model::research::Prediction;
+use rds_shared::research::Horizon;
+use rds_shared::research::outcome::{BASE_WITHIN_DAYS, PredictionOutcome, Watched};
+use rds_shared::scoring::{MilliPoints, Ppm};
+use rds_shared::wire::Timestamp;
+use sqlx::postgres::PgRow;
+use sqlx::{FromRow, Row};
+
+/// Writes down the score of every active vault whose price is read, where none is open over the horizon. Answers how many.
+pub async fn write_down(tx: &mut Tx<'_>, now: At, horizon: Horizon) -> Result<u64, StoreError> {
+    let made = sqlx::query(
+        "INSERT INTO research_prediction (vault_id, horizon_days, made_at, due_at, model_version, score, tier, base_price, base_at) \
+         SELECT v.id, $2, $1, $1 + make_interval(days => $2), p.methodology_version, p.score, p.tier, base.price, base.at \
+         FROM vault v JOIN chain c USING (chain_id) JOIN vault_score p ON p.vault_id = v.id \
+         JOIN LATERAL (SELECT price_per_share AS price, observed_at AS at FROM vault_snapshot h \
+                       WHERE h.vault_id = v.id AND price_per_share > 0 AND observed_at <= $1 \
+                           AND observed_at > $1 - make_interval(days => $3) \
+                       ORDER BY observed_at DESC LIMIT 1) AS base ON true \
+         WHERE v.is_active AND c.is_served AND p.score IS NOT NULL \
+           AND NOT EXISTS (SELECT FROM research_prediction o WHERE o.vault_id = v.id AND o.horizon_days = $2 AND o.due_at > $1)",
+    )
+    .bind(now)
+    .bind(days(horizon))
+    .bind(i32::try_from(BASE_WITHIN_DAYS).unwrap_or(i32::MAX))
+    .execute(&mut **tx)
+    .await?;
+    Ok(made.rows_affected())
+}
+
+/// A prediction whose window has ended, with what was read in it.
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+#[allow(missing_docs, reason = "the columns of `research_prediction`, and what was read")]
+pub struct DueRow {
+    pub vault_id: String,
+    pub horizon_days: i32,
+    pub made_at: At,
+    pub drawdown_bp: Option<i64>,
+    pub last_at: Option<At>,
+}
+
+impl DueRow {
+    /// What its prices say.
+    pub fn watched(&self) -> Watched {
+        Watched { drawdown_bp: self.drawdown_bp.unwrap_or(0), last_at: self.last_at.map(|At(at)| at) }
+    }
+}
+
+/// Open predictions whose window has ended.
+pub async fn due(tx: &mut Tx<'_>, now: At) -> Result<Vec<DueRow>, StoreError> {
+    Ok(sqlx::query_as(
+        "SELECT p.vault_id, p.horizon_days, p.made_at, price.drawdown_bp, price.last_at FROM research_prediction p \
+         CROSS JOIN LATERAL ( \
+             SELECT max(div((peak - pps) * 10000, peak))::bigint AS drawdown_bp, max(at) AS last_at FROM ( \
+                 SELECT at, pps, max(pps) OVER (ORDER BY at) AS peak FROM ( \
+                     SELECT p.base_at AS at, p.base_price::numeric AS pps \
+                     UNION ALL SELECT observed_at, price_per_share::numeric FROM vault_snapshot h \
+                     WHERE h.vault_id = p.vault_id AND price_per_share > 0 \
+                         AND observed_at > p.made_at AND observed_at <= p.due_at) AS price) AS reading \
+             WHERE at > p.made_at) AS price \
+         WHERE p.outcome = 'pending' AND p.due_at <= $1",
+    )
+    .bind(now)
+    .fetch_all(&mut **tx)
+    .await?)
+}
+
+/// Writes what became of predictions.
+pub async fn resolve(tx: &mut Tx<'_>, now: At, rows: &[(DueRow, PredictionOutcome)]) -> Result<(), StoreError> {
+    let column =
+        |read: fn(&DueRow) -> Option<i64>| -> Vec<Option<i64>> { rows.iter().map(|(row, _)| read(row)).collect() };
+    sqlx::query(
+        "UPDATE research_prediction p SET outcome = r.outcome, drawdown_bp = r.drawdown_bp, resolved_at = $1 \
+         FROM unnest($2::text[], $3::int[], $4::timestamptz[], $5::text[], $6::bigint[]) \
+              AS r (vault_id, horizon_days, made_at, outcome, drawdown_bp) \
+         WHERE (p.vault_id, p.horizon_days, p.made_at) = (r.vault_id, r.horizon_days, r.made_at) AND p.outcome = 'pending'",
+    )
+    .bind(now)
+    .bind(rows.iter().map(|(row, _)| row.vault_id.as_str()).collect::<Vec<_>>())
+    .bind(rows.iter().map(|(row, _)| row.horizon_days).collect::<Vec<_>>())
+    .bind(rows.iter().map(|(row, _)| row.made_at).collect::<Vec<_>>())
+    .bind(rows.iter().map(|(_, outcome)| outcome.as_str()).collect::<Vec<_>>())
+    .bind(column(|row| row.drawdown_bp.filter(|_| row.last_at.is_some())))
+    .execute(&mut **tx)
+    .await?;
+    Ok(())
+}
+
+/// What the list is filtered by; none leaves a filter out.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the columns of `research_prediction`")]
+pub struct PredictionFilter<'a> {
+    pub vault_id: Option<&'a str>,
+    pub outcome: Option<&'a str>,
+    pub horizon: Option<Horizon>,
+}
+
+/// The newest predictions about vaults of served chains, and how many match.
+pub async fn list(db: &Db, filter: PredictionFilter<'_>, limit: i64) -> Result<(Vec<Prediction>, u64), StoreError> {
+    let rows = sqlx::query(
+        "SELECT p.*, count(*) OVER () AS total FROM research_prediction p JOIN vault v ON v.id = p.vault_id JOIN chain c USING (chain_id) \
+         WHERE c.is_served AND p.is_client_visible AND ($1::text IS NULL OR p.vault_id = $1) \
+           AND ($2::text IS NULL OR p.outcome = $2) AND ($3::int IS NULL OR p.horizon_days = $3) \
+         ORDER BY p.made_at DESC, p.vault_id COLLATE \"C\", p.horizon_days LIMIT $4",
+    )
+    .bind(filter.vault_id)
+    .bind(filter.outcome)
+    .bind(filter.horizon.map(days))
+    .bind(limit)
+    .fetch_all(&db.pool)
+    .await?;
+    let total = rows.first().map_or(Ok(0), |row| row.try_get::<i64, _>("total"))?;
+    Ok((rows.iter().map(prediction).collect::<Result<_, _>>()?, total.unsigned_abs()))
+}
+
+/// Shows a prediction to clients, or hides it. False when there is none of that id.
+pub async fn set_visible(tx: &mut Tx<'_>, id: &str, visible: bool) -> Result<bool, StoreError> {
+    // As `prediction` writes it: the vault, the horizon and the instant in seconds.
+    let mut parts = id.rsplitn(3, '/');
+    let (made_at, ahead, vault_id) = (parts.next(), parts.next(), parts.next());
+    let (made_at, ahead) = (made_at.and_then(|it| it.parse().ok()), ahead.and_then(|it| it.parse().ok()));
+    let (Some(made_at), Some(ahead), Some(vault_id)) = (made_at, ahead, vault_id) else { return Ok(false) };
+    let sql = "UPDATE research_prediction SET is_client_visible = $4 \
+               WHERE vault_id = $1 AND horizon_days = $2 AND date_trunc('second', made_at) = $3";
+    let changed = sqlx::query(sql)
+        .bind(vault_id)
+        .bind(days(ahead))
+        .bind(At(Timestamp::from_seconds(made_at)))
+        .bind(visible)
+        .execute(&mut **tx)
+        .await?;
+    Ok(changed.rows_affected() > 0)
+}
+
+fn prediction(row: &PgRow) -> Result<Prediction, StoreError> {
+    let (vault_id, stored): (String, i32) = (row.try_get("vault_id")?, row.try_get("horizon_days")?);
+    let corrupt = |column, text: String| StoreError::Corrupt { column, text };
+    let horizon = horizon(stored).ok_or_else(|| corrupt("research_prediction.horizon_days", stored.to_string()))?;
+    let score: i32 = row.try_get("score")?;
+    let At(made_at) = row.try_get("made_at")?;
+    let At(due_at) = row.try_get("due_at")?;
+    let drawdown: Option<i64> = row.try_get("drawdown_bp")?;
+    Ok(Prediction {
+        id: format!("{vault_id}/{horizon}/{}", made_at.as_seconds()),
+        vault_id,
+        model_version: row.try_get("model_version")?,
+        stage: "preview",
+        horizon,
+        made_at,
+        due_at,
+        score: MilliPoints::new(score).ok_or_else(|| corrupt("research_prediction.score", score.to_string()))?,
+        tier: word("research_prediction.tier", row.try_get("tier")?)?,
+        outcome: word("research_prediction.outcome", row.try_get("outcome")?)?,
+        drawdown: drawdown.map(|bp| Ppm(bp * 100)),
+        resolved_at: instant(row, "resolved_at")?,
+    })
+}
+
+fn days(horizon: Horizon) -> i32 {
+    i32::try_from(horizon.days()).unwrap_or(i32::MAX)
+}
+
+/// The horizon of so many days.
+pub fn horizon(days: i32) -> Option<Horizon> {
+    Horizon::ALL.iter().copied().find(|horizon| horizon.days() == i64::from(days))
+}

@@ -1,0 +1,108 @@
+//! What backtests are made of: windows of prices, scores in force at an instant, and the samples that were drawn.
+
+use super::{At, StoreError, Tx};
+use rds_shared::research::outcome::{BASE_WITHIN_DAYS, Horizon, Watched};
+use sqlx::FromRow;
+
+/// A priced vault at an instant, with what came after it.
+#[derive(Debug, Clone, PartialEq, Eq, FromRow)]
+pub struct WindowRow {
+    /// The vault.
+    pub vault_id: String,
+    /// The instant.
+    pub as_of: At,
+    /// Greatest fall within the window from the running peak, in basis points rounded down.
+    pub drawdown_bp: Option<i64>,
+    /// The last price read within it.
+    pub last_at: Option<At>,
+    /// Whether a published incident of the vault, or counted against its protocol, fell into it.
+    pub incident: bool,
+    /// The score that was published then, if there was one.
+    pub published_score: Option<i32>,
+}
+
+impl WindowRow {
+    /// What its prices say.
+    pub fn watched(&self) -> Watched {
+        Watched { drawdown_bp: self.drawdown_bp.unwrap_or(0), last_at: self.last_at.map(|At(at)| at) }
+    }
+}
+
+/// The newest price of a vault of a served chain that was read at or before `now`.
+pub async fn newest_price(tx: &mut Tx<'_>, now: At) -> Result<Option<At>, StoreError> {
+    let sql = "SELECT max(newest.at) FROM vault v JOIN chain c USING (chain_id), \
+                 LATERAL (SELECT observed_at AS at FROM vault_snapshot h WHERE h.vault_id = v.id AND price_per_share > 0 \
+                              AND observed_at <= $1 ORDER BY observed_at DESC LIMIT 1) AS newest \
+               WHERE c.is_served";
+    Ok(sqlx::query_scalar(sql).bind(now).fetch_one(&mut **tx).await?)
+}
+
+/// Every vault of a served chain that had a price shortly before an instant, with the window of `horizon` behind it.
+pub async fn windows(tx: &mut Tx<'_>, instants: &[At], horizon: Horizon) -> Result<Vec<WindowRow>, StoreError> {
+    Ok(sqlx::query_as(
+        "SELECT v.id AS vault_id, w.as_of, price.drawdown_bp, price.last_at, \
+                (SELECT new_score FROM score_history s WHERE s.vault_id = v.id AND s.observed_at <= w.as_of \
+                 ORDER BY s.observed_at DESC, s.version DESC LIMIT 1) AS published_score, \
+                EXISTS (SELECT FROM event_link l JOIN event e ON e.id = l.event_id \
+                        WHERE ((l.scope = 'vault' AND l.subject_id = v.id) \
+                               OR (l.scope = 'protocol' AND l.subject_id = v.protocol_id AND l.affects_protocol_score)) \
+                          AND e.event_type = 'Incident' AND e.state = 'published' \
+                          AND e.occurred_at > w.as_of AND e.occurred_at <= w.as_of + make_interval(days => $2)) AS incident \
+         FROM unnest($1::timestamptz[]) AS w (as_of) \
+         CROSS JOIN (SELECT v.id, v.protocol_id FROM vault v JOIN chain c USING (chain_id) WHERE c.is_served \
+                         AND EXISTS (SELECT FROM vault_snapshot h WHERE h.vault_id = v.id AND price_per_share > 0)) AS v \
+         JOIN LATERAL (SELECT observed_at FROM vault_snapshot h WHERE h.vault_id = v.id AND price_per_share > 0 \
+                           AND observed_at <= w.as_of AND observed_at > w.as_of - make_interval(days => $3) \
+                       ORDER BY observed_at DESC LIMIT 1) AS base ON true \
+         CROSS JOIN LATERAL ( \
+             SELECT max(div((peak - pps) * 10000, peak))::bigint AS drawdown_bp, max(observed_at) AS last_at FROM ( \
+                 SELECT observed_at, price_per_share::numeric AS pps, \
+                        max(price_per_share::numeric) OVER (ORDER BY observed_at) AS peak \
+                 FROM vault_snapshot h WHERE h.vault_id = v.id AND price_per_share > 0 \
+                     AND observed_at BETWEEN base.observed_at AND w.as_of + make_interval(days => $2)) AS reading \
+             WHERE observed_at > w.as_of) AS price \
+         ORDER BY w.as_of, v.id COLLATE \"C\"",
+    )
+    .bind(instants)
+    .bind(i32::try_from(horizon.days()).unwrap_or(i32::MAX))
+    .bind(i32::try_from(BASE_WITHIN_DAYS).unwrap_or(i32::MAX))
+    .fetch_all(&mut **tx)
+    .await?)
+}
+
+/// A row of `research_sample`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the columns of `research_sample`")]
+pub struct SampleRow {
+    pub vault_id: String,
+    pub as_of: At,
+    pub value: i32,
+    pub price_loss: Option<bool>,
+    pub drawdown_bp: Option<i64>,
+    pub incident: bool,
+}
+
+/// Puts these samples in the place of those that a signal had over a horizon.
+pub async fn replace(tx: &mut Tx<'_>, signal: &str, horizon: Horizon, rows: &[SampleRow]) -> Result<(), StoreError> {
+    let days = i32::try_from(horizon.days()).unwrap_or(i32::MAX);
+    let sql = "DELETE FROM research_sample WHERE signal = $1 AND horizon_days = $2";
+    sqlx::query(sql).bind(signal).bind(days).execute(&mut **tx).await?;
+    fn column<'r, T>(rows: &'r [SampleRow], read: impl Fn(&'r SampleRow) -> T) -> Vec<T> {
+        rows.iter().map(read).collect()
+    }
+    sqlx::query(
+        "INSERT INTO research_sample (signal, horizon_days, as_of, vault_id, value, price_loss, drawdown_bp, incident) \
+         SELECT $1, $2, * FROM unnest($3::timestamptz[], $4::text[], $5::int[], $6::bool[], $7::bigint[], $8::bool[])",
+    )
+    .bind(signal)
+    .bind(days)
+    .bind(column(rows, |row| row.as_of))
+    .bind(column(rows, |row| row.vault_id.as_str()))
+    .bind(column(rows, |row| row.value))
+    .bind(column(rows, |row| row.price_loss))
+    .bind(column(rows, |row| row.drawdown_bp))
+    .bind(column(rows, |row| row.incident))
+    .execute(&mut **tx)
+    .await?;
+    Ok(())
+}

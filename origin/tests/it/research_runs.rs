@@ -1,0 +1,215 @@
+//! Research runs: every figure follows from rows, nothing of later enters, predictions stand before their window.
+
+use crate::db::TestDb;
+use crate::events_feed::event;
+use crate::research_world::{self, DAYS, VAULTS, days_ago, falls, id, reading, rows};
+use crate::testapp::{NOW, TestApp};
+use rds_origin::clock::Clock;
+use rds_origin::research;
+use rds_origin::store::research as records;
+use rds_shared::model::research::RecordKind;
+use rds_shared::wire::Timestamp;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use sqlx::Row;
+use std::collections::{BTreeMap, BTreeSet};
+
+const DAY: i64 = 86_400;
+
+/// A sample as it is stored.
+#[derive(Debug, Clone, PartialEq)]
+struct Stored {
+    vault: String,
+    at: i64,
+    value: i32,
+    lost: Option<bool>,
+}
+
+async fn samples(test: &TestApp, signal: &str, days: i32) -> Vec<Stored> {
+    let sql = "SELECT vault_id, extract(epoch FROM as_of)::bigint AS at, value, price_loss FROM research_sample \
+               WHERE signal = $1 AND horizon_days = $2 ORDER BY as_of, vault_id COLLATE \"C\"";
+    let rows = sqlx::query(sql).bind(signal).bind(days).fetch_all(&test.facts.db.pool).await.unwrap();
+    rows.iter()
+        .map(|row| Stored {
+            vault: row.get("vault_id"),
+            at: row.get("at"),
+            value: row.get("value"),
+            lost: row.get("price_loss"),
+        })
+        .collect()
+}
+
+async fn backtest(test: &TestApp, horizon: &str) -> Value {
+    let rows = rows(test, "backtests?outcome=price_loss").await;
+    rows.into_iter().find(|row| row["signal"] == "history_vector" && row["horizon"] == horizon).unwrap()
+}
+
+async fn researched(until: i64) -> TestApp {
+    let test = research_world::test_app(until).await;
+    research::run(&test.facts.db, &test.app.clock).await.unwrap();
+    test
+}
+
+#[tokio::test]
+async fn the_losses_are_those_that_the_prices_were_made_with() {
+    let test = researched(1).await;
+    let stored = samples(&test, "history_vector", 7).await;
+    // Windows end where the prices do, a day before now.
+    let instants: BTreeSet<i64> = stored.iter().map(|row| row.at).collect();
+    let expected: BTreeSet<i64> = (1..)
+        .map(|back| back * 7 + 1)
+        .take_while(|ago| *ago <= DAYS + 6)
+        .map(|ago| days_ago(ago).as_seconds())
+        .collect();
+    assert!(instants.is_subset(&expected) && instants.len() >= 13, "{instants:?}");
+    for row in &stored {
+        let ago = days_ago(0).seconds_since(Timestamp::from_seconds(row.at)) / DAY;
+        let number = (0..VAULTS + research_world::ELSEWHERE).find(|number| id(*number) == row.vault).unwrap();
+        let fell = (ago - 7..ago).any(|day| falls(number, day));
+        assert_eq!(row.lost, Some(fell), "{} at {ago} days ago", row.vault);
+    }
+}
+
+#[tokio::test]
+async fn a_backtest_s_figures_follow_from_its_samples() {
+    let test = researched(1).await;
+    for (horizon, days) in [("7d", 7), ("30d", 30)] {
+        let (row, stored) = (backtest(&test, horizon).await, samples(&test, "history_vector", days).await);
+        let told: Vec<&Stored> = stored.iter().filter(|one| one.lost.is_some()).collect();
+        let (lossy, others): (Vec<&Stored>, Vec<&Stored>) = told.iter().partition(|one| one.lost == Some(true));
+        assert_eq!(row["samples"], told.len(), "{horizon}");
+        assert_eq!((&row["losses"], &row["unobserved"]), (&json!(lossy.len()), &json!(stored.len() - told.len())));
+        // Every pair, one by one.
+        let mut halves = 0;
+        for low in &lossy {
+            halves += others.iter().map(|other| 1 + i64::from((other.value - low.value).signum())).sum::<i64>();
+        }
+        let auc = halves as f64 / (2 * lossy.len() * others.len()) as f64;
+        assert!((row["auc"].as_f64().unwrap() - auc).abs() < 1e-6, "{auc} for {row}");
+        assert!(auc > 0.7 && row["verdict"] == "lower_values_lost_more", "the young ones fall: {row}");
+        let lost: BTreeSet<&str> = lossy.iter().map(|one| one.vault.as_str()).collect();
+        assert_eq!(row["loss_vaults"], lost.len());
+        let line =
+            |one: &&Stored| format!("{} {} {} {}\n", one.at, one.vault, one.value, i32::from(one.lost == Some(true)));
+        let digest = Sha256::digest(told.iter().map(line).collect::<String>());
+        assert_eq!(row["samples_hash"], digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>());
+    }
+}
+
+#[tokio::test]
+async fn nothing_that_came_later_changes_what_was_known() {
+    // The same world, seen a week earlier, and with an incident in the week that only one of them has.
+    let (early, late) = (research_world::test_app(8).await, research_world::test_app(1).await);
+    let incident = json!({"event_type": "Incident", "vault_ids": [id(1)], "severity": "Critical", "incident_severity": "major", "title": "Drained"});
+    late.ingest(&event("drained", 3, incident)).await;
+    for test in [&early, &late] {
+        research::run(&test.facts.db, &test.app.clock).await.unwrap();
+    }
+    let values = async |test: &TestApp, days| -> BTreeMap<(i64, String), i32> {
+        samples(test, "history_vector", days).await.into_iter().map(|one| ((one.at, one.vault), one.value)).collect()
+    };
+    let (before, after) = (values(&early, 7).await, values(&late, 7).await);
+    let both: Vec<_> = before.keys().filter(|key| after.contains_key(key)).collect();
+    assert!(both.len() > 400, "{}", both.len());
+    for key in both {
+        assert_eq!(before[key], after[key], "{key:?}");
+    }
+    let sql = "SELECT count(*) FROM research_sample WHERE incident AND signal = 'history_vector' AND horizon_days = 7";
+    assert_eq!(
+        sqlx::query_scalar::<_, i64>(sql).fetch_one(&late.facts.db.pool).await.unwrap(),
+        1,
+        "the window that it fell into"
+    );
+}
+
+#[tokio::test]
+async fn running_again_finds_nothing_new_but_another_reading_of_the_model_s_health() {
+    let test = researched(1).await;
+    let db = &test.facts.db;
+    let standing = records::standing(db).await.unwrap();
+    let figures = standing.iter().filter(|record| record.kind == RecordKind::ModelHealth).count() as u64;
+    let again = research::run(db, &test.app.clock).await.unwrap();
+    assert_eq!((again.records, again.predicted, again.resolved), (figures, 0, 0));
+    // Two at once take turns, and neither makes a second current record of a key.
+    let (one, other) = tokio::join!(research::run(db, &test.app.clock), research::run(db, &test.app.clock));
+    assert_eq!((one.unwrap().predicted, other.unwrap().predicted), (0, 0));
+    let twice = "SELECT count(*) FROM (SELECT FROM research_record WHERE superseded_at IS NULL AND kind <> 'model_health' \
+                 GROUP BY kind, record_key HAVING count(*) > 1) AS twice";
+    assert_eq!(sqlx::query_scalar::<_, i64>(twice).fetch_one(&db.pool).await.unwrap(), 0);
+    assert_eq!(research::run_due(db, &test.app.clock).await.unwrap(), None);
+    test.app.clock.advance(DAY);
+    assert!(research::run_due(db, &test.app.clock).await.unwrap().is_some());
+}
+
+#[tokio::test]
+async fn the_model_s_health_is_counted_from_the_vaults() {
+    let test = researched(1).await;
+    let health: BTreeMap<String, Value> = rows(&test, "model-health")
+        .await
+        .into_iter()
+        .map(|row| (row["name"].as_str().unwrap().to_owned(), row))
+        .collect();
+    let figure =
+        |name: &str| (health[name]["count"].clone(), health[name]["of"].clone(), health[name]["share"].clone());
+    // The vaults elsewhere have no deposit asset that is scored.
+    assert_eq!(figure("score_coverage"), (json!(40), json!(45), json!(0.888889)));
+    assert_eq!(figure("missing:deposit_score"), (json!(5), json!(45), json!(0.111111)));
+    assert_eq!(figure("exposure_coverage"), (json!(0), json!(40), json!(0)));
+    assert_eq!(figure("price_coverage"), (json!(45), json!(45), json!(1)));
+    assert_eq!(figure("overrides"), (json!(0), json!(1), json!(0)));
+    let listed = test.json("/v1/vaults?limit=100").await;
+    let scored = listed["data"].as_array().unwrap().iter().filter(|row| !row["total_score"].is_null()).count();
+    assert_eq!(health["score_coverage"]["count"], scored);
+}
+
+#[tokio::test]
+async fn a_prediction_stands_before_its_window_and_is_settled_once_by_what_was_read() {
+    let test = researched(1).await;
+    let (db, clock) = (&test.facts.db, &test.app.clock);
+    let of = async |number: u32| rows(&test, &format!("predictions?vault_id={}&horizon=7d", id(number))).await;
+    let made = of(2).await;
+    assert_eq!(
+        (made.len(), &made[0]["outcome"], &made[0]["made_at"]),
+        (1, &json!("pending"), &json!("2026-11-21T00:00:00.000Z"))
+    );
+    let listed = test.json(&format!("/v1/vaults/{}", id(2))).await["data"]["vault"].clone();
+    assert_eq!((&made[0]["score"], &made[0]["tier"]), (&listed["total_score"], &listed["risk_tier"]));
+
+    // One falls within the week, one is read to its end, one is read only at its beginning.
+    let last: f64 = sqlx::query_scalar("SELECT base_price FROM research_prediction WHERE vault_id = $1 LIMIT 1")
+        .bind(id(2))
+        .fetch_one(&db.pool)
+        .await
+        .unwrap();
+    clock.advance(8 * DAY);
+    test.ingest(&[reading(2, -1, last * 0.95), reading(3, -7, 1.5), reading(4, -1, 1.5)].concat()).await;
+    research::run(db, clock).await.unwrap();
+    let settled = async |number: u32| {
+        let rows = of(number).await;
+        let first = rows.iter().find(|row| row["made_at"] == "2026-11-21T00:00:00.000Z").unwrap();
+        (first["outcome"].clone(), first["drawdown"].clone())
+    };
+    let (outcome, fall) = settled(2).await;
+    // Five percent, but for the basis point that a price's last digit can take.
+    assert!(outcome == "loss" && (0.0499..=0.05).contains(&fall.as_f64().unwrap()), "{outcome} {fall}");
+    assert_eq!(settled(3).await, (json!("no_loss"), json!(0)));
+    assert_eq!(settled(4).await, (json!("pending"), Value::Null), "readings may be late");
+    clock.advance(7 * DAY);
+    research::run(db, clock).await.unwrap();
+    assert_eq!(settled(4).await, (json!("unobserved"), json!(0)));
+    // What was settled is history, and so is what was written down.
+    for change in ["outcome = 'no_loss', resolved_at = now()", "score = 1", "due_at = due_at + interval '1 day'"] {
+        let sql = format!("UPDATE research_prediction SET {change} WHERE outcome = 'loss'");
+        assert!(sqlx::query(&sql).execute(&db.pool).await.is_err(), "{change}");
+    }
+    // A vault without a price of the last days gets no new one: nobody could see what becomes of it.
+    assert_eq!(of(5).await.len(), 1);
+}
+
+#[tokio::test]
+async fn an_empty_database_is_no_fault() {
+    let facts = TestDb::new().await;
+    let clock = Clock::held(Timestamp::parse(NOW).unwrap());
+    let run = research::run(&facts.db, &clock).await.unwrap();
+    assert_eq!((run.promoted, run.samples, run.predicted), (0, 0, 0));
+}

@@ -1,0 +1,144 @@
+//! The caps as data: what a vault's score may not exceed, and when.
+
+use super::{points, tenths};
+use crate::scoring::number::{Decimal, MilliPoints, Ppm};
+use crate::scoring::tables;
+use crate::scoring::vault::CapId;
+use alloc::vec::Vec;
+use serde::Serialize;
+
+/// One cap.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct CapRule {
+    /// Which.
+    pub id: CapId,
+    /// The most the score may be; null where `when` says what that follows from.
+    pub value: Option<MilliPoints>,
+    /// When it applies, in words.
+    pub about: &'static str,
+    /// The numbers of that condition; null where it has none.
+    pub when: Option<CapNumbers>,
+    /// Whether it demotes without a dwell while it binds.
+    pub at_once: bool,
+}
+
+/// The numbers of a cap's condition.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(untagged)]
+#[allow(missing_docs, reason = "named as they are published")]
+pub enum CapNumbers {
+    HardFail { holding_from_share: Ppm },
+    Incident { unresolved: MilliPoints, resolved: Vec<IncidentStep> },
+    Vector { smallest_vector_below: MilliPoints },
+    Utilization { utilization_above: Ppm },
+    BadDebt { bad_debt_above: Ppm },
+    Age { younger_than_days: u32 },
+    Size { tvl_usd_below: u64 },
+    AboveAsset { above_asset_vector: MilliPoints },
+}
+
+/// The cap of a resolved major incident younger than so many days.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[allow(missing_docs, reason = "named as they are published")]
+pub struct IncidentStep {
+    pub younger_than_days: u32,
+    pub cap: MilliPoints,
+}
+
+/// Every cap, in table order.
+pub(super) fn rules() -> Vec<CapRule> {
+    CapId::ALL.iter().map(|id| rule(*id)).collect()
+}
+
+fn rule(id: CapId) -> CapRule {
+    let (value, about, when) = match id {
+        CapId::AssetHardFail => (
+            None,
+            "Lending: the deposit asset has an active hard fail; its score. Holdings: one of at least so much share has; the lowest points of those.",
+            Some(CapNumbers::HardFail { holding_from_share: Ppm(tables::HOLDING_HARD_FAIL_PPM.into()) }),
+        ),
+        CapId::Unaudited => (Some(tables::UNAUDITED), "audits is 0.", None),
+        CapId::Incident => (
+            None,
+            "An incident that is not minor is unresolved, or resolved and younger than a step; the lowest over all of them.",
+            Some(CapNumbers::Incident { unresolved: tables::INCIDENT_UNRESOLVED, resolved: incident_steps() }),
+        ),
+        CapId::VectorFloor | CapId::VectorWeak | CapId::PrimeGate => weak_vector(id),
+        CapId::LiquidityDeficit => (
+            Some(tables::LIQUIDITY_DEFICIT),
+            "utilization is above this.",
+            Some(CapNumbers::Utilization { utilization_above: Ppm(tables::DEFICIT_ABOVE_PPM) }),
+        ),
+        CapId::BadDebt => (
+            Some(tables::BAD_DEBT),
+            "bad_debt is above this.",
+            Some(CapNumbers::BadDebt { bad_debt_above: Ppm(tables::BAD_DEBT_PPM) }),
+        ),
+        CapId::NeedsRiskReview => (Some(tables::NEEDS_RISK_REVIEW), "needs_risk_review is true.", None),
+        CapId::NewVault => (
+            Some(tables::NEW_VAULT),
+            "vault_age_days is below this; an unknown age counts 0.",
+            Some(CapNumbers::Age { younger_than_days: tables::NEW_VAULT_DAYS }),
+        ),
+        CapId::LowTvl => (
+            Some(tables::LOW_TVL),
+            "tvl_usd is below this; an unknown one counts 0.",
+            Some(CapNumbers::Size { tvl_usd_below: tables::LOW_TVL_USD }),
+        ),
+        CapId::EoaControl => (
+            Some(tables::EOA_CONTROL),
+            "signers is eoa or a threshold of at most 1, and timelock_seconds is 0 or null.",
+            None,
+        ),
+        CapId::AssetDrag => (
+            None,
+            "Always: the asset vector plus this, at most 10.",
+            Some(CapNumbers::AboveAsset { above_asset_vector: points(tables::ASSET_DRAG_ABOVE) }),
+        ),
+    };
+    CapRule { id, value, about, when, at_once: id.demotes_at_once() }
+}
+
+fn incident_steps() -> Vec<IncidentStep> {
+    let step = |(younger_than_days, cap): &(u32, MilliPoints)| IncidentStep {
+        younger_than_days: *younger_than_days,
+        cap: *cap,
+    };
+    tables::INCIDENT_CAPS.iter().map(step).collect()
+}
+
+fn weak_vector(id: CapId) -> (Option<MilliPoints>, &'static str, Option<CapNumbers>) {
+    let found = tables::VECTOR_CAPS.iter().find(|(_, of, _)| *of == id);
+    let about = "The smallest vector is below this; of these three at most the first that holds is listed.";
+    let when = found.map(|(bound, ..)| CapNumbers::Vector { smallest_vector_below: *bound });
+    (found.map(|(.., value)| *value), about, when)
+}
+
+/// Shares of the informational flags, as fractions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[allow(missing_docs, reason = "named as they are published")]
+pub struct FlagRules {
+    pub stale_audit_after_days: u32,
+    pub reward_heavy_base_share_below: Decimal,
+    pub high_utilization_above: Ppm,
+    pub single_market_share_above: Decimal,
+    pub custom_oracle_share_from: Decimal,
+    pub outlier_apr_above: Ppm,
+    pub outlier_apr_times_median: i64,
+    pub outlier_apr_min_peers: u64,
+}
+
+impl FlagRules {
+    pub(super) fn current() -> Self {
+        FlagRules {
+            stale_audit_after_days: tables::AUDIT_STALE_DAYS,
+            reward_heavy_base_share_below: super::one_in(tables::REWARD_HEAVY_ONE_IN.unsigned_abs()),
+            high_utilization_above: Ppm(tables::HIGH_UTILIZATION_PPM),
+            single_market_share_above: tenths(tables::SINGLE_MARKET_TENTHS),
+            custom_oracle_share_from: super::one_in(tables::CUSTOM_ORACLE_ONE_IN),
+            outlier_apr_above: Ppm(tables::OUTLIER_APR_PPM),
+            outlier_apr_times_median: i64::try_from(tables::OUTLIER_TIMES_MEDIAN).unwrap_or(i64::MAX),
+            outlier_apr_min_peers: tables::OUTLIER_MIN_PEERS as u64,
+        }
+    }
+}

@@ -1,0 +1,222 @@
+//! The rules as a document: what `/v1/methodology` serves, so that anyone can make a published score again.
+//!
+//! Nothing here holds a number of its own. Every value is read from where the evaluator reads it: [`tables`](super::tables),
+//! [`decay`](super::decay), [`rules::tiers`](crate::rules::tiers) and [`rules::dwell`](crate::rules::dwell). Points are
+//! decimals (4.9), shares, rates and weights fractions, dollars and days whole.
+
+mod asset;
+mod caps;
+mod publication;
+mod steps;
+mod vault;
+
+pub use asset::AssetRules;
+pub use caps::CapRule;
+pub use publication::{PublicationRules, RunRules};
+pub use vault::VaultRules;
+
+use super::number::{Decimal, MilliPoints};
+use super::{METHODOLOGY_VERSION, decay};
+use crate::rules::baskets::definition::Caps;
+use crate::rules::baskets::refresh;
+use crate::rules::tiers::Tier;
+use alloc::string::{String, ToString};
+use alloc::vec::Vec;
+use serde::{Serialize, Serializer};
+
+/// Everything a score depends on beside its inputs. Source: interface, "Methodology"; methodology, "Principles".
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Methodology {
+    /// The version that scores carry while these rules are in force.
+    pub methodology_version: &'static str,
+    /// How numbers are kept and rounded.
+    pub numbers: NumberRules,
+    /// The tiers, best first.
+    pub tiers: Vec<TierRule>,
+    /// The asset score.
+    pub asset: AssetRules,
+    /// The vault score.
+    pub vault: VaultRules,
+    /// When a result becomes the published score.
+    pub publication: PublicationRules,
+    /// When a whole run is held back.
+    pub run: RunRules,
+    /// What every basket shares; the rest is each basket's own, and served with it.
+    pub baskets: BasketRules,
+}
+
+/// What every basket shares.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct BasketRules {
+    /// The caps of a basket of vaults that names no others.
+    pub vault_caps: Caps,
+    /// The caps of a basket of assets that names no others.
+    pub asset_caps: Caps,
+    /// A constituent's fall since the last version that asks for a rebalance.
+    pub score_down: MilliPoints,
+    /// The rise that does; smaller ones are suppressed.
+    pub score_up: MilliPoints,
+}
+
+impl Methodology {
+    /// The rules in force.
+    pub fn current() -> Self {
+        Methodology {
+            methodology_version: METHODOLOGY_VERSION,
+            numbers: NumberRules::current(),
+            tiers: Tier::ALL.iter().rev().map(|tier| TierRule { tier: *tier, from: tier.floor() }).collect(),
+            asset: AssetRules::current(),
+            vault: VaultRules::current(),
+            publication: PublicationRules::current(),
+            run: RunRules::current(),
+            baskets: BasketRules {
+                vault_caps: Caps::VAULTS,
+                asset_caps: Caps::ASSETS,
+                score_down: points(refresh::SCORE_DOWN),
+                score_up: points(refresh::SCORE_UP),
+            },
+        }
+    }
+}
+
+/// How numbers are kept and rounded.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct NumberRules {
+    /// Everything in one sentence each.
+    pub steps: &'static [&'static str],
+    /// The three exponentials.
+    pub decay: DecayRules,
+}
+
+/// The exponentials, as fractions of 2^63. All are texts: they do not fit a JSON number.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct DecayRules {
+    /// One.
+    pub one: String,
+    /// Beyond this age in days all of them are 0.
+    pub last_day: u32,
+    /// e^(−d/365) at d = 2^k days, k from 0.
+    pub maturity: Vec<String>,
+    /// e^(−d/180).
+    pub seasoning: Vec<String>,
+    /// 2^(−d/365).
+    pub incident: Vec<String>,
+}
+
+impl NumberRules {
+    fn current() -> Self {
+        let texts = |table: &decay::Decay| table.powers().iter().map(ToString::to_string).collect();
+        NumberRules {
+            steps: steps::NUMBERS,
+            decay: DecayRules {
+                one: decay::ONE.to_string(),
+                last_day: decay::LAST_DAY,
+                maturity: texts(&decay::MATURITY),
+                seasoning: texts(&decay::SEASONING),
+                incident: texts(&decay::INCIDENT),
+            },
+        }
+    }
+}
+
+/// Where a tier begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct TierRule {
+    /// The tier.
+    pub tier: Tier,
+    /// The lowest score of it.
+    pub from: MilliPoints,
+}
+
+/// A table by name; serialises as an object in the table's order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ByName<V>(pub Vec<(&'static str, V)>);
+
+impl<V: Serialize> Serialize for ByName<V> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.collect_map(self.0.iter().map(|(name, value)| (name, value)))
+    }
+}
+
+impl<V> ByName<V> {
+    /// Names and values that stand in the same order.
+    fn zip(names: &[&'static str], values: impl IntoIterator<Item = V>) -> Self {
+        ByName(names.iter().copied().zip(values).collect())
+    }
+}
+
+/// Percent as a fraction.
+fn percent(weight: impl Into<i128>) -> Decimal {
+    Decimal { units: i64::try_from(weight.into()).unwrap_or_default(), scale: 2 }
+}
+
+/// Basis points as a fraction.
+fn basis_points(bp: u32) -> Decimal {
+    Decimal { units: bp.into(), scale: 4 }
+}
+
+/// One in so many, as a fraction.
+fn one_in(parts: u128) -> Decimal {
+    Decimal { units: 1_000_000_i64.checked_div(i64::try_from(parts).unwrap_or(i64::MAX)).unwrap_or_default(), scale: 6 }
+}
+
+/// So many tenths, as a fraction.
+fn tenths(parts: u128) -> Decimal {
+    Decimal { units: i64::try_from(parts).unwrap_or_default(), scale: 1 }
+}
+
+/// Milli-points that a rule adds or takes, as points.
+fn points(milli: i32) -> MilliPoints {
+    MilliPoints::saturating(milli.unsigned_abs().into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scoring::tables;
+    use crate::scoring::vault::CapId;
+
+    fn published() -> serde_json::Value {
+        serde_json::to_value(Methodology::current()).unwrap()
+    }
+
+    #[test]
+    fn every_table_sums_to_one_as_it_is_published() {
+        let document = published();
+        let sum = |weights: &serde_json::Value| -> f64 {
+            weights.as_object().unwrap().values().filter_map(|it| it.as_f64()).sum()
+        };
+        for path in ["/vault/weights", "/vault/platform/weights", "/vault/control/weights", "/vault/history/weights"] {
+            assert!((sum(document.pointer(path).unwrap()) - 1.0).abs() < 1e-9, "{path}");
+        }
+        let categories = document["asset"]["categories"].as_object().unwrap();
+        assert_eq!(categories.len(), 16);
+        for (name, category) in categories {
+            let total = sum(&category["weights"]);
+            assert!((total - f64::from(u8::from(name != "unreviewed"))).abs() < 1e-9, "{name}: {total}");
+        }
+    }
+
+    #[test]
+    fn every_cap_is_published_once_and_in_table_order() {
+        let ids: Vec<String> = caps::rules().iter().map(|rule| rule.id.to_string()).collect();
+        assert_eq!(ids, CapId::ALL.iter().map(ToString::to_string).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn fractions_and_points_read_as_the_methodology_writes_them() {
+        let document = published();
+        for (path, value) in [
+            ("/vault/asset_vector/worst_from_share", 0.05),
+            ("/vault/asset_vector/lltv_haircuts/2/up_to", 0.915),
+            ("/vault/platform/dependency/factors/Core", 0.92),
+            ("/vault/history/drawdown/takes_all_at", 0.025),
+            ("/asset/max_missing_weight", 0.4),
+            ("/publication/score_step", 0.05),
+        ] {
+            assert_eq!(document.pointer(path).and_then(serde_json::Value::as_f64), Some(value), "{path}");
+        }
+        assert_eq!(document["numbers"]["decay"]["one"], "9223372036854775808");
+        assert_eq!(tables::STALENESS_FACTOR, (97, 100));
+    }
+}

@@ -8,6 +8,7 @@ pub mod clock;
 pub mod config;
 pub mod edge_link;
 pub mod entropy;
+pub mod graph;
 pub mod http;
 pub mod ingest;
 pub mod jobs;

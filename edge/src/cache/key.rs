@@ -35,6 +35,8 @@ pub fn fold(found: &mut Found) {
         RouteId::Portfolio => fold_address(found.path.first_mut()),
         // A market's key is its contract's and given here: no market is told from another by case.
         RouteId::MarketById | RouteId::MarketEvents => fold_text(found.path.first_mut(), str::to_lowercase),
+        // The hex digits of a hash.
+        RouteId::GraphSnapshot => fold_text(found.path.first_mut(), str::to_lowercase),
         RouteId::AssetSymbolHistory => fold_text(found.path.first_mut(), str::to_uppercase),
         RouteId::VaultList
         | RouteId::VaultScores
@@ -76,6 +78,7 @@ pub fn fold(found: &mut Found) {
         | RouteId::WebhookDeliveries
         | RouteId::WebhookReplay
         | RouteId::WebhookEnable
+        | RouteId::LookThrough
         | RouteId::EventStream
         | RouteId::Health
         | RouteId::Ready => {}

@@ -4,7 +4,7 @@ use super::answer::{Answer, Failure};
 use super::call::Call;
 use super::pipeline::Trace;
 use super::{
-    allocation, assets, chains, changes, critical, curators, event_stream, events, health, holders, markets, me,
+    allocation, assets, chains, changes, critical, curators, event_stream, events, graph, health, holders, markets, me,
     oracles, portfolio, protocols, reviewers, royco, rwa, security, signals, stats, strategies, symbols, vault_detail,
     vaults, webhooks,
 };
@@ -37,6 +37,9 @@ pub async fn route(
         Matching::WrongMethod(allow) => return Err(wrong_method(allow).into()),
     };
     trace.label = Label::Route(found.route.id);
+    if found.route.is_of_graph() && !app.graph.is_enabled() {
+        return Err(ApiError::not_found("route").into());
+    }
     gate::admit(found.route.access_now(app.streams.anonymous), &principal)?;
     let query = Query::parse(found.route.query, head.uri.query().unwrap_or(""))?;
     let call = Call {
@@ -125,6 +128,8 @@ async fn dispatch(app: &Arc<App>, call: &Call, head: &Parts) -> Result<Answer, F
         RouteId::WebhookDeliveries => Box::pin(webhooks::deliveries(app, call)).await,
         RouteId::WebhookReplay => Box::pin(webhooks::replay(app, call)).await,
         RouteId::WebhookEnable => Box::pin(webhooks::enable(app, call)).await,
+        RouteId::LookThrough => graph::look_through(app, call),
+        RouteId::GraphSnapshot => Box::pin(graph::snapshot(app, call)).await,
         RouteId::EventStream => Box::pin(event_stream::open(app, call, head)).await,
         RouteId::Health => Box::pin(health::health(app, call)).await,
         RouteId::Ready => Box::pin(health::ready(app)).await,

@@ -6,7 +6,8 @@
 mod asset_params;
 mod event_params;
 pub mod family;
-pub mod matching;
+pub mod graph_params;
+mod matching;
 pub mod param;
 mod push_params;
 pub mod query;

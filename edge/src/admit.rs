@@ -74,6 +74,9 @@ fn page(route: RouteId, query: &Query) -> Option<PageRequest> {
         | RouteId::WebhookReplay
         | RouteId::WebhookEnable
         | RouteId::LookThrough
+        | RouteId::Breach
+        | RouteId::IncidentExposure
+        | RouteId::IncidentSummary
         | RouteId::GraphSnapshot
         | RouteId::EventStream
         | RouteId::Health

@@ -79,6 +79,9 @@ pub fn fold(found: &mut Found) {
         | RouteId::WebhookReplay
         | RouteId::WebhookEnable
         | RouteId::LookThrough
+        | RouteId::Breach
+        | RouteId::IncidentExposure
+        | RouteId::IncidentSummary
         | RouteId::EventStream
         | RouteId::Health
         | RouteId::Ready => {}

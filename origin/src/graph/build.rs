@@ -1,6 +1,7 @@
 //! A build: facts are read as of one instant, frozen under their hash, and kept.
 
-use super::{facts, frozen};
+use super::facts::{self, Registry};
+use super::{frozen, incidents, lending};
 use crate::store::graph_facts::{self, GraphRows};
 use crate::store::snapshots::{self, Frozen, Kept};
 use crate::store::{Db, StoreError};
@@ -26,6 +27,11 @@ pub async fn build(db: &Db, now: Timestamp) -> anyhow::Result<Option<Built>> {
     if rows.vaults.is_empty() && rows.withheld.is_empty() {
         return Ok(None);
     }
+    keep(db, rows, now).await.map(Some)
+}
+
+/// Freezes rows that were read, and keeps what they are.
+pub async fn keep(db: &Db, rows: GraphRows, now: Timestamp) -> anyhow::Result<Built> {
     let (data_version, withheld) = (rows.data_version, rows.withheld.clone());
     let (manifest, bodies, vaults) = tokio::task::spawn_blocking(move || freeze(&rows, now)).await??;
     let frozen = Arc::new((manifest, bodies, withheld));
@@ -38,15 +44,24 @@ pub async fn build(db: &Db, now: Timestamp) -> anyhow::Result<Option<Built>> {
             })
         })
         .await?;
-    Ok(Some(Built { snapshot_id: frozen.0.snapshot_id, vaults, kept }))
+    Ok(Built { snapshot_id: frozen.0.snapshot_id, vaults, kept })
 }
 
 /// The manifest of these rows, the bodies of its publications in its order, and how many vaults there are.
 ///
 /// `now` is in the manifest and in nothing that its id covers.
 pub fn freeze(rows: &GraphRows, now: Timestamp) -> Result<(Manifest, Vec<String>, usize), StoreError> {
-    let (vaults, cursor) = facts::of(rows)?;
-    let bodies = vec![frozen::text(vaults.vaults())];
-    let publications = [frozen::publication(frozen::VAULTS, &bodies[0], vaults.vaults().len(), cursor)];
-    Ok((Manifest::freeze(publications, now), bodies, vaults.vaults().len()))
+    let registry = Registry::of(rows)?;
+    let (vaults, cursor) = facts::of(rows, &registry)?;
+    let (lending, lending_cursor) = lending::of(rows, &registry)?;
+    let (incidents, incidents_cursor) = incidents::of(rows, cursor.max(lending_cursor));
+    let bodies = [
+        (frozen::INCIDENTS, frozen::text(&incidents), incidents.len(), incidents_cursor),
+        (frozen::LENDING, frozen::text(&lending), lending.len(), lending_cursor),
+        (frozen::VAULTS, frozen::text(vaults.vaults()), vaults.vaults().len(), cursor),
+    ];
+    let publications = bodies.iter().map(|(name, body, rows, cursor)| frozen::publication(name, body, *rows, *cursor));
+    let manifest = Manifest::freeze(publications, now);
+    // Named in order already, as the manifest has them.
+    Ok((manifest, bodies.into_iter().map(|(_, body, ..)| body).collect(), vaults.vaults().len()))
 }

@@ -16,14 +16,14 @@ use rds_shared::wire::Timestamp;
 use std::collections::{BTreeSet, HashMap};
 
 /// The facts, and when the newest of their rows was observed.
-pub fn of(rows: &GraphRows) -> Result<(Facts, Option<Timestamp>), StoreError> {
-    let registry = Registry::of(rows)?;
+pub fn of(rows: &GraphRows, registry: &Registry<'_>) -> Result<(Facts, Option<Timestamp>), StoreError> {
     let vaults = rows.vaults.iter().map(|row| registry.vault(row)).collect::<Result<Vec<_>, _>>()?;
     let facts = Facts::new(vaults)
         .map_err(|error| StoreError::Corrupt { column: "the exposure graph's facts", text: error.to_string() })?;
     Ok((facts, newest(rows)))
 }
 
+/// When the newest row was observed that vaults are made of.
 fn newest(rows: &GraphRows) -> Option<Timestamp> {
     let vaults = rows.vaults.iter().map(|row| row.seen_at);
     let assets = rows.assets.iter().map(|row| row.seen_at);
@@ -35,7 +35,7 @@ fn newest(rows: &GraphRows) -> Option<Timestamp> {
 }
 
 /// What all vaults are looked up in.
-struct Registry<'a> {
+pub struct Registry<'a> {
     assets: HashMap<&'a str, &'a AssetRow>,
     deployed: HashMap<(i64, &'a str), &'a AssetRow>,
     vaults: HashMap<&'a str, VaultKey>,
@@ -68,7 +68,8 @@ impl<'a> Held<'a> {
 }
 
 impl<'a> Registry<'a> {
-    fn of(rows: &'a GraphRows) -> Result<Self, StoreError> {
+    /// Reads it out of the rows.
+    pub fn of(rows: &'a GraphRows) -> Result<Self, StoreError> {
         let mut registry = Registry {
             assets: rows.assets.iter().map(|asset| (asset.id.as_str(), asset)).collect(),
             deployed: HashMap::new(),
@@ -146,6 +147,20 @@ impl<'a> Registry<'a> {
         mapped.filter(move |(mapping_type, _)| *mapping_type == wanted).map(|(_, reference)| reference)
     }
 
+    /// Whether a market has a feed for one of its tokens.
+    pub(super) fn is_priced(&self, reserve: &ReserveRow) -> bool {
+        !self.feeds_of(reserve, &reserve.asset_address).is_empty()
+    }
+
+    /// The feeds by which a reserve's market prices a token.
+    fn feeds_of(&self, reserve: &ReserveRow, token: &str) -> Vec<OracleFeed> {
+        let Some(symbol) = self.symbols.get(&(reserve.contract.as_str(), token)) else { return Vec::new() };
+        // A source of feeds writes a market's name with a colon where the registry has a space.
+        let names = BTreeSet::from([reserve.market_name.clone(), reserve.market_name.replace(' ', ":")]);
+        let feeds = names.iter().filter_map(|name| self.feeds.get(&(reserve.chain_id, name.as_str(), *symbol)));
+        feeds.flatten().cloned().collect()
+    }
+
     /// The same of types whose mappings count as facts: only those that could reject alone.
     fn facts_of<'s>(
         &'s self,
@@ -155,7 +170,7 @@ impl<'a> Registry<'a> {
         self.references(wanted, subjects).filter(|reference| reference.trust.is_sure()).map(|it| it.id.clone())
     }
 
-    fn vault(&self, row: &'a VaultRow) -> Result<VaultFacts, StoreError> {
+    fn vault(&self, row: &VaultRow) -> Result<VaultFacts, StoreError> {
         let stands: &[&ReserveRow] =
             self.reserves.get(&(row.chain_id, row.address.as_str())).map_or(&[], Vec::as_slice);
         let deposit = self.deposit(row);
@@ -176,7 +191,7 @@ impl<'a> Registry<'a> {
     }
 
     /// The deposit asset; null where the vault's source does not say.
-    fn deposit(&self, row: &'a VaultRow) -> Option<Held<'a>> {
+    fn deposit<'s>(&'s self, row: &'s VaultRow) -> Option<Held<'s>> {
         let contract = row.asset_address.as_deref()?;
         let known = self.deployed.get(&(row.chain_id, contract)).map(|asset| Held::of(asset));
         let symbol = row.asset_symbol.as_deref().unwrap_or_default();
@@ -184,7 +199,7 @@ impl<'a> Registry<'a> {
     }
 
     /// What the vault holds; null where that was not read, or adds up to more than the vault.
-    fn parts(&self, row: &'a VaultRow, stands: &[&ReserveRow]) -> Result<Option<Vec<Part>>, StoreError> {
+    fn parts(&self, row: &VaultRow, stands: &[&ReserveRow]) -> Result<Option<Vec<Part>>, StoreError> {
         let status: Option<ExposuresStatus> = optional_word("exposure.status", row.status.as_deref())?;
         let (Some(ExposuresStatus::Observed), Some(parts)) = (status, &row.parts) else { return Ok(None) };
         let total: u64 = parts.iter().map(|part| u64::from(part.share.0)).sum();
@@ -204,7 +219,7 @@ impl<'a> Registry<'a> {
     }
 
     /// A holding with everything between it and the vault. A bridge that is mapped to the vault bears its deposit asset.
-    fn route(&self, row: &'a VaultRow, stands: &[&ReserveRow], held: Held<'_>) -> AssetRoute {
+    fn route(&self, row: &VaultRow, stands: &[&ReserveRow], held: Held<'_>) -> AssetRoute {
         let is_deposit = held.chain_id == row.chain_id && held.address == row.asset_address.as_deref();
         let contract = || format!("{}:{}", held.chain_id, held.address.unwrap_or_default());
         let mut route = AssetRoute::plain(&held.id.map_or_else(contract, str::to_owned), held.symbol);
@@ -213,12 +228,7 @@ impl<'a> Registry<'a> {
         route.bridges = self.references(MappingType::Bridge, of_asset.into_iter().chain(of_vault)).cloned().collect();
         for reserve in stands {
             let Some(token) = held.address else { continue };
-            // A source of feeds writes a market's name with a colon where the registry has a space.
-            let names = BTreeSet::from([reserve.market_name.clone(), reserve.market_name.replace(' ', ":")]);
-            if let Some(symbol) = self.symbols.get(&(reserve.contract.as_str(), token)) {
-                let feeds = names.iter().filter_map(|name| self.feeds.get(&(row.chain_id, name.as_str(), *symbol)));
-                route.oracles.extend(feeds.flatten().cloned());
-            }
+            route.oracles.extend(self.feeds_of(reserve, token));
             if let Some(hub) = &reserve.hub_address
                 && let Some(wrapper) = self.wrappers.get(&(row.chain_id, hub.as_str(), token))
             {

@@ -4,7 +4,13 @@ use super::{Snapshot, build, frozen};
 use crate::app::App;
 use crate::clock::Stopwatch;
 use crate::store::{Db, StoreError, snapshots};
+use rds_shared::graph::breach;
+use rds_shared::graph::incidents::IncidentMap;
+use rds_shared::graph::lending::LendingMarket;
 use rds_shared::graph::look_through::ExposureGraph;
+use rds_shared::graph::snapshot::Manifest;
+use rds_shared::wire::Data;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::timeout;
@@ -40,22 +46,22 @@ pub async fn refresh(app: &App) -> anyhow::Result<bool> {
 pub async fn load(db: &Db, id: &str) -> anyhow::Result<Snapshot> {
     let missing = || StoreError::Corrupt { column: "graph_current.snapshot_id", text: id.to_owned() };
     let manifest = frozen::manifest(id, &snapshots::manifest(db, id).await?.ok_or_else(missing)?)?;
-    let mut bodies = Vec::new();
+    let mut bodies = BTreeMap::new();
     for publication in &manifest.publications {
-        bodies.push((publication, snapshots::body(db, &publication.content_hash.to_hex()).await?));
+        let body = snapshots::body(db, &publication.content_hash.to_hex()).await?;
+        bodies.insert(publication.name, frozen::intact(publication.content_hash, body)?);
     }
-    let bodies: Vec<_> = bodies.into_iter().map(|(it, body)| (it.name, it.content_hash, body)).collect();
-    let graph = tokio::task::spawn_blocking(move || {
-        let mut facts = rds_shared::graph::facts::Facts::default();
-        for (name, hash, body) in bodies {
-            let body = frozen::intact(hash, body)?;
-            if name == frozen::VAULTS {
-                facts = frozen::facts(&body)?;
-            }
-        }
-        Ok::<_, StoreError>(ExposureGraph::build(facts))
-    });
-    Ok(Snapshot { graph: graph.await??, manifest })
+    tokio::task::spawn_blocking(move || open(manifest, &bodies)).await?
+}
+
+/// Makes answers out of bodies; one that the manifest does not name is empty.
+fn open(manifest: Manifest, bodies: &BTreeMap<&str, String>) -> anyhow::Result<Snapshot> {
+    let body = |name: &str| bodies.get(name).map_or("[]", String::as_str);
+    let graph = ExposureGraph::build(frozen::facts(body(frozen::VAULTS))?);
+    let incidents = IncidentMap::build(graph.facts(), frozen::rows(body(frozen::INCIDENTS))?)?;
+    let lending: Vec<LendingMarket> = frozen::rows(body(frozen::LENDING))?;
+    let breach = serde_json::to_vec(&Data { data: &breach::preview(&lending) })?;
+    Ok(Snapshot { manifest, graph, incidents, breach })
 }
 
 /// Builds if it is this process's turn, by the domain's clock. `true` when it did.

@@ -12,13 +12,18 @@ use rds_shared::scoring::Ppm;
 use rds_shared::scoring::canonical::Canonicalize;
 use rds_shared::wire::Timestamp;
 use serde::Deserialize;
+use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// The publication of the exposure graph's vaults.
 pub const VAULTS: &str = "vaults";
+/// The publication of lending markets.
+pub const LENDING: &str = "lending";
+/// The publication of incidents.
+pub const INCIDENTS: &str = "incidents";
 /// Every publication of a snapshot.
-const NAMES: [&str; 1] = [VAULTS];
+const NAMES: [&str; 3] = [INCIDENTS, LENDING, VAULTS];
 
 /// The canonical array of rows, in the order given.
 pub fn text<'a, R: Canonicalize + 'a>(rows: impl IntoIterator<Item = &'a R>) -> String {
@@ -72,10 +77,15 @@ pub fn intact(hash: ContentHash, body: Option<String>) -> Result<String, StoreEr
     body.ok_or_else(|| StoreError::Corrupt { column: "graph_publication.body", text: hash.to_hex() })
 }
 
+/// Reads rows back that are spelled as their fields are.
+pub fn rows<T: DeserializeOwned>(body: &str) -> Result<Vec<T>, StoreError> {
+    serde_json::from_str(body).map_err(|error| corrupt_row(&error))
+}
+
 /// Reads the vaults back.
 pub fn facts(body: &str) -> Result<Facts, StoreError> {
-    let rows: Vec<StoredVault> = serde_json::from_str(body).map_err(|error| corrupt_row(&error))?;
-    let vaults = rows.into_iter().map(|row| row.read().ok_or_else(|| corrupt_row(&"an unknown spelling")));
+    let vaults =
+        rows::<StoredVault>(body)?.into_iter().map(|row| row.read().ok_or_else(|| corrupt_row(&"an unknown spelling")));
     Facts::new(vaults.collect::<Result<_, _>>()?).map_err(|error| corrupt_row(&error))
 }
 

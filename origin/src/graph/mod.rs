@@ -3,6 +3,7 @@
 //! | module | does |
 //! |---|---|
 //! | [`facts`] | from rows of the database to what [`rds_shared::graph`] takes |
+//! | [`lending`], [`incidents`] | the same of lending markets, and of incidents |
 //! | [`frozen`] | bodies of facts to text and back |
 //! | [`build`] | reads, freezes and keeps a snapshot |
 //! | [`follow`] | loads whichever snapshot is current, and builds when one is due |
@@ -13,9 +14,12 @@ pub mod build;
 pub mod facts;
 pub mod follow;
 pub mod frozen;
+pub mod incidents;
+pub mod lending;
 
 use crate::http::answer::Failure;
 use arc_swap::ArcSwapOption;
+use rds_shared::graph::incidents::IncidentMap;
 use rds_shared::graph::look_through::ExposureGraph;
 use rds_shared::graph::snapshot::Manifest;
 use rds_shared::model::content_hash::ContentHash;
@@ -30,6 +34,10 @@ pub struct Snapshot {
     pub manifest: Manifest,
     /// Vaults looked through, and the index that checks are made against.
     pub graph: ExposureGraph,
+    /// Incidents over these vaults.
+    pub incidents: IncidentMap,
+    /// The breach preview as it is answered.
+    pub breach: Vec<u8>,
 }
 
 impl Snapshot {

@@ -1,4 +1,4 @@
-//! `/v1/graph/look-through` and `/v1/graph/snapshot/{id}`. Source: interface, "Decisioning (graph family)".
+//! `/v1/graph/look-through`, `breach`, `incident-exposure` and its summary, and `snapshot/{id}`. Source: interface, "Decisioning (graph family)".
 
 use super::answer::{Answer, Failure};
 use super::call::Call;
@@ -6,6 +6,7 @@ use crate::app::App;
 use crate::graph::Snapshot;
 use crate::store::snapshots;
 use rds_shared::graph::exposures::LookThrough;
+use rds_shared::graph::incidents::{IncidentExposure, MAP_VERSION};
 use rds_shared::model::content_hash::ContentHash;
 use rds_shared::model::ids::VaultKey;
 use rds_shared::wire::error::{Detail, In};
@@ -28,13 +29,58 @@ struct LookedThrough<'a> {
     results: BTreeMap<String, Option<LookThrough<'a>>>,
 }
 
+/// What incidents bear on, and as of when.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Incidents<T> {
+    snapshot_id: ContentHash,
+    map_version: &'static str,
+    generated_at: Timestamp,
+    valid_time: Option<Micros>,
+    #[serde(flatten)]
+    answer: T,
+}
+
+#[derive(Serialize)]
+struct ByKey<'a> {
+    /// A vault that the snapshot does not have is null.
+    results: BTreeMap<String, Option<IncidentExposure<'a>>>,
+}
+
 /// Vaults, opened down to their assets.
 pub fn look_through(app: &App, call: &Call) -> Result<Answer, Failure> {
     let snapshot = app.graph.get()?;
-    let Snapshot { manifest, graph } = &*snapshot;
+    let Snapshot { manifest, graph, .. } = &*snapshot;
     let results = keys(call)?.into_iter().map(|key| (key.to_string(), graph.look_through(&key))).collect();
     let (snapshot_id, built_at, valid_time) = (manifest.snapshot_id, manifest.built_at, manifest.valid_time);
     Answer::value(&Data { data: &LookedThrough { snapshot_id, built_at, valid_time, results } })
+}
+
+/// The breach preview of the snapshot.
+pub fn breach(app: &App) -> Result<Answer, Failure> {
+    Ok(Answer::json(app.graph.get()?.breach.clone()))
+}
+
+/// Which part of vaults stands behind incidents.
+pub fn incident_exposure(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let snapshot = app.graph.get()?;
+    let facts = snapshot.graph.facts();
+    let exposure = |key: VaultKey| (key.to_string(), snapshot.incidents.exposure(facts, &key));
+    Answer::value(&Data {
+        data: &of_incidents(&snapshot, ByKey { results: keys(call)?.into_iter().map(exposure).collect() }),
+    })
+}
+
+/// The same of all vaults, by who issued what was hit.
+pub fn incident_summary(app: &App) -> Result<Answer, Failure> {
+    let snapshot = app.graph.get()?;
+    Answer::value(&Data { data: &of_incidents(&snapshot, snapshot.incidents.summary(snapshot.graph.facts())) })
+}
+
+fn of_incidents<T>(snapshot: &Snapshot, answer: T) -> Incidents<T> {
+    let Snapshot { manifest, .. } = snapshot;
+    let (snapshot_id, generated_at, valid_time) = (manifest.snapshot_id, manifest.built_at, manifest.valid_time);
+    Incidents { snapshot_id, map_version: MAP_VERSION, generated_at, valid_time, answer }
 }
 
 /// The manifest of a snapshot, as it was frozen.

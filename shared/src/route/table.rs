@@ -332,6 +332,21 @@ routes! {
         query: [VAULT_KEYS], answers: "Data<LookedThrough>", errors: [TooManyItems, MaterializationUnavailable],
         about: "What positions in vaults are exposed to once every vault inside them is opened: assets, wrappers, feeds, bridges, signers.",
     }
+    Breach: Get "/v1/graph/breach" {
+        access: Decisioning, family: GraphRead, cache: Cache::NEVER,
+        query: [], answers: "Data<Preview>", errors: [MaterializationUnavailable],
+        about: "What a fall of all collateral would do to lending markets, as floors and bounds from their totals; a preview, to size nothing by.",
+    }
+    IncidentExposure: Get "/v1/graph/incident-exposure" {
+        access: Decisioning, family: GraphRead, cache: Cache::NEVER,
+        query: [VAULT_KEYS], answers: "Data<Incidents<ByKey>>", errors: [TooManyItems, MaterializationUnavailable],
+        about: "Which part of vaults stands behind unresolved incidents of the last year, their own and those of vaults inside them.",
+    }
+    IncidentSummary: Get "/v1/graph/incident-exposure/summary" {
+        access: Decisioning, family: GraphRead, cache: Cache::NEVER,
+        query: [], answers: "Data<Incidents<IncidentSummary>>", errors: [MaterializationUnavailable],
+        about: "The same of all vaults, by the protocols whose vaults were hit; each vault's value counts once.",
+    }
     GraphSnapshot: Get "/v1/graph/snapshot/{id}" {
         access: Public, family: Public, cache: Cache::public(60), tags: [Graph],
         query: [], answers: "Data<Manifest>", errors: [InvalidParameter],

@@ -5,7 +5,6 @@ import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
 import { verifyMessage as ethersRecover } from 'ethers';
-import { verifyMessage as ethersRecover } from 'ethers';
 import { recoverMessageAddress, verifyMessage } from 'viem';
 import { expectError, expectStale } from './expect.mjs';
 import { mint, verb } from './operator.mjs';

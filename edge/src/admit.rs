@@ -73,6 +73,8 @@ fn page(route: RouteId, query: &Query) -> Option<PageRequest> {
         | RouteId::WebhookDeliveries
         | RouteId::WebhookReplay
         | RouteId::WebhookEnable
+        | RouteId::LookThrough
+        | RouteId::GraphSnapshot
         | RouteId::GraphCheck
         | RouteId::DecisionVerify
         | RouteId::EventStream

@@ -5,6 +5,7 @@ use crate::catalog::histories::Histories;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::edge_link::outbox::EdgeSeen;
+use crate::graph::Graph;
 use crate::http::admin_door::AdminToken;
 use crate::http::assertion::Nonces;
 use crate::http::relay_meter::Meter;
@@ -36,6 +37,8 @@ pub struct App {
     pub db: Db,
     /// The read model made from them.
     pub catalog: Holder,
+    /// The exposure graph: whether it is offered, and what it is answered from.
+    pub graph: Graph,
     /// Readings of vaults that were asked for lately.
     pub histories: Histories,
     /// What left the service, in its order.
@@ -93,6 +96,7 @@ impl App {
             clock,
             db,
             catalog: Holder::default(),
+            graph: Graph::new(config.graph, config.graph_every_seconds),
             histories: Histories::default(),
             journal: Journal::default(),
             streams: Arc::new(Streams::new(config.anonymous_stream)),

@@ -1,13 +1,14 @@
 //! What runs beside the requests, and when: the catalog's refresh, the listening for changes, the scheduled score run, the
-//! daily roll-up, the journal and its streams, what there is to do for webhooks beside delivering, and the telling of changed
+//! daily roll-up, the exposure graph, the journal and its streams, what there is to do for webhooks beside delivering, and the telling of changed
 //! keys and facts to the edge.
 
 use crate::app::App;
 use crate::catalog::refresh;
 use crate::edge_link::{self, EdgeLink, outbox};
+use crate::graph::follow;
 use crate::journal::{retention, sequence, tail};
 use crate::scoring_run;
-use crate::store::{StoreError, edge_outbox, journal, publication, tags};
+use crate::store::{StoreError, edge_outbox, journal, publication, snapshots, tags};
 use crate::stream::keeper;
 use crate::symbol_days;
 use crate::webhooks::{fanout, upkeep};
@@ -50,6 +51,10 @@ impl Jobs {
             let scoring = app.clone();
             jobs.spawn(async move { keep_scored(&scoring).await });
         }
+        if app.graph.is_enabled() {
+            let looking = app.clone();
+            jobs.spawn(async move { follow::keep_current(&looking).await });
+        }
         let fanning = app.clone();
         jobs.spawn(async move { fanout::keep_fanned_out(&fanning).await });
         let tending = app.clone();
@@ -82,7 +87,13 @@ async fn listen(app: &App, link: Option<&EdgeLink>) {
     loop {
         if let Ok(mut listener) = PgListener::connect_with(&app.db.pool).await
             && listener
-                .listen_all([publication::CHANNEL, tags::CHANNEL, edge_outbox::CHANNEL, journal::CHANNEL])
+                .listen_all([
+                    publication::CHANNEL,
+                    tags::CHANNEL,
+                    edge_outbox::CHANNEL,
+                    journal::CHANNEL,
+                    snapshots::CHANNEL,
+                ])
                 .await
                 .is_ok()
         {
@@ -96,6 +107,9 @@ async fn listen(app: &App, link: Option<&EdgeLink>) {
                     if let Some(link) = link {
                         link.touched();
                     }
+                }
+                if about(snapshots::CHANNEL) {
+                    app.graph.signal();
                 }
                 if about(journal::CHANNEL) {
                     app.journal.numbered();

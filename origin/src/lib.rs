@@ -9,6 +9,7 @@ pub mod config;
 pub mod decisions;
 pub mod edge_link;
 pub mod entropy;
+pub mod graph;
 pub mod http;
 pub mod ingest;
 pub mod jobs;

@@ -36,6 +36,8 @@ pub fn fold(found: &mut Found) {
         RouteId::Portfolio => fold_address(found.path.first_mut()),
         // A market's key is its contract's and given here: no market is told from another by case.
         RouteId::MarketById | RouteId::MarketEvents => fold_text(found.path.first_mut(), str::to_lowercase),
+        // The hex digits of a hash.
+        RouteId::GraphSnapshot => fold_text(found.path.first_mut(), str::to_lowercase),
         RouteId::AssetSymbolHistory => fold_text(found.path.first_mut(), str::to_uppercase),
         RouteId::DecisionVerify => {
             if let Some(id) = found.path.first_mut()
@@ -84,6 +86,7 @@ pub fn fold(found: &mut Found) {
         | RouteId::WebhookDeliveries
         | RouteId::WebhookReplay
         | RouteId::WebhookEnable
+        | RouteId::LookThrough
         | RouteId::GraphCheck
         | RouteId::EventStream
         | RouteId::Health

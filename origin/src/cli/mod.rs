@@ -7,6 +7,7 @@ mod doctor;
 mod edge;
 mod events;
 mod facts;
+mod graph;
 mod journal;
 mod security;
 mod serve;
@@ -61,6 +62,9 @@ enum Command {
     /// Score runs.
     #[command(subcommand)]
     Score(Score),
+    /// The exposure graph.
+    #[command(subcommand)]
+    Graph(Graph),
     /// The security registry.
     #[command(subcommand)]
     Security(security::Security),
@@ -107,6 +111,12 @@ struct Simulate {
 enum Score {
     /// Score every vault now.
     Run,
+}
+
+#[derive(Debug, Subcommand)]
+enum Graph {
+    /// Freeze a snapshot of the facts now.
+    Build,
 }
 
 #[derive(Debug, Subcommand)]
@@ -246,6 +256,7 @@ async fn dispatch(command: Command, out: Output) -> anyhow::Result<ExitCode> {
         }
         Command::Events(command) => return events::events(&database().await?, &clock, command, out).await,
         Command::Score(Score::Run) => facts::score(&database().await?, &clock, out).await?,
+        Command::Graph(Graph::Build) => graph::build(&database().await?, &clock, out).await?,
         Command::Security(command) => return security::run(&database().await?, &clock, command, out).await,
         Command::Signers(command) => return signers::run(&database().await?, &clock, command, out).await,
         Command::Webhooks(command) => webhooks::webhooks(&database().await?, &clock, command, out).await?,

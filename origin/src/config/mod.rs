@@ -98,6 +98,10 @@ pub struct Config {
     pub score_every_seconds: u32,
     /// Whether the event stream is open to callers without a key, five to an address.
     pub anonymous_stream: bool,
+    /// Whether the graph family's routes exist.
+    pub graph: bool,
+    /// Seconds between two builds of the exposure graph; 0 is never by itself.
+    pub graph_every_seconds: u32,
 }
 
 /// The least severe thing that is logged.

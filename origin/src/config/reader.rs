@@ -46,11 +46,7 @@ impl<L: Fn(&str) -> Option<String>> Reader<L> {
             blocks.collect::<Result<_, _>>().map(Policy::allowing)
         });
         let webhook_authorities = self.optional("RDS_WEBHOOK_CA", "/etc/rds/webhook-ca.pem", Vec::new(), authorities);
-        let test_clock = self.optional("RDS_TEST_CLOCK", "1", false, |text| match text {
-            "1" | "true" => Ok(true),
-            "0" | "false" => Ok(false),
-            _ => Err("must be 1 or 0".into()),
-        });
+        let test_clock = self.optional("RDS_TEST_CLOCK", "1", false, switch);
         let first_party =
             self.optional("RDS_FIRST_PARTY_ORIGINS", "https://app.example", FirstParty::default(), |text| {
                 FirstParty::parse(text).map_err(|bad| format!("has an entry that is no web origin: {bad}"))
@@ -68,11 +64,10 @@ impl<L: Fn(&str) -> Option<String>> Reader<L> {
         let score_every_seconds = self.optional("RDS_SCORE_EVERY_SECONDS", "1800", 1_800, |text| {
             whole(text, 0, 86_400).map(|number| number as u32)
         });
-        let anonymous_stream = self.optional("RDS_STREAM_ANONYMOUS", "1", false, |text| match text {
-            "1" | "true" => Ok(true),
-            "0" | "false" => Ok(false),
-            _ => Err("must be 1 or 0".into()),
-        });
+        let anonymous_stream = self.optional("RDS_STREAM_ANONYMOUS", "1", false, switch);
+        let graph = self.optional("RDS_GRAPH", "1", false, switch);
+        let graph_every_seconds = self
+            .optional("RDS_GRAPH_EVERY_SECONDS", "600", 600, |text| whole(text, 0, 86_400).map(|number| number as u32));
         Some(Config {
             database: database?,
             edge_addr: edge_addr?,
@@ -91,6 +86,8 @@ impl<L: Fn(&str) -> Option<String>> Reader<L> {
             read_deadline: read_deadline?,
             score_every_seconds: score_every_seconds?,
             anonymous_stream: anonymous_stream?,
+            graph: graph?,
+            graph_every_seconds: graph_every_seconds?,
         })
     }
 
@@ -211,6 +208,14 @@ fn authorities(path: &str) -> Result<Vec<CertificateDer<'static>>, String> {
     match CertificateDer::pem_slice_iter(&pem).collect::<Result<Vec<_>, _>>() {
         Ok(certificates) if !certificates.is_empty() => Ok(certificates),
         _ => Err("names a file that is no PEM file with certificates".to_owned()),
+    }
+}
+
+fn switch(text: &str) -> Result<bool, String> {
+    match text {
+        "1" | "true" => Ok(true),
+        "0" | "false" => Ok(false),
+        _ => Err("must be 1 or 0".into()),
     }
 }
 

@@ -35,6 +35,7 @@ pub mod edge_door;
 pub mod encoded;
 pub mod event_stream;
 pub mod events;
+pub mod graph;
 pub mod health;
 pub mod holders;
 pub mod ingest;

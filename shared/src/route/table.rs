@@ -5,6 +5,7 @@ use super::decision_params::*;
 use super::event_params::*;
 pub use super::event_params::{EVENT_SORT_FIELDS, FEED_DAYS};
 use super::family::Family;
+use super::graph_params::*;
 use super::param::{Above::Clamp, Param};
 use super::push_params::*;
 use super::row::{Access, Body, Cache, Door, Method, Route};
@@ -327,6 +328,16 @@ routes! {
         query: [], answers: "Data<WebhookSubscription>", errors: [],
         about: "Takes up deliveries again after a pause or a disablement. After key_revoked the calling key is the one that deliveries are made for.",
     }
+    LookThrough: Get "/v1/graph/look-through" {
+        access: Decisioning, family: GraphRead, cache: Cache::NEVER,
+        query: [VAULT_KEYS], answers: "Data<LookedThrough>", errors: [TooManyItems, MaterializationUnavailable],
+        about: "What positions in vaults are exposed to once every vault inside them is opened: assets, wrappers, feeds, bridges, signers.",
+    }
+    GraphSnapshot: Get "/v1/graph/snapshot/{id}" {
+        access: Public, family: Public, cache: Cache::public(60), tags: [Graph],
+        query: [], answers: "Data<Manifest>", errors: [InvalidParameter],
+        about: "The manifest of a frozen snapshot: its bodies of facts with their hashes, and from when the newest fact of each is.",
+    }
     GraphCheck: Post "/v1/graph/check" {
         access: Decisioning, family: GraphCheck, cache: Cache::NEVER,
         body: CHECK_BODY,
@@ -336,7 +347,7 @@ routes! {
     }
     DecisionVerify: Get "/v1/graph/decision/{id}/verify" {
         access: Public, family: GraphRead, cache: Cache::public(60), tags: [Signers],
-        query: [], answers: "Data<Verification>", errors: [],
+        query: [], answers: "Data<Verification>", errors: [InvalidParameter],
         about: "Whether a decision is ours and as it was made: recomputed at the edge from the stored envelope, its signature and the signer registry.",
     }
     EventStream: Get "/v1/events/stream" {

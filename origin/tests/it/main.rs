@@ -5,6 +5,9 @@
 mod assets;
 mod chaos;
 mod db;
+mod decisions_checks;
+mod decisions_signed;
+mod decisions_world;
 mod edge_peer;
 mod events_feed;
 mod events_intake;
@@ -24,6 +27,7 @@ mod facts_real;
 mod facts_sets;
 mod facts_simulate;
 mod facts_simulate_markets;
+mod graph_world;
 mod http_access;
 mod http_batch;
 mod http_changes;

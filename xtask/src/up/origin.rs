@@ -65,6 +65,7 @@ impl Origin {
             ("RDS_ADMIN_TOKEN", secrets.or_random("admin_token", 32)?),
             ("RDS_EDGE_ASSERTION_KEYS", format!("{ASSERTION_KEY_ID}:{assertion}")),
             ("RDS_MASTER_KEY", secrets.or_random("master_key", 32)?),
+            ("RDS_GRAPH", "1".to_owned()),
             ("RDS_FIRST_PARTY_ORIGINS", super::FIRST_PARTY.to_owned()),
         ];
         if options.test_clock {

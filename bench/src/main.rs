@@ -6,6 +6,7 @@
 mod access;
 mod constant;
 mod cores;
+mod graph;
 mod http;
 mod load;
 mod market;
@@ -33,6 +34,8 @@ enum What {
     Reads(reads::Options),
     /// Access: what it costs to check, charge and answer a keyed request at the edge.
     Access(Plan),
+    /// Decisioning: a check at the origin, a decision verified at the edge.
+    Graph(graph::Options),
     /// Serves one file's bytes on a loopback port: the peer that the origin is measured against.
     #[command(hide = true)]
     Constant {
@@ -89,9 +92,11 @@ fn run(what: Option<What>) -> Result<()> {
         Some(What::Constant { port, body }) => constant::serve(port, &body),
         Some(What::Reads(options)) => reads::run(&options),
         Some(What::Access(plan)) => access::run(&plan),
+        Some(What::Graph(options)) => graph::run(&options),
         None => {
             reads::run(&reads::Options::default())?;
-            access::run(&Plan::default())
+            access::run(&Plan::default())?;
+            graph::run(&graph::Options::default())
         }
     }
 }

@@ -160,8 +160,28 @@ impl Market {
         self.signed(target, &Principal::Key { id: 1, org_id: 1, plan: Plan::Data })
     }
 
-    /// Writes a request as the edge would: signed, with a nonce that was never used.
+    /// Writes a read as the edge would: signed, with a nonce that was never used.
     pub fn signed(&self, target: &str, principal: &Principal) -> Result<impl FnMut(&mut Vec<u8>) + use<>> {
+        self.signed_call("GET", target, Vec::new(), principal)
+    }
+
+    /// The same of a POST of JSON.
+    pub fn signed_post(
+        &self,
+        target: &str,
+        body: Vec<u8>,
+        principal: &Principal,
+    ) -> Result<impl FnMut(&mut Vec<u8>) + use<>> {
+        self.signed_call("POST", target, body, principal)
+    }
+
+    fn signed_call(
+        &self,
+        method: &'static str,
+        target: &str,
+        body: Vec<u8>,
+        principal: &Principal,
+    ) -> Result<impl FnMut(&mut Vec<u8>) + use<>> {
         let keys = AssertionKey::parse_list(&self.assertion_keys()?).context("no assertion key")?;
         let key = keys.into_iter().next().context("no assertion key")?;
         let (target, principal) = (target.to_owned(), principal.to_json());
@@ -169,7 +189,7 @@ impl Market {
             // Spread like the edge's random ones: the origin shards them by their first bits.
             let spread = NONCES.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             let count = u128::from(spread) << 64 | u128::from(std::process::id());
-            let request = SignedRequest { method: "GET", target: &target, body: b"", principal: &principal };
+            let request = SignedRequest { method, target: &target, body: &body, principal: &principal };
             let seconds = i64::try_from(now()).unwrap_or(i64::MAX);
             let assertion = Assertion::sign(&key, &request, seconds, count.to_be_bytes()).to_header();
             let id = format!("{count:032x}");
@@ -179,7 +199,7 @@ impl Market {
                 headers::PRINCIPAL,
                 headers::REQUEST_ID
             );
-            out.extend_from_slice(&http::get(&target, &lines));
+            out.extend_from_slice(&http::request(method, &target, &lines, &body));
         })
     }
 }

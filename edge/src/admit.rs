@@ -78,6 +78,8 @@ fn page(route: RouteId, query: &Query) -> Option<PageRequest> {
         | RouteId::IncidentExposure
         | RouteId::IncidentSummary
         | RouteId::GraphSnapshot
+        | RouteId::GraphCheck
+        | RouteId::DecisionVerify
         | RouteId::EventStream
         | RouteId::Health
         | RouteId::Ready => None,

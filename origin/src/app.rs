@@ -20,6 +20,7 @@ use crate::webhooks::{Outward, Webhooks};
 use anyhow::Context;
 use arc_swap::ArcSwapOption;
 use rds_shared::access::{AssertionKey, Spray};
+use rds_shared::graph::signature::DecisionKey;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -66,6 +67,8 @@ pub struct App {
     pub read_deadline: Duration,
     /// Seconds between two runs over every vault; 0 is never by itself.
     pub score_every_seconds: u32,
+    /// What decisions are signed with here.
+    pub signing_key: Option<DecisionKey>,
     /// What webhooks are made and delivered with.
     pub webhooks: Webhooks,
     /// What the database last said about itself, for when it says nothing.
@@ -108,6 +111,7 @@ impl App {
             admin_token: AdminToken::new(&config.admin_token),
             read_deadline: config.read_deadline,
             score_every_seconds: config.score_every_seconds,
+            signing_key: config.signing_key.clone(),
             webhooks: Webhooks::new(config, outward).context("RDS_WEBHOOK_CA")?,
             last_health: ArcSwapOption::empty(),
             draining: AtomicBool::new(false),

@@ -6,6 +6,7 @@ pub mod catalog;
 pub mod cli;
 pub mod clock;
 pub mod config;
+pub mod decisions;
 pub mod edge_link;
 pub mod entropy;
 pub mod graph;

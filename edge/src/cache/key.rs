@@ -1,6 +1,7 @@
 //! The name of a copy, and the one spelling in which the origin is asked.
 
 use rds_shared::access::Principal;
+use rds_shared::model::content_hash::ContentHash;
 use rds_shared::model::ids::{Address, VaultId};
 use rds_shared::route::{Found, Query, RouteId};
 
@@ -38,6 +39,13 @@ pub fn fold(found: &mut Found) {
         // The hex digits of a hash.
         RouteId::GraphSnapshot => fold_text(found.path.first_mut(), str::to_lowercase),
         RouteId::AssetSymbolHistory => fold_text(found.path.first_mut(), str::to_uppercase),
+        RouteId::DecisionVerify => {
+            if let Some(id) = found.path.first_mut()
+                && let Some(hash) = ContentHash::parse(id)
+            {
+                *id = hash.to_hex();
+            }
+        }
         RouteId::VaultList
         | RouteId::VaultScores
         | RouteId::VaultBatch
@@ -82,6 +90,7 @@ pub fn fold(found: &mut Found) {
         | RouteId::Breach
         | RouteId::IncidentExposure
         | RouteId::IncidentSummary
+        | RouteId::GraphCheck
         | RouteId::EventStream
         | RouteId::Health
         | RouteId::Ready => {}

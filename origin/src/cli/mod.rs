@@ -11,6 +11,7 @@ mod graph;
 mod journal;
 mod security;
 mod serve;
+mod signers;
 mod webhooks;
 
 use crate::clock::Clock;
@@ -76,6 +77,9 @@ enum Command {
     /// Tokens for the private index and rate routes.
     #[command(subcommand)]
     IndexTokens(IndexTokens),
+    /// Who may sign decisions.
+    #[command(subcommand)]
+    Signers(signers::Signers),
     /// Webhooks.
     #[command(subcommand)]
     Webhooks(Webhooks),
@@ -254,6 +258,7 @@ async fn dispatch(command: Command, out: Output) -> anyhow::Result<ExitCode> {
         Command::Score(Score::Run) => facts::score(&database().await?, &clock, out).await?,
         Command::Graph(Graph::Build) => graph::build(&database().await?, &clock, out).await?,
         Command::Security(command) => return security::run(&database().await?, &clock, command, out).await,
+        Command::Signers(command) => return signers::run(&database().await?, &clock, command, out).await,
         Command::Webhooks(command) => webhooks::webhooks(&database().await?, &clock, command, out).await?,
         Command::Journal(Journal::Step { reason }) => journal::step(&database().await?, &clock, &reason, out).await?,
         Command::Keys(command) => return credentials::keys(&database().await?, &clock, command, out).await,

@@ -3,6 +3,7 @@
 use super::{Config, ConfigError, DatabaseConfig, Fault, LogLevel, Secret};
 use axum::http::Uri;
 use rds_shared::access::{AssertionKey, FirstParty};
+use rds_shared::graph::signature::DecisionKey;
 use rds_shared::push::address::Cidr;
 use rds_shared::push::target::Policy;
 use std::net::SocketAddr;
@@ -17,6 +18,8 @@ pub(super) struct Reader<L> {
 }
 
 const SIXTY_FOUR_HEX: &str = "0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a69788796a5b4c3d2e1f0";
+
+const SIGNING_KEY_FILE: &str = "/run/secrets/rds-signing-key";
 
 impl<L: Fn(&str) -> Option<String>> Reader<L> {
     /// Reads what `lookup` finds.
@@ -36,6 +39,7 @@ impl<L: Fn(&str) -> Option<String>> Reader<L> {
         let assertion_keys = self.assertion_keys();
         let edge_url = self.edge_url();
         let master_key = self.optional("RDS_MASTER_KEY", SIXTY_FOUR_HEX, None, |text| master_key(text).map(Some));
+        let signing_key = self.signing_key();
         let webhook_policy = self.optional("RDS_WEBHOOK_ALLOW", "10.1.0.0/16", Policy::default(), |text| {
             let blocks =
                 text.split(',').map(|block| Cidr::parse(block.trim()).map_err(|error| format!("{block}: {error}")));
@@ -73,6 +77,7 @@ impl<L: Fn(&str) -> Option<String>> Reader<L> {
             assertion_keys: assertion_keys?,
             edge_url: edge_url?,
             master_key: master_key?,
+            signing_key: signing_key?,
             webhook_policy: webhook_policy?,
             webhook_authorities: webhook_authorities?,
             test_clock: test_clock?,
@@ -88,6 +93,22 @@ impl<L: Fn(&str) -> Option<String>> Reader<L> {
 
     pub(super) fn required_master_key(&mut self) -> Option<Secret> {
         self.required("RDS_MASTER_KEY", SIXTY_FOUR_HEX, master_key)
+    }
+
+    /// The key itself, or a file that holds it: where secrets are mounted, the environment is for others to read.
+    pub(super) fn signing_key(&mut self) -> Option<Option<DecisionKey>> {
+        let own = self.optional("RDS_SIGNING_KEY", SIXTY_FOUR_HEX, None, |text| signing_key(text).map(Some))?;
+        let path = self.optional("RDS_SIGNING_KEY_FILE", SIGNING_KEY_FILE, None, |path| {
+            let text = std::fs::read_to_string(path);
+            let text = text.map_err(|error| format!("names a file that cannot be read: {error}"))?;
+            signing_key(&text).map(Some).map_err(|reason| format!("names a file whose text {reason}"))
+        })?;
+        match (own, path) {
+            (Some(_), Some(_)) => {
+                self.note("RDS_SIGNING_KEY_FILE", SIGNING_KEY_FILE, Err("is set beside RDS_SIGNING_KEY".into()))
+            }
+            (own, path) => Some(own.or(path)),
+        }
     }
 
     pub(super) fn assertion_keys(&mut self) -> Option<Vec<AssertionKey>> {
@@ -169,6 +190,11 @@ impl<L: Fn(&str) -> Option<String>> Reader<L> {
             _ => Err(ConfigError(self.faults)),
         }
     }
+}
+
+fn signing_key(text: &str) -> Result<DecisionKey, String> {
+    DecisionKey::parse(text)
+        .ok_or_else(|| "must be 64 hex characters, with or without 0x, and a key of secp256k1".into())
 }
 
 fn master_key(text: &str) -> Result<Secret, String> {

@@ -30,6 +30,7 @@ pub mod chains;
 pub mod changes;
 pub mod critical;
 pub mod curators;
+pub mod decisions;
 pub mod edge_door;
 pub mod encoded;
 pub mod event_stream;

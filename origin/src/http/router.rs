@@ -4,9 +4,9 @@ use super::answer::{Answer, Failure};
 use super::call::Call;
 use super::pipeline::Trace;
 use super::{
-    allocation, assets, chains, changes, critical, curators, event_stream, events, graph, health, holders, markets, me,
-    oracles, portfolio, protocols, reviewers, royco, rwa, security, signals, stats, strategies, symbols, vault_detail,
-    vaults, webhooks,
+    allocation, assets, chains, changes, critical, curators, decisions, event_stream, events, graph, health, holders,
+    markets, me, oracles, portfolio, protocols, reviewers, royco, rwa, security, signals, stats, strategies, symbols,
+    vault_detail, vaults, webhooks,
 };
 use crate::app::App;
 use crate::metrics::Label;
@@ -133,6 +133,8 @@ async fn dispatch(app: &Arc<App>, call: &Call, head: &Parts) -> Result<Answer, F
         RouteId::IncidentExposure => graph::incident_exposure(app, call),
         RouteId::IncidentSummary => graph::incident_summary(app),
         RouteId::GraphSnapshot => Box::pin(graph::snapshot(app, call)).await,
+        RouteId::GraphCheck => Box::pin(decisions::check(app, call)).await,
+        RouteId::DecisionVerify => Box::pin(decisions::evidence(app, call)).await,
         RouteId::EventStream => Box::pin(event_stream::open(app, call, head)).await,
         RouteId::Health => Box::pin(health::health(app, call)).await,
         RouteId::Ready => Box::pin(health::ready(app)).await,

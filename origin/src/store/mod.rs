@@ -7,6 +7,8 @@ pub mod assets;
 pub mod at;
 pub mod attestations;
 pub mod catalog;
+pub mod decision_signers;
+pub mod decisions;
 pub mod detail;
 pub mod edge_outbox;
 pub mod event_detail;

@@ -5,6 +5,9 @@
 mod assets;
 mod chaos;
 mod db;
+mod decisions_checks;
+mod decisions_signed;
+mod decisions_world;
 mod edge_peer;
 mod events_feed;
 mod events_intake;

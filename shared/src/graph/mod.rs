@@ -13,6 +13,7 @@
 //! | [`decision`] | the canonical envelope of a verdict, and its id |
 //! | [`signature`] | EIP-191 signatures: made from a key, traced back to an address |
 //! | [`verification`] | what can be said of a decision, from the stored record and the signer registry alone |
+//! | [`evidence`] | both as the origin hands them to the edge |
 //!
 //! Source: interface, "Decisioning", "Graph structures", "Decision verdicts"; methodology, "Check verdict".
 
@@ -21,6 +22,7 @@ pub mod breach;
 pub mod check;
 mod cycles;
 pub mod decision;
+pub mod evidence;
 pub mod exposures;
 pub mod facts;
 pub mod incidents;

@@ -1,6 +1,7 @@
 //! The table: one row a route.
 
 use super::asset_params::*;
+use super::decision_params::*;
 use super::event_params::*;
 pub use super::event_params::{EVENT_SORT_FIELDS, FEED_DAYS};
 use super::family::Family;
@@ -351,6 +352,18 @@ routes! {
         access: Public, family: Public, cache: Cache::public(60), tags: [Graph],
         query: [], answers: "Data<Manifest>", errors: [InvalidParameter],
         about: "The manifest of a frozen snapshot: its bodies of facts with their hashes, and from when the newest fact of each is.",
+    }
+    GraphCheck: Post "/v1/graph/check" {
+        access: Decisioning, family: GraphCheck, cache: Cache::NEVER,
+        body: CHECK_BODY,
+        query: [], answers: "Data<CheckResult>",
+        errors: [InvalidBody, TooManyItems, PayloadTooLarge, UnsupportedMediaType, MaterializationUnavailable],
+        about: "A portfolio against its limits, and with issue=true the signed decision: the same check has one decision. Vaults named twice are one position.",
+    }
+    DecisionVerify: Get "/v1/graph/decision/{id}/verify" {
+        access: Public, family: GraphRead, cache: Cache::public(60), tags: [Signers],
+        query: [], answers: "Data<Verification>", errors: [InvalidParameter],
+        about: "Whether a decision is ours and as it was made: recomputed at the edge from the stored envelope, its signature and the signer registry.",
     }
     EventStream: Get "/v1/events/stream" {
         access: Data, family: Public, cache: Cache::NEVER,

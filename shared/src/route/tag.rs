@@ -26,12 +26,23 @@ pub enum Tag {
     Signals,
     /// The exposure graph's snapshots.
     Graph,
+    /// Who may sign decisions.
+    Signers,
 }
 
 impl Tag {
     /// Every tag.
-    pub const ALL: [Tag; 8] =
-        [Tag::Vaults, Tag::Markets, Tag::Feeds, Tag::Assets, Tag::Events, Tag::Security, Tag::Signals, Tag::Graph];
+    pub const ALL: [Tag; 9] = [
+        Tag::Vaults,
+        Tag::Markets,
+        Tag::Feeds,
+        Tag::Assets,
+        Tag::Events,
+        Tag::Security,
+        Tag::Signals,
+        Tag::Graph,
+        Tag::Signers,
+    ];
 
     /// The tag's name in headers and in the database.
     pub const fn as_str(self) -> &'static str {
@@ -44,6 +55,7 @@ impl Tag {
             Tag::Security => "security",
             Tag::Signals => "signals",
             Tag::Graph => "graph",
+            Tag::Signers => "signers",
         }
     }
 

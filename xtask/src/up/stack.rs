@@ -79,6 +79,7 @@ impl Stack {
         origin.migrate()?;
         data::load(&origin, options.data.as_ref(), record)?;
         let credentials = keys::ensure(&origin, &mut secrets)?;
+        origin.activate_signer()?;
         let origin_service = origin.serve(&ports)?;
         let edge_service = worker
             .map(|(workerd, bundle)| {

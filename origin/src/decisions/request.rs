@@ -96,7 +96,7 @@ fn read<'a, T: Deserialize<'a>>(value: &'a RawValue) -> Option<T> {
 }
 
 /// A member that may be left out, or null.
-fn given<'a>(value: Option<&'a RawValue>) -> Option<&'a RawValue> {
+fn given(value: Option<&RawValue>) -> Option<&RawValue> {
     value.filter(|value| value.get() != "null")
 }
 

@@ -42,7 +42,7 @@ async fn a_decision_binds_what_was_checked_and_verifies_by_its_evidence_alone() 
     let said = world.verified(&id(decision)).await;
     assert!(said.holds(), "{said:?}");
     assert_eq!(said.decision.unwrap().portfolio_ref, "book-1");
-    assert_eq!(world.verified(&id(decision).to_uppercase()).await.found, true);
+    assert!(world.verified(&id(decision).to_uppercase()).await.found);
     assert_eq!(world.verified(&"0".repeat(64)).await, Verification::NOT_FOUND);
 }
 

@@ -100,7 +100,7 @@ export class Origin {
       this.batches.push({ ...batch, taken });
       return taken ? say(204) : say(503, {});
     }
-    if (this.isAway) return say(502);
+    if (this.isAway) return say(502, undefined, { "content-type": "text/html" });
     const [, id] = incoming.url.match(/^\/v1\/graph\/decision\/([^/]+)\/verify$/) ?? [];
     if (id) {
       const evidence = this.decisions.get(id);

@@ -66,7 +66,7 @@ async fn vaults_that_hold_each_other_are_told_and_followed_once() {
 #[tokio::test]
 async fn shares_of_every_vault_are_one_within_the_last_digit_and_dollars_its_value() {
     let test = built().await;
-    for place in 0..10 {
+    for (place, stored) in VAULTS.iter().enumerate().take(10) {
         let vault = opened(&test, &key(place)).await;
         let lists = ["assets", "unattributed"].map(|list| vault[list].as_array().unwrap().clone()).concat();
         let sum: f64 = lists.iter().map(|it| it["share"].as_f64().unwrap()).sum();
@@ -74,8 +74,7 @@ async fn shares_of_every_vault_are_one_within_the_last_digit_and_dollars_its_val
         let dollars = |it: &Value| it["usdExposure"].as_str().map(|text| text.parse::<f64>().unwrap());
         let value: Option<f64> = lists.iter().map(dollars).sum();
         let read = "SELECT tvl_usd FROM vault_state WHERE vault_id = $1";
-        let tvl: Option<f64> =
-            sqlx::query_scalar(read).bind(VAULTS[place].id()).fetch_one(&test.facts.db.pool).await.unwrap();
+        let tvl: Option<f64> = sqlx::query_scalar(read).bind(stored.id()).fetch_one(&test.facts.db.pool).await.unwrap();
         assert_eq!(value, tvl, "{place}");
     }
 }

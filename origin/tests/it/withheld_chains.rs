@@ -5,7 +5,7 @@ use crate::db::TestDb;
 use crate::events_feed::event;
 use crate::graph_world;
 use crate::market::{VAULTS, address, line};
-use crate::testapp::{NOW, TestApp, Wish, holder};
+use crate::testapp::{NOW, TestApp, holder};
 use axum::http::StatusCode;
 use rds_origin::clock::Clock;
 use rds_origin::simulate::{self, Options};

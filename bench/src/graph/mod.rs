@@ -1,7 +1,8 @@
-//! `graph`: what a check costs at the origin, and what verifying a decision costs at the edge.
+//! `graph`: what building a snapshot and checking against it cost at the origin, and what verifying a decision costs at the edge.
 
 mod check;
 mod evidence_origin;
+mod freeze;
 mod nested;
 mod verify;
 mod viem_peer;
@@ -14,8 +15,9 @@ use xtask::provision::cache::Cache;
 use crate::report::Report;
 use crate::{Plan, cores};
 
-const PARTS: [&str; 2] = ["check", "verify"];
-const METHOD: &str = "A check is the whole request at the origin's edge door: signature, body, exposures, answer; its figure is the median of one \
+const PARTS: [&str; 3] = ["build", "check", "verify"];
+const METHOD: &str = "A build is the operator's verb from its start to its end: connect, read every fact, freeze, hash and keep a snapshot that is new; \
+    its figure is the median. A check is the whole request at the origin's edge door: signature, body, exposures, answer; its figure is the median of one \
     connection that asks again as soon as it is answered. The graph is the simulated market's, with three quarters of its vaults made vaults of three \
     others, four deep. For verifying, the edge and its peer run on plain workerd of one version and date, without limits, with the evidence in the \
     isolate's memory, and both hash the envelope, trace the signature back and write the answer anew for each request; `bench/viem-peer` is the peer's \
@@ -26,7 +28,7 @@ const METHOD: &str = "A check is the whole request at the origin's edge door: si
 pub struct Options {
     #[command(flatten)]
     plan: Plan,
-    /// Only these parts: check, verify.
+    /// Only these parts: build, check, verify.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
 }
@@ -42,6 +44,7 @@ pub fn run(options: &Options) -> Result<()> {
     for part in PARTS.into_iter().filter(|part| only.is_empty() || only.iter().any(|only| only == part)) {
         heading(&format!("\ngraph: {part}"));
         match part {
+            "build" => freeze::measure(plan, &mut report)?,
             "check" => check::measure(plan, &mut report)?,
             _ => verify::measure(&cache, plan, &mut report)?,
         }

@@ -20,6 +20,7 @@ const PAGE: u64 = 1_000;
 pub struct Nested {
     /// The stack.
     pub market: Market,
+    ids: Vec<String>,
     keys: Vec<String>,
 }
 
@@ -46,7 +47,13 @@ impl Nested {
         let lines: Vec<Value> = (level..ids.len()).map(|place| exposure(&ids, place, level)).collect();
         market.ingest(&lines, "/v1/vaults?limit=1", 1)?;
         market.verb(&["graph", "build"])?;
-        Ok(Nested { market, keys })
+        Ok(Nested { market, ids, keys })
+    }
+
+    /// Takes a vault's holdings away from it: the next snapshot is another one.
+    pub fn change(&self, place: usize) -> Result<()> {
+        let line = held(self.ids.get(place).context("no such vault")?, &[]);
+        self.market.ingest(&[line], "/v1/vaults?limit=1", 1)
     }
 
     /// Writes the check of `positions` of the deepest vaults, as the edge would for the holder of a Decisioning key.
@@ -77,9 +84,14 @@ fn exposure(ids: &[String], place: usize, level: usize) -> Value {
     let below = (place / level - 1).min(DEPTH - 2) * level;
     let inner = |n: usize| ids.get(below + (place * INNER + n) % level);
     let parts: Vec<_> = (0..INNER).filter_map(inner).map(|id| json!({"vault_id": id, "share": SHARE})).collect();
+    ids.get(place).map_or(Value::Null, |id| held(id, &parts))
+}
+
+/// What is seen now that a vault holds.
+fn held(vault_id: &str, parts: &[Value]) -> Value {
     let now = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).map_or(0, |since| since.as_secs());
     let at = rds_shared::wire::Timestamp::from_seconds(i64::try_from(now).unwrap_or(0)).to_string();
-    json!({"kind": "exposure", "observed_at": at, "source": "bench", "vault_id": ids.get(place), "status": "observed", "parts": parts})
+    json!({"kind": "exposure", "observed_at": at, "source": "bench", "vault_id": vault_id, "status": "observed", "parts": parts})
 }
 
 /// `{chainId}:{address}` of `{protocol}-{chainId}-{address}`.

@@ -79,18 +79,16 @@ pub async fn keep_current(app: &App) {
     let mut working = true;
     loop {
         let round = async {
-            refresh(app).await?;
-            if build_due(app).await? {
-                refresh(app).await?;
-            }
-            Ok::<_, anyhow::Error>(())
+            // A snapshot that cannot be loaded keeps nobody from building the next one.
+            let loaded = refresh(app).await;
+            if build_due(app).await? { refresh(app).await } else { loaded }
         };
         match round.await {
-            Ok(()) if !working => {
+            Ok(_) if !working => {
                 working = true;
                 tracing::info!("the exposure graph is current again");
             }
-            Ok(()) => {}
+            Ok(_) => {}
             Err(error) => {
                 // The catalog's refresh says when the database is down; once is enough.
                 if std::mem::replace(&mut working, false) && !is_unavailable(&error) {

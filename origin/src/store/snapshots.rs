@@ -41,8 +41,10 @@ pub async fn keep(tx: &mut Tx<'_>, frozen: &Frozen<'_>, now: Timestamp) -> Resul
     let before: Option<String> =
         sqlx::query_scalar("SELECT snapshot_id FROM graph_current FOR UPDATE").fetch_one(&mut **tx).await?;
     let hashes: Vec<String> = manifest.publications.iter().map(|it| it.content_hash.to_hex()).collect();
+    // Bodies without rows are one body.
     sqlx::query(
-        "INSERT INTO graph_publication (content_hash, body) SELECT * FROM unnest($1::text[], $2::text[]) ON CONFLICT DO NOTHING",
+        "INSERT INTO graph_publication AS kept (content_hash, body) SELECT DISTINCT * FROM unnest($1::text[], $2::text[]) \
+         ON CONFLICT (content_hash) DO UPDATE SET body = excluded.body WHERE kept.body <> excluded.body",
     )
     .bind(&hashes)
     .bind(bodies)

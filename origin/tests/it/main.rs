@@ -27,6 +27,8 @@ mod facts_real;
 mod facts_sets;
 mod facts_simulate;
 mod facts_simulate_markets;
+mod graph_breach;
+mod graph_incidents;
 mod graph_look_through;
 mod graph_snapshots;
 mod graph_world;

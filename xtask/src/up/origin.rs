@@ -136,6 +136,11 @@ impl Origin {
         self.step("migrations", &["migrate"], "applied")
     }
 
+    /// Freezes what was loaded, so that the graph is there with the first answer.
+    pub fn build_graph(&self) -> Result<()> {
+        self.step("the exposure graph", &["graph", "build"], "built")
+    }
+
     /// Lets the stack's own key sign decisions, where it has one: since long ago, so that a clock that is moved back signs too.
     pub fn activate_signer(&self) -> Result<()> {
         if self.variable(SIGNING_KEY).is_empty() {

@@ -107,7 +107,18 @@ pub fn ask(address: SocketAddr, request: &[u8]) -> Result<Answer> {
 
 /// A GET without a body; `headers` are whole lines, each ended by CRLF.
 pub fn get(target: &str, headers: &str) -> Vec<u8> {
-    format!("GET {target} HTTP/1.1\r\nhost: bench\r\n{headers}\r\n").into_bytes()
+    request("GET", target, headers, b"")
+}
+
+/// Any request; a body is JSON.
+pub fn request(method: &str, target: &str, headers: &str, body: &[u8]) -> Vec<u8> {
+    let about = match body.len() {
+        0 => String::new(),
+        length => format!("content-type: application/json\r\ncontent-length: {length}\r\n"),
+    };
+    let mut out = format!("{method} {target} HTTP/1.1\r\nhost: bench\r\n{about}{headers}\r\n").into_bytes();
+    out.extend_from_slice(body);
+    out
 }
 
 fn head_and_body(bytes: &[u8]) -> Result<Option<(usize, usize)>> {

@@ -6,6 +6,7 @@
 mod access;
 mod constant;
 mod cores;
+mod graph;
 mod http;
 mod load;
 mod market;
@@ -36,6 +37,8 @@ enum What {
     Access(Plan),
     /// Push: the event stream, the journal behind it, and webhooks.
     Push(push::Options),
+    /// Decisioning: a check at the origin, a decision verified at the edge.
+    Graph(graph::Options),
     /// Serves one file's bytes on a loopback port: the peer that the origin is measured against.
     #[command(hide = true)]
     Constant {
@@ -93,10 +96,12 @@ fn run(what: Option<What>) -> Result<()> {
         Some(What::Reads(options)) => reads::run(&options),
         Some(What::Access(plan)) => access::run(&plan),
         Some(What::Push(options)) => push::run(&options),
+        Some(What::Graph(options)) => graph::run(&options),
         None => {
             reads::run(&reads::Options::default())?;
             access::run(&Plan::default())?;
-            push::run(&push::Options::default())
+            push::run(&push::Options::default())?;
+            graph::run(&graph::Options::default())
         }
     }
 }

@@ -175,25 +175,34 @@ impl Market {
         self.signed(target, &Principal::Key { id: 1, org_id: 1, plan: Plan::Data })
     }
 
-    /// Writes a request as the edge would: signed, with a nonce that was never used.
+    /// Writes a read as the edge would: signed, with a nonce that was never used.
     pub fn signed(&self, target: &str, principal: &Principal) -> Result<impl FnMut(&mut Vec<u8>) + use<>> {
-        let (key, target, principal) = (self.assertion_key()?, target.to_owned(), principal.to_json());
-        Ok(move |out: &mut Vec<u8>| {
-            let request = SignedRequest { method: "GET", target: &target, body: b"", principal: &principal };
-            let lines = format!("accept: application/json\r\n{}", signature(&key, &request));
-            out.extend_from_slice(&http::get(&target, &lines));
-        })
+        self.signed_call("GET", target, Vec::new(), principal)
     }
 
-    /// A POST of JSON as the edge would send it.
-    pub fn signed_post(&self, target: &str, body: &str, principal: &Principal) -> Result<Vec<u8>> {
-        let (key, principal) = (self.assertion_key()?, principal.to_json());
-        let request = SignedRequest { method: "POST", target, body: body.as_bytes(), principal: &principal };
-        let (lines, length) = (signature(&key, &request), body.len());
-        Ok(format!(
-            "POST {target} HTTP/1.1\r\nhost: bench\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n{lines}\r\n{body}"
-        )
-        .into_bytes())
+    /// The same of a POST of JSON.
+    pub fn signed_post(
+        &self,
+        target: &str,
+        body: Vec<u8>,
+        principal: &Principal,
+    ) -> Result<impl FnMut(&mut Vec<u8>) + use<>> {
+        self.signed_call("POST", target, body, principal)
+    }
+
+    fn signed_call(
+        &self,
+        method: &'static str,
+        target: &str,
+        body: Vec<u8>,
+        principal: &Principal,
+    ) -> Result<impl FnMut(&mut Vec<u8>) + use<>> {
+        let (key, target, principal) = (self.assertion_key()?, target.to_owned(), principal.to_json());
+        Ok(move |out: &mut Vec<u8>| {
+            let request = SignedRequest { method, target: &target, body: &body, principal: &principal };
+            let lines = format!("accept: application/json\r\n{}", signature(&key, &request));
+            out.extend_from_slice(&http::request(method, &target, &lines, &body));
+        })
     }
 
     fn assertion_key(&self) -> Result<AssertionKey> {

@@ -89,6 +89,13 @@ fn rows(route: RouteId, query: &Query) -> Option<Rows> {
         | RouteId::WebhookDeliveries
         | RouteId::WebhookReplay
         | RouteId::WebhookEnable
+        | RouteId::LookThrough
+        | RouteId::Breach
+        | RouteId::IncidentExposure
+        | RouteId::IncidentSummary
+        | RouteId::GraphSnapshot
+        | RouteId::GraphCheck
+        | RouteId::DecisionVerify
         | RouteId::EventStream
         | RouteId::Health
         | RouteId::Ready => None,

@@ -37,6 +37,7 @@ pub mod pipeline;
 pub mod ports;
 pub mod respond;
 pub mod runtime;
+mod verifying;
 
 use worker::web_sys::{Request, Response};
 use worker::{Context, Env, event};

@@ -13,7 +13,7 @@ use crate::respond::{self, Answer, Exchange, Privacy, Reply};
 use rds_shared::access::budget::Verdict;
 use rds_shared::access::client_net::client_net;
 use rds_shared::access::{ClientNet, Principal, link};
-use rds_shared::route::{Body, Found, Matching, Method, Query, Route, match_route};
+use rds_shared::route::{Body, Found, Matching, Method, Query, Route, RouteId, match_route};
 use rds_shared::wire::{ApiError, ErrorCode, RequestId, headers};
 use std::cell::RefCell;
 
@@ -197,6 +197,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         let asked = Asked { route, target, principal, key, body, idempotency_key, said };
         match route.cache.is_kept() {
             _ if route.streams() => Ok(self.streamed(&asked).await),
+            true if route.id == RouteId::DecisionVerify => Ok(self.verified(&asked, found.param(0)).await),
             true => Ok(self.kept(&asked).await),
             false => Ok(self.passed_through(&asked).await),
         }

@@ -40,6 +40,13 @@ export class Origin {
   version = 1;
   /** Pages that were asked for. */
   pages = 0;
+  /** What lies under ids of decisions, and how often the registry of signers has changed. */
+  decisions = new Map();
+  registry = 1;
+  /** Whether that may be kept. */
+  mayKeep = true;
+  /** Whether there is only a proxy's word instead of answers to callers. */
+  isAway = false;
   /** Called when a page was read from what is committed, before it is answered. */
   beforeAnswer = async () => {};
 
@@ -93,6 +100,16 @@ export class Origin {
       this.batches.push({ ...batch, taken });
       return taken ? say(204) : say(503, {});
     }
+    if (this.isAway) return say(502, undefined, { "content-type": "text/html" });
+    const [, id] = incoming.url.match(/^\/v1\/graph\/decision\/([^/]+)\/verify$/) ?? [];
+    if (id) {
+      const evidence = this.decisions.get(id);
+      if (!evidence) return say(200, { record: null, signers: [] });
+      if (!this.mayKeep) return say(200, evidence);
+      const etag = `W/"${sha256(JSON.stringify(evidence))}"`;
+      const kept = { "cdn-cache-control": "max-age=60, stale-if-error=86400", etag, "x-service-tags": `signers=${this.registry}` };
+      return incoming.headers["if-none-match"] === etag ? say(304, undefined, kept) : say(200, evidence, kept);
+    }
     if (!incoming.url.startsWith("/v1/vaults")) return say(200, { data: [] });
     this.pages += 1;
     const { version } = this;
@@ -136,8 +153,9 @@ export class Edge {
       const begun = performance.now();
       const options = { host: "127.0.0.1", port, method, path, headers, agent };
       const outgoing = request(options, (response) => {
-        response.resume();
-        response.once("end", () => resolve({ status: response.statusCode, headers: response.headers, begun }));
+        let body = "";
+        response.setEncoding("utf8").on("data", (chunk) => (body += chunk));
+        response.once("end", () => resolve({ status: response.statusCode, headers: response.headers, body, begun }));
         response.once("error", reject);
       });
       // It may still close one at the moment of its reuse; then nothing was read of the request.

@@ -5,6 +5,7 @@ use crate::catalog::histories::Histories;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::edge_link::outbox::EdgeSeen;
+use crate::graph::Graph;
 use crate::http::admin_door::AdminToken;
 use crate::http::assertion::Nonces;
 use crate::http::relay_meter::Meter;
@@ -19,6 +20,7 @@ use crate::webhooks::{Outward, Webhooks};
 use anyhow::Context;
 use arc_swap::ArcSwapOption;
 use rds_shared::access::{AssertionKey, Spray};
+use rds_shared::graph::signature::DecisionKey;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -35,6 +37,8 @@ pub struct App {
     pub db: Db,
     /// The read model made from them.
     pub catalog: Holder,
+    /// The exposure graph: whether it is offered, and what it is answered from.
+    pub graph: Graph,
     /// Readings of vaults that were asked for lately.
     pub histories: Histories,
     /// What left the service, in its order.
@@ -63,6 +67,8 @@ pub struct App {
     pub read_deadline: Duration,
     /// Seconds between two runs over every vault; 0 is never by itself.
     pub score_every_seconds: u32,
+    /// What decisions are signed with here.
+    pub signing_key: Option<DecisionKey>,
     /// What webhooks are made and delivered with.
     pub webhooks: Webhooks,
     /// What the database last said about itself, for when it says nothing.
@@ -90,6 +96,7 @@ impl App {
             clock,
             db,
             catalog: Holder::default(),
+            graph: Graph::new(config.graph, config.graph_every_seconds),
             histories: Histories::default(),
             journal: Journal::default(),
             streams: Arc::new(Streams::new(config.anonymous_stream)),
@@ -104,6 +111,7 @@ impl App {
             admin_token: AdminToken::new(&config.admin_token),
             read_deadline: config.read_deadline,
             score_every_seconds: config.score_every_seconds,
+            signing_key: config.signing_key.clone(),
             webhooks: Webhooks::new(config, outward).context("RDS_WEBHOOK_CA")?,
             last_health: ArcSwapOption::empty(),
             draining: AtomicBool::new(false),

@@ -1,15 +1,17 @@
 //! What runs beside the requests, and when: the catalog's refresh, the listening for changes, the scheduled score run, the
-//! daily roll-up and the daily research run, the journal and its streams, what there is to do for webhooks beside delivering, and the telling of changed
+//! daily roll-up and the daily research run, the exposure graph, the journal and its streams, what there is to do for webhooks
+//! beside delivering, and the telling of changed
 //! keys and facts to the edge.
 
 use crate::app::App;
 use crate::catalog::refresh;
 use crate::edge_link::{self, EdgeLink, outbox};
+use crate::graph::follow;
 use crate::http::pipeline::{caught, panic_text};
 use crate::journal::{retention, sequence, tail};
 use crate::research;
 use crate::scoring_run;
-use crate::store::{StoreError, edge_outbox, journal, publication, tags};
+use crate::store::{StoreError, edge_outbox, journal, publication, snapshots, tags};
 use crate::stream::keeper;
 use crate::symbol_days;
 use crate::webhooks::{fanout, upkeep};
@@ -41,13 +43,14 @@ const RESTART: Duration = Duration::from_secs(1);
 type Job = for<'a> fn(&'a App, Option<&'a Arc<EdgeLink>>) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 
 /// All of them, each with the name that it is logged under.
-const JOBS: [(&str, Job); 16] = [
+const JOBS: [(&str, Job); 17] = [
     ("catalog", |app, _| Box::pin(refresh::keep_current(app))),
     ("notices", |app, link| Box::pin(listen(app, link))),
     ("news of keys", |app, link| Box::pin(tell_of_keys(app, link))),
     ("news of facts", |app, link| Box::pin(tell_of_facts(app, link))),
     ("scores", |app, _| Box::pin(keep_scored(app))),
     ("research", |app, _| Box::pin(keep_researched(app))),
+    ("graph", |app, _| Box::pin(follow::keep_current(app))),
     ("fan-out", |app, _| Box::pin(fanout::keep_fanned_out(app))),
     ("webhooks", |app, _| Box::pin(upkeep::keep_up(app))),
     ("sequencer", |app, _| Box::pin(sequence::keep_numbering(app))),
@@ -110,7 +113,13 @@ async fn listen(app: &App, link: Option<&Arc<EdgeLink>>) {
     loop {
         if let Ok(mut listener) = PgListener::connect_with(&app.db.pool).await
             && listener
-                .listen_all([publication::CHANNEL, tags::CHANNEL, edge_outbox::CHANNEL, journal::CHANNEL])
+                .listen_all([
+                    publication::CHANNEL,
+                    tags::CHANNEL,
+                    edge_outbox::CHANNEL,
+                    journal::CHANNEL,
+                    snapshots::CHANNEL,
+                ])
                 .await
                 .is_ok()
         {
@@ -124,6 +133,9 @@ async fn listen(app: &App, link: Option<&Arc<EdgeLink>>) {
                     if let Some(link) = link {
                         link.touched();
                     }
+                }
+                if about(snapshots::CHANNEL) {
+                    app.graph.signal();
                 }
                 if about(journal::CHANNEL) {
                     app.journal.numbered();

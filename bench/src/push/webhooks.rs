@@ -108,7 +108,8 @@ fn measure_in(authority: &std::path::Path, report: &mut Report) -> Result<()> {
 /// Makes a subscription to what is published.
 fn subscribe(ours: &Ours, owner: &Principal, url: &str) -> Result<()> {
     let body = json!({ "url": url, "families": [FAMILY] }).to_string();
-    let request = ours.market.signed_post("/v1/webhooks", &body, owner)?;
+    let mut request = Vec::new();
+    ours.market.signed_post("/v1/webhooks", body.into_bytes(), owner)?(&mut request);
     let answer = http::ask(ours.market.address("origin_edge")?, &request)?;
     let made: Value = serde_json::from_slice(&answer.body).context("no JSON")?;
     ensure!(answer.status == 200, "{url}: {made}");

@@ -1,6 +1,7 @@
 //! The name of a copy, and the one spelling in which the origin is asked.
 
 use rds_shared::access::Principal;
+use rds_shared::model::content_hash::ContentHash;
 use rds_shared::model::ids::{Address, VaultId};
 use rds_shared::route::{Found, Query, RouteId};
 
@@ -35,7 +36,16 @@ pub fn fold(found: &mut Found) {
         RouteId::Portfolio => fold_address(found.path.first_mut()),
         // A market's key is its contract's and given here: no market is told from another by case.
         RouteId::MarketById | RouteId::MarketEvents => fold_text(found.path.first_mut(), str::to_lowercase),
+        // The hex digits of a hash.
+        RouteId::GraphSnapshot => fold_text(found.path.first_mut(), str::to_lowercase),
         RouteId::AssetSymbolHistory => fold_text(found.path.first_mut(), str::to_uppercase),
+        RouteId::DecisionVerify => {
+            if let Some(id) = found.path.first_mut()
+                && let Some(hash) = ContentHash::parse(id)
+            {
+                *id = hash.to_hex();
+            }
+        }
         RouteId::VaultList
         | RouteId::VaultScores
         | RouteId::VaultBatch
@@ -83,6 +93,11 @@ pub fn fold(found: &mut Found) {
         | RouteId::WebhookDeliveries
         | RouteId::WebhookReplay
         | RouteId::WebhookEnable
+        | RouteId::LookThrough
+        | RouteId::Breach
+        | RouteId::IncidentExposure
+        | RouteId::IncidentSummary
+        | RouteId::GraphCheck
         | RouteId::EventStream
         | RouteId::Health
         | RouteId::Ready => {}

@@ -3,6 +3,7 @@
 mod conditions;
 mod copies;
 mod cross_origin;
+mod decisions;
 mod keys;
 mod limits;
 mod news;

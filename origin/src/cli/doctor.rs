@@ -1,14 +1,20 @@
 //! `doctor`: is everything there that `serve` needs? One line a check.
 
 use super::Output;
+use crate::clock::Clock;
 use crate::config::{self, Config};
+use crate::store::decision_signers;
 use crate::store::journal::{self as table, Standing};
 use crate::store::{self, Db};
+use rds_shared::graph::evidence::Signer;
 use serde::Serialize;
 use std::process::ExitCode;
 use std::time::Duration;
 use tokio::net::TcpStream;
 use tokio::time::timeout;
+
+/// The check of the signing key.
+const SIGNING: &str = "signing key";
 
 /// How long the edge may take to accept a connection.
 const EDGE_TIMEOUT: Duration = Duration::from_secs(2);
@@ -68,11 +74,13 @@ async fn examine(config: &Config) -> Vec<Check> {
                 Err(error) => Check::bad("migrations", error.to_string()),
             });
             checks.push(journal(&db).await);
+            checks.push(signing(config, &db).await);
         }
         Err(error) => {
             checks.push(Check::bad("database", error.to_string()));
             checks.push(Check::bad("migrations", "unknown without a database"));
             checks.push(Check::bad("journal", "unknown without a database"));
+            checks.push(Check::bad(SIGNING, "unknown without a database"));
         }
     }
     let ids: Vec<&str> = config.assertion_keys.iter().map(|key| key.id()).collect();
@@ -86,6 +94,27 @@ async fn examine(config: &Config) -> Vec<Check> {
     checks.push(webhook_targets(config));
     checks.push(edge_link(config.edge_url.as_deref()).await);
     checks
+}
+
+/// Whether what this process would sign will be recognised.
+async fn signing(config: &Config, db: &Db) -> Check {
+    let Some(key) = &config.signing_key else {
+        return Check::good(SIGNING, "no RDS_SIGNING_KEY: checks are answered without decisions");
+    };
+    let (address, now) = (key.address(), Clock::system().now());
+    let signers = match decision_signers::list(&db.pool).await {
+        Ok(signers) => signers,
+        Err(error) => return Check::bad(SIGNING, error.to_string()),
+    };
+    match signers.into_iter().find(|signer| signer.address == address.as_str()) {
+        None => Check::bad(SIGNING, format!("{address} is not in the registry; run: rds-origin signers activate")),
+        Some(Signer { key_id, retired_at: Some(at), .. }) if at <= now => {
+            Check::bad(SIGNING, format!("{key_id} at {address} was retired on {at}; set another key and activate it"))
+        }
+        Some(Signer { key_id, activated_at, .. }) => {
+            Check::good(SIGNING, format!("{key_id} at {address} signs from {activated_at}"))
+        }
+    }
 }
 
 /// Where webhooks may go. What an operator has opened is not wrong, but nobody shall overlook it.

@@ -7,10 +7,12 @@ mod doctor;
 mod edge;
 mod events;
 mod facts;
+mod graph;
 mod journal;
 mod research;
 mod security;
 mod serve;
+mod signers;
 mod webhooks;
 
 use crate::clock::Clock;
@@ -65,6 +67,9 @@ enum Command {
     /// What the service finds about its own scores.
     #[command(subcommand)]
     Research(research::Research),
+    /// The exposure graph.
+    #[command(subcommand)]
+    Graph(Graph),
     /// The security registry.
     #[command(subcommand)]
     Security(security::Security),
@@ -77,6 +82,9 @@ enum Command {
     /// Tokens for the private index and rate routes.
     #[command(subcommand)]
     IndexTokens(IndexTokens),
+    /// Who may sign decisions.
+    #[command(subcommand)]
+    Signers(signers::Signers),
     /// Webhooks.
     #[command(subcommand)]
     Webhooks(Webhooks),
@@ -108,6 +116,12 @@ struct Simulate {
 enum Score {
     /// Score every vault now.
     Run,
+}
+
+#[derive(Debug, Subcommand)]
+enum Graph {
+    /// Freeze a snapshot of the facts now.
+    Build,
 }
 
 #[derive(Debug, Subcommand)]
@@ -248,7 +262,9 @@ async fn dispatch(command: Command, out: Output) -> anyhow::Result<ExitCode> {
         Command::Events(command) => return events::events(&database().await?, &clock, command, out).await,
         Command::Score(Score::Run) => facts::score(&database().await?, &clock, out).await?,
         Command::Research(command) => return research::run(&database().await?, &clock, command, out).await,
+        Command::Graph(Graph::Build) => graph::build(&database().await?, &clock, out).await?,
         Command::Security(command) => return security::run(&database().await?, &clock, command, out).await,
+        Command::Signers(command) => return signers::run(&database().await?, &clock, command, out).await,
         Command::Webhooks(command) => webhooks::webhooks(&database().await?, &clock, command, out).await?,
         Command::Journal(Journal::Step { reason }) => journal::step(&database().await?, &clock, &reason, out).await?,
         Command::Keys(command) => return credentials::keys(&database().await?, &clock, command, out).await,

@@ -5,6 +5,7 @@
 mod reader;
 
 use rds_shared::access::{AssertionKey, FirstParty};
+use rds_shared::graph::signature::DecisionKey;
 use rds_shared::push::target::Policy;
 use reader::Reader;
 use std::fmt;
@@ -79,6 +80,8 @@ pub struct Config {
     pub edge_url: Option<String>,
     /// What secrets are encrypted under at rest.
     pub master_key: Option<Secret>,
+    /// What this process signs decisions with; checks are answered without decisions where there is none.
+    pub signing_key: Option<DecisionKey>,
     /// Where webhooks may be delivered besides the public internet. Nowhere, unless an operator decides otherwise.
     pub webhook_policy: Policy,
     /// Authorities that webhook targets may be vouched for by, besides those that browsers trust.
@@ -95,6 +98,10 @@ pub struct Config {
     pub score_every_seconds: u32,
     /// Whether the event stream is open to callers without a key, five to an address.
     pub anonymous_stream: bool,
+    /// Whether the graph family's routes exist.
+    pub graph: bool,
+    /// Seconds between two builds of the exposure graph; 0 is never by itself.
+    pub graph_every_seconds: u32,
 }
 
 /// The least severe thing that is logged.
@@ -156,6 +163,13 @@ impl MasterKeyConfig {
         let master_key = reader.required_master_key().map(|master_key| MasterKeyConfig { master_key });
         reader.finish(master_key)
     }
+}
+
+/// Reads the key that decisions are signed with, where there is one; `lookup` is the environment.
+pub fn signing_key(lookup: impl Fn(&str) -> Option<String>) -> Result<Option<DecisionKey>, ConfigError> {
+    let mut reader = Reader::of(lookup);
+    let key = reader.signing_key();
+    reader.finish(key)
 }
 
 impl LinkConfig {
@@ -238,6 +252,46 @@ mod tests {
         let text = error.to_string();
         assert!(text.contains("DATABASE_URL is not set; for example DATABASE_URL=postgres://"), "{text}");
         assert!(!text.contains("hunter2"), "{text}");
+    }
+
+    #[test]
+    fn a_signing_key_comes_from_the_environment_or_a_file_and_is_never_shown() {
+        const SECRET: &str = "1111111111111111111111111111111111111111111111111111111111111111";
+        let read = |pairs: &[(&str, &str)]| {
+            let variables: BTreeMap<_, _> = pairs.iter().copied().collect();
+            signing_key(|name| variables.get(name).map(|text| (*text).to_owned()))
+        };
+        let address = |key: Option<DecisionKey>| key.unwrap().address().to_string();
+        let expected = "0x19e7e376e7c213b7e7e7e46cc70a5dd086daff2a";
+        assert!(read(&[]).unwrap().is_none());
+        assert_eq!(address(read(&[("RDS_SIGNING_KEY", SECRET)]).unwrap()), expected);
+        let path = std::env::temp_dir().join(format!("rds-signing-key-{}", std::process::id()));
+        std::fs::write(&path, format!("0x{SECRET}\n")).unwrap();
+        let file = ("RDS_SIGNING_KEY_FILE", path.to_str().unwrap());
+        assert_eq!(address(read(&[file]).unwrap()), expected);
+        let both = read(&[file, ("RDS_SIGNING_KEY", SECRET)]).unwrap_err();
+        std::fs::write(&path, &SECRET[1..]).unwrap();
+        let short = read(&[file]).unwrap_err();
+        std::fs::remove_file(&path).unwrap();
+        let missing = read(&[file]).unwrap_err();
+        let zero = read(&[("RDS_SIGNING_KEY", &"0".repeat(64))]).unwrap_err();
+        for (error, variable) in [
+            (both, "RDS_SIGNING_KEY_FILE"),
+            (short, "RDS_SIGNING_KEY_FILE"),
+            (missing, "RDS_SIGNING_KEY_FILE"),
+            (zero, "RDS_SIGNING_KEY"),
+        ] {
+            assert_eq!(error.0[0].variable, variable);
+            assert!(!error.to_string().contains("1111111111"), "{error}");
+        }
+        let whole = self::read(&[
+            ("DATABASE_URL", "postgres://db"),
+            ("RDS_ADMIN_TOKEN", "0123456789abcdef"),
+            ("RDS_EDGE_ASSERTION_KEYS", KEY),
+            ("RDS_SIGNING_KEY", SECRET),
+        ]);
+        let shown = format!("{:?}", whole.unwrap());
+        assert!(shown.contains(expected) && !shown.contains("1111111111"), "{shown}");
     }
 
     #[test]

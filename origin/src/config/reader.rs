@@ -3,6 +3,7 @@
 use super::{Config, ConfigError, DatabaseConfig, Fault, LogLevel, Secret};
 use axum::http::Uri;
 use rds_shared::access::{AssertionKey, FirstParty};
+use rds_shared::graph::signature::DecisionKey;
 use rds_shared::push::address::Cidr;
 use rds_shared::push::target::Policy;
 use std::net::SocketAddr;
@@ -17,6 +18,8 @@ pub(super) struct Reader<L> {
 }
 
 const SIXTY_FOUR_HEX: &str = "0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c4b5a69788796a5b4c3d2e1f0";
+
+const SIGNING_KEY_FILE: &str = "/run/secrets/rds-signing-key";
 
 impl<L: Fn(&str) -> Option<String>> Reader<L> {
     /// Reads what `lookup` finds.
@@ -36,17 +39,14 @@ impl<L: Fn(&str) -> Option<String>> Reader<L> {
         let assertion_keys = self.assertion_keys();
         let edge_url = self.edge_url();
         let master_key = self.optional("RDS_MASTER_KEY", SIXTY_FOUR_HEX, None, |text| master_key(text).map(Some));
+        let signing_key = self.signing_key();
         let webhook_policy = self.optional("RDS_WEBHOOK_ALLOW", "10.1.0.0/16", Policy::default(), |text| {
             let blocks =
                 text.split(',').map(|block| Cidr::parse(block.trim()).map_err(|error| format!("{block}: {error}")));
             blocks.collect::<Result<_, _>>().map(Policy::allowing)
         });
         let webhook_authorities = self.optional("RDS_WEBHOOK_CA", "/etc/rds/webhook-ca.pem", Vec::new(), authorities);
-        let test_clock = self.optional("RDS_TEST_CLOCK", "1", false, |text| match text {
-            "1" | "true" => Ok(true),
-            "0" | "false" => Ok(false),
-            _ => Err("must be 1 or 0".into()),
-        });
+        let test_clock = self.optional("RDS_TEST_CLOCK", "1", false, switch);
         let first_party =
             self.optional("RDS_FIRST_PARTY_ORIGINS", "https://app.example", FirstParty::default(), |text| {
                 FirstParty::parse(text).map_err(|bad| format!("has an entry that is no web origin: {bad}"))
@@ -64,11 +64,10 @@ impl<L: Fn(&str) -> Option<String>> Reader<L> {
         let score_every_seconds = self.optional("RDS_SCORE_EVERY_SECONDS", "1800", 1_800, |text| {
             whole(text, 0, 86_400).map(|number| number as u32)
         });
-        let anonymous_stream = self.optional("RDS_STREAM_ANONYMOUS", "1", false, |text| match text {
-            "1" | "true" => Ok(true),
-            "0" | "false" => Ok(false),
-            _ => Err("must be 1 or 0".into()),
-        });
+        let anonymous_stream = self.optional("RDS_STREAM_ANONYMOUS", "1", false, switch);
+        let graph = self.optional("RDS_GRAPH", "1", false, switch);
+        let graph_every_seconds = self
+            .optional("RDS_GRAPH_EVERY_SECONDS", "600", 600, |text| whole(text, 0, 86_400).map(|number| number as u32));
         Some(Config {
             database: database?,
             edge_addr: edge_addr?,
@@ -78,6 +77,7 @@ impl<L: Fn(&str) -> Option<String>> Reader<L> {
             assertion_keys: assertion_keys?,
             edge_url: edge_url?,
             master_key: master_key?,
+            signing_key: signing_key?,
             webhook_policy: webhook_policy?,
             webhook_authorities: webhook_authorities?,
             test_clock: test_clock?,
@@ -86,11 +86,29 @@ impl<L: Fn(&str) -> Option<String>> Reader<L> {
             read_deadline: read_deadline?,
             score_every_seconds: score_every_seconds?,
             anonymous_stream: anonymous_stream?,
+            graph: graph?,
+            graph_every_seconds: graph_every_seconds?,
         })
     }
 
     pub(super) fn required_master_key(&mut self) -> Option<Secret> {
         self.required("RDS_MASTER_KEY", SIXTY_FOUR_HEX, master_key)
+    }
+
+    /// The key itself, or a file that holds it: where secrets are mounted, the environment is for others to read.
+    pub(super) fn signing_key(&mut self) -> Option<Option<DecisionKey>> {
+        let own = self.optional("RDS_SIGNING_KEY", SIXTY_FOUR_HEX, None, |text| signing_key(text).map(Some))?;
+        let path = self.optional("RDS_SIGNING_KEY_FILE", SIGNING_KEY_FILE, None, |path| {
+            let text = std::fs::read_to_string(path);
+            let text = text.map_err(|error| format!("names a file that cannot be read: {error}"))?;
+            signing_key(&text).map(Some).map_err(|reason| format!("names a file whose text {reason}"))
+        })?;
+        match (own, path) {
+            (Some(_), Some(_)) => {
+                self.note("RDS_SIGNING_KEY_FILE", SIGNING_KEY_FILE, Err("is set beside RDS_SIGNING_KEY".into()))
+            }
+            (own, path) => Some(own.or(path)),
+        }
     }
 
     pub(super) fn assertion_keys(&mut self) -> Option<Vec<AssertionKey>> {
@@ -174,6 +192,11 @@ impl<L: Fn(&str) -> Option<String>> Reader<L> {
     }
 }
 
+fn signing_key(text: &str) -> Result<DecisionKey, String> {
+    DecisionKey::parse(text)
+        .ok_or_else(|| "must be 64 hex characters, with or without 0x, and a key of secp256k1".into())
+}
+
 fn master_key(text: &str) -> Result<Secret, String> {
     let well_formed = text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
     if well_formed { Ok(Secret(text.into())) } else { Err("must be 64 hex characters".into()) }
@@ -185,6 +208,14 @@ fn authorities(path: &str) -> Result<Vec<CertificateDer<'static>>, String> {
     match CertificateDer::pem_slice_iter(&pem).collect::<Result<Vec<_>, _>>() {
         Ok(certificates) if !certificates.is_empty() => Ok(certificates),
         _ => Err("names a file that is no PEM file with certificates".to_owned()),
+    }
+}
+
+fn switch(text: &str) -> Result<bool, String> {
+    match text {
+        "1" | "true" => Ok(true),
+        "0" | "false" => Ok(false),
+        _ => Err("must be 1 or 0".into()),
     }
 }
 

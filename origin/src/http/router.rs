@@ -4,9 +4,9 @@ use super::answer::{Answer, Failure};
 use super::call::Call;
 use super::pipeline::Trace;
 use super::{
-    allocation, assets, chains, changes, critical, curators, event_stream, events, health, holders, markets, me,
-    methodology, oracles, portfolio, protocols, research, reviewers, royco, rwa, security, signals, stats, strategies,
-    symbols, vault_detail, vaults, webhooks,
+    allocation, assets, chains, changes, critical, curators, decisions, event_stream, events, graph, health, holders,
+    markets, me, methodology, oracles, portfolio, protocols, research, reviewers, royco, rwa, security, signals, stats,
+    strategies, symbols, vault_detail, vaults, webhooks,
 };
 use crate::app::App;
 use crate::metrics::Label;
@@ -38,6 +38,9 @@ pub async fn route(
         Matching::WrongMethod(allow) => return Err(wrong_method(allow).into()),
     };
     trace.label = Label::Route(found.route.id);
+    if found.route.is_of_graph() && !app.graph.is_enabled() {
+        return Err(ApiError::not_found("route").into());
+    }
     gate::admit(found.route.access_now(app.streams.anonymous), &principal)?;
     let query = Query::parse(found.route.query, head.uri.query().unwrap_or(""))?;
     let call = Call {
@@ -133,6 +136,13 @@ async fn dispatch(app: &Arc<App>, call: &Call, head: &Parts) -> Result<Answer, F
         RouteId::WebhookDeliveries => Box::pin(webhooks::deliveries(app, call)).await,
         RouteId::WebhookReplay => Box::pin(webhooks::replay(app, call)).await,
         RouteId::WebhookEnable => Box::pin(webhooks::enable(app, call)).await,
+        RouteId::LookThrough => graph::look_through(app, call),
+        RouteId::Breach => graph::breach(app),
+        RouteId::IncidentExposure => graph::incident_exposure(app, call),
+        RouteId::IncidentSummary => graph::incident_summary(app),
+        RouteId::GraphSnapshot => Box::pin(graph::snapshot(app, call)).await,
+        RouteId::GraphCheck => Box::pin(decisions::check(app, call)).await,
+        RouteId::DecisionVerify => Box::pin(decisions::evidence(app, call)).await,
         RouteId::EventStream => Box::pin(event_stream::open(app, call, head)).await,
         RouteId::Health => Box::pin(health::health(app, call)).await,
         RouteId::Ready => Box::pin(health::ready(app)).await,

@@ -368,7 +368,7 @@ pub(super) fn chain_id(row: &PgRow) -> Result<ChainId, StoreError> {
     Ok(ChainId(row.try_get::<i64, _>("chain_id")?.unsigned_abs()))
 }
 
-pub(super) fn address(column: &'static str, text: String) -> Result<Address, StoreError> {
+pub(crate) fn address(column: &'static str, text: String) -> Result<Address, StoreError> {
     let read = Address::parse_any(&text).map(|(_, address)| address);
     read.ok_or(StoreError::Corrupt { column, text })
 }

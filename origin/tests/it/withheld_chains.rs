@@ -3,8 +3,9 @@
 use crate::assets::keyed;
 use crate::db::TestDb;
 use crate::events_feed::event;
+use crate::graph_world;
 use crate::market::{VAULTS, address, line};
-use crate::testapp::{NOW, TestApp, Wish, holder};
+use crate::testapp::{NOW, TestApp, holder};
 use axum::http::StatusCode;
 use rds_origin::clock::Clock;
 use rds_origin::research;
@@ -57,7 +58,7 @@ impl Chain {
     async fn asked(&self, test: &TestApp, targets: &[String]) -> Vec<String> {
         let mut found = Vec::new();
         for target in targets {
-            for caller in [Principal::Anonymous, holder(Plan::Data)] {
+            for caller in [Principal::Anonymous, holder(Plan::Decisioning)] {
                 let reply = test.get_as(&caller, target).await;
                 let refused = [StatusCode::NOT_FOUND, StatusCode::UNAUTHORIZED].contains(&reply.status);
                 assert!(reply.status == StatusCode::OK || refused, "{target}: {}", reply.text());
@@ -110,6 +111,10 @@ async fn every_read(test: &TestApp) -> Vec<String> {
             "/v1/portfolio/{address}" => "SELECT DISTINCT holder FROM vault_position ORDER BY 1 LIMIT 30",
             "/v1/rwa/{asset_id}" => "SELECT number::text FROM asset ORDER BY number",
             "/v1/signals/{id}" => "SELECT id::text FROM signal ORDER BY 1",
+            "/v1/graph/snapshot/{id}" => "SELECT snapshot_id FROM graph_snapshot ORDER BY 1",
+            "/v1/graph/decision/{id}/verify" => "SELECT decision_id FROM decision ORDER BY 1",
+            // An organisation's own, and none has any here.
+            path if path.starts_with("/v1/webhooks/") => "SELECT id::text FROM webhook_subscription",
             path => panic!("nothing of {path} is asked for"),
         };
         let (start, rest) = match route.path.split_once('{') {
@@ -117,7 +122,10 @@ async fn every_read(test: &TestApp) -> Vec<String> {
             Some((start, _)) => (start, route.path.rsplit_once('}').unwrap().1),
         };
         let found = if names.is_empty() { vec![String::new()] } else { texts(test, names).await };
-        let query = if route.query.iter().any(|param| param.name == "since") && route.path == "/v1/vaults/changes" {
+        let keys = "SELECT string_agg(chain_id || ':' || address, ',' ORDER BY id) FROM (SELECT * FROM vault ORDER BY id LIMIT 50) AS v";
+        let query = if route.query.iter().any(|param| param.name == "vaults") {
+            &format!("?vaults={}", texts(test, keys).await[0])
+        } else if route.query.iter().any(|param| param.name == "since") && route.path == "/v1/vaults/changes" {
             "?since=2026-11-01T00:00:00Z&limit=500"
         } else if route.query.iter().any(|param| param.name == "limit") {
             "?limit=100"
@@ -143,13 +151,15 @@ async fn nothing_of_a_withheld_chain_is_served_on_any_route() {
     let clock = Clock::held(Timestamp::parse(NOW).unwrap());
     simulate::run(&facts.db, &clock, Options { seed: 1, vaults: 45, hours: 4 }, &mut |_: &str| ()).await.unwrap();
     research::run(&facts.db, &clock).await.unwrap();
-    let test = TestApp::over(facts, Wish::default()).await;
+    let test = TestApp::over(facts, graph_world::offered()).await;
+    graph_world::build(&test).await;
     let chain = Chain { id: 31337, slug: "devnet", name: "Devnet" };
     let targets = every_read(&test).await;
     let before = naming(&chain.asked(&test, &targets).await);
     assert!(before.len() > 60, "the chain is named by many answers while it is served: {before:?}");
 
     test.ingest(&chain.served(false, "2026-11-21T00:00:00Z")).await;
+    graph_world::build(&test).await;
     assert_eq!(chain.asked(&test, &targets).await, Vec::<String>::new());
     for empty in
         ["/v1/vaults", "/v1/assets", "/v1/assets/enriched", "/v1/rwa", "/v1/oracle", "/v1/markets", "/v1/chains"]
@@ -176,6 +186,7 @@ async fn nothing_of_a_withheld_chain_is_served_on_any_route() {
     assert_eq!(test.post("/v1/vaults/batch", &ids).await.json()["data"], json!([]));
 
     test.ingest(&chain.served(true, "2026-11-21T00:00:01Z")).await;
+    graph_world::build(&test).await;
     let again = naming(&chain.asked(&test, &targets).await);
     assert!(before.is_subset(&again), "not back: {:?}", before.difference(&again));
 }

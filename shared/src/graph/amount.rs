@@ -60,6 +60,17 @@ impl Usd {
         if micros < Self::LIMIT { Ok(Usd(micros)) } else { Err(AmountError::TooLarge) }
     }
 
+    /// Reads what it prints as: digits, and at most six more after a point. Null for anything else.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (whole, fraction) = text.split_once('.').unwrap_or((text, "0"));
+        let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        if !digits(whole) || !digits(fraction) || fraction.len() > 6 {
+            return None;
+        }
+        let micros: u128 = alloc::format!("{fraction:0<6}").parse().ok()?;
+        whole.parse::<u128>().ok()?.checked_mul(Self::MICROS)?.checked_add(micros).map(Usd)
+    }
+
     /// Millionths of a dollar.
     pub const fn micros(self) -> u128 {
         self.0
@@ -205,6 +216,19 @@ mod tests {
             assert_eq!(Usd::from_number(number).unwrap().to_string(), text);
         }
         assert_eq!(serde_json::to_string(&Usd::from_micros(1_500_000)).unwrap(), r#""1.5""#);
+    }
+
+    #[test]
+    fn an_amount_reads_back_and_nothing_else_is_one() {
+        for micros in [0, 1, 1_500_000, 999_999, 10_u128.pow(21) - 1, u64::MAX.into()] {
+            let amount = Usd::from_micros(micros);
+            assert_eq!(Usd::parse(&amount.to_string()), Some(amount));
+        }
+        for bad in
+            ["", ".", "1.", ".5", "-1", "+1", "1e3", "0.1234567", "1 ", "99999999999999999999999999999999999999999"]
+        {
+            assert_eq!(Usd::parse(bad), None, "{bad}");
+        }
     }
 
     #[test]

@@ -79,6 +79,8 @@ pub enum Holding {
     Asset(AssetRoute),
     /// Another vault.
     Vault(VaultKey),
+    /// Something that may not be named: its chain is withheld, or no registry knows it.
+    Unnamed,
 }
 
 /// A part of a vault.
@@ -170,7 +172,7 @@ impl VaultFacts {
         merge(&mut self.signer_sets);
         let routes = self.parts.iter_mut().flatten().filter_map(|part| match &mut part.holding {
             Holding::Asset(route) => Some(route),
-            Holding::Vault(_) => None,
+            Holding::Vault(_) | Holding::Unnamed => None,
         });
         routes.chain(&mut self.idle).for_each(AssetRoute::normalise);
         if let Some(parts) = self.parts.take() {
@@ -188,7 +190,7 @@ impl VaultFacts {
         }
         let routes = self.parts.iter().flatten().filter_map(|part| match &part.holding {
             Holding::Asset(route) => Some(route),
-            Holding::Vault(_) => None,
+            Holding::Vault(_) | Holding::Unnamed => None,
         });
         let mut references = self.signer_sets.iter().chain(routes.chain(&self.idle).flat_map(|route| &route.bridges));
         if references.any(|reference| Share::from_ppm(reference.trust.confidence).is_none()) {
@@ -252,6 +254,7 @@ fn part(part: &Part) -> Canonical {
     let (asset, vault) = match &part.holding {
         Holding::Asset(held) => (route(held), Canonical::Null),
         Holding::Vault(key) => (Canonical::Null, Canonical::Text(key.to_string())),
+        Holding::Unnamed => (Canonical::Null, Canonical::Null),
     };
     Canonical::object([("asset", asset), ("vaultKey", vault), ("sharePpm", part.share.0.into())])
 }

@@ -153,6 +153,7 @@ impl ExposureGraph {
                     Inside::Cycle => opened.miss(Gap::Cycle, portion),
                     Inside::Unknown => opened.miss(Gap::VaultUnknown, portion),
                 },
+                Holding::Unnamed => opened.miss(Gap::HoldingsUnknown, portion),
             }
         }
         match (&vault.parts, &vault.idle) {
@@ -231,7 +232,7 @@ impl Opened {
 fn held_vaults(facts: &Facts, vault: &VaultFacts) -> Vec<usize> {
     let held = vault.parts.iter().flatten().filter_map(|part| match &part.holding {
         Holding::Vault(key) => facts.position(key),
-        Holding::Asset(_) => None,
+        Holding::Asset(_) | Holding::Unnamed => None,
     });
     held.collect()
 }
@@ -239,7 +240,7 @@ fn held_vaults(facts: &Facts, vault: &VaultFacts) -> Vec<usize> {
 fn routes(vault: &VaultFacts) -> impl Iterator<Item = &AssetRoute> {
     let held = vault.parts.iter().flatten().filter_map(|part| match &part.holding {
         Holding::Asset(route) => Some(route),
-        Holding::Vault(_) => None,
+        Holding::Vault(_) | Holding::Unnamed => None,
     });
     held.chain(&vault.idle)
 }

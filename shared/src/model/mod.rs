@@ -10,6 +10,7 @@ pub mod attestation;
 pub mod chain;
 pub mod content_hash;
 pub mod curator;
+pub mod decision;
 pub mod encoded;
 pub mod event;
 pub mod facets;

@@ -4,9 +4,11 @@
 //! hosts match on [`RouteId`] without a catch-all arm, so a route that nobody answers does not compile.
 
 mod asset_params;
+mod decision_params;
 mod event_params;
 pub mod family;
-pub mod matching;
+pub mod graph_params;
+mod matching;
 pub mod param;
 mod push_params;
 pub mod query;

@@ -147,6 +147,12 @@ impl Route {
         self.id == RouteId::EventStream
     }
 
+    /// Whether it belongs to the graph family, which is there only where that feature is on.
+    /// Source: interface, "Decisioning (graph family)".
+    pub fn is_of_graph(&self) -> bool {
+        self.path.starts_with("/v1/graph/")
+    }
+
     /// Who may call it. While the stream is being rolled out (`anonymous_stream`) it is open to everybody.
     /// Source: interface, "Event stream", 8.
     pub fn access_now(&self, anonymous_stream: bool) -> Access {

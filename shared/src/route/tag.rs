@@ -26,12 +26,26 @@ pub enum Tag {
     Signals,
     /// What the service says about its own scores.
     Research,
+    /// The exposure graph's snapshots.
+    Graph,
+    /// Who may sign decisions.
+    Signers,
 }
 
 impl Tag {
     /// Every tag.
-    pub const ALL: [Tag; 8] =
-        [Tag::Vaults, Tag::Markets, Tag::Feeds, Tag::Assets, Tag::Events, Tag::Security, Tag::Signals, Tag::Research];
+    pub const ALL: [Tag; 10] = [
+        Tag::Vaults,
+        Tag::Markets,
+        Tag::Feeds,
+        Tag::Assets,
+        Tag::Events,
+        Tag::Security,
+        Tag::Signals,
+        Tag::Research,
+        Tag::Graph,
+        Tag::Signers,
+    ];
 
     /// The tag's name in headers and in the database.
     pub const fn as_str(self) -> &'static str {
@@ -44,6 +58,8 @@ impl Tag {
             Tag::Security => "security",
             Tag::Signals => "signals",
             Tag::Research => "research",
+            Tag::Graph => "graph",
+            Tag::Signers => "signers",
         }
     }
 
@@ -171,7 +187,7 @@ mod tests {
 
     #[test]
     fn what_a_reader_does_not_know_is_passed_over() {
-        let read = TagVersions::parse("graph=9; events=7;vaults=x;security;markets=-3;vaults=12;;events=6");
+        let read = TagVersions::parse("moons=9; events=7;vaults=x;security;markets=-3;vaults=12;;events=6");
         assert_eq!(read.to_text(), "vaults=12;events=7");
         assert!(TagVersions::parse("").is_empty());
     }

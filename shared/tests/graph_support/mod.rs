@@ -47,8 +47,8 @@ pub fn route() -> impl Strategy<Value = AssetRoute> {
 
 /// Parts that are at most a whole; vaults hold any vault, themselves too, and some that nobody described.
 fn parts() -> impl Strategy<Value = Vec<Part>> {
-    let holding =
-        prop_oneof![route().prop_map(Holding::Asset), (0..VAULTS + 2).prop_map(|vault| Holding::Vault(key(vault))),];
+    let vault = (0..VAULTS + 2).prop_map(|vault| Holding::Vault(key(vault)));
+    let holding = prop_oneof![4 => route().prop_map(Holding::Asset), 4 => vault, 1 => Just(Holding::Unnamed)];
     vec((1..=1_000_000_i64, holding), 0..5).prop_map(|drawn| {
         let total = drawn.iter().map(|(weight, _)| weight).sum::<i64>().max(1_000_000);
         let share = |weight: i64| Ppm(weight * 1_000_000 / total);

@@ -20,6 +20,9 @@ pub const WORKERD: &str = "1.20260426.1";
 /// Postgres 18 with every contrib module, without `psql`.
 pub const EMBEDDED_POSTGRES: &str = "18.4.0-beta.17";
 
+/// Verifies decisions in JavaScript: the peer that the Worker is measured against. The version that `e2e` has, too.
+pub const VIEM: &str = "2.57.20";
+
 const PATIENCE: Duration = Duration::from_secs(600);
 
 /// The esbuild program.
@@ -37,6 +40,13 @@ pub fn wasm_opt(cache: &Cache) -> Result<PathBuf> {
 pub fn workerd(cache: &Cache) -> Result<PathBuf> {
     let package = format!("@cloudflare/workerd-{}", platform("linux-64", "linux-arm64")?);
     Ok(install(cache, &package, WORKERD)?.join("bin/workerd"))
+}
+
+/// The folder of modules in which `viem` is found by name.
+pub fn viem(cache: &Cache) -> Result<PathBuf> {
+    let mut folder = install(cache, "viem", VIEM)?;
+    folder.pop();
+    Ok(folder)
 }
 
 /// The folder with `bin/`, `lib/` and `share/` of the embedded Postgres.

@@ -19,6 +19,8 @@ use crate::workspace;
 
 /// Identifies the assertion key; a rotation adds a second one.
 const ASSERTION_KEY_ID: &str = "k1";
+/// The variable of the key that decisions are signed with.
+const SIGNING_KEY: &str = "RDS_SIGNING_KEY";
 /// The demo market: enough to fill pages and to run every state, small enough to load in seconds.
 const DEMO: [&str; 6] = ["--seed", "7", "--vaults", "60", "--hours", "72"];
 /// SIGTERM drains: no new requests, the running ones finish.
@@ -63,13 +65,14 @@ impl Origin {
             ("RDS_ADMIN_TOKEN", secrets.or_random("admin_token", 32)?),
             ("RDS_EDGE_ASSERTION_KEYS", format!("{ASSERTION_KEY_ID}:{assertion}")),
             ("RDS_MASTER_KEY", secrets.or_random("master_key", 32)?),
+            ("RDS_GRAPH", "1".to_owned()),
             ("RDS_FIRST_PARTY_ORIGINS", super::FIRST_PARTY.to_owned()),
         ];
         if options.test_clock {
             environment.push(("RDS_TEST_CLOCK", "1".to_owned()));
         }
-        if options.no_signing {
-            environment.push(("RDS_SIGNING", "off".to_owned()));
+        if !options.no_signing {
+            environment.push((SIGNING_KEY, secrets.or_random("signing_key", 32)?));
         }
         if !options.webhook_allow.is_empty() {
             environment.push(("RDS_WEBHOOK_ALLOW", options.webhook_allow.join(",")));
@@ -131,6 +134,19 @@ impl Origin {
     /// Brings the schema up to date.
     pub fn migrate(&self) -> Result<()> {
         self.step("migrations", &["migrate"], "applied")
+    }
+
+    /// Freezes what was loaded, so that the graph is there with the first answer.
+    pub fn build_graph(&self) -> Result<()> {
+        self.step("the exposure graph", &["graph", "build"], "built")
+    }
+
+    /// Lets the stack's own key sign decisions, where it has one: since long ago, so that a clock that is moved back signs too.
+    pub fn activate_signer(&self) -> Result<()> {
+        if self.variable(SIGNING_KEY).is_empty() {
+            return Ok(());
+        }
+        self.step("the signing key", &["signers", "activate", "--at", "2020-01-01T00:00:00Z"], "active")
     }
 
     /// Loads the demo market.

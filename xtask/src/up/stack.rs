@@ -78,7 +78,9 @@ impl Stack {
         origin.write_environment(&origin_environment)?;
         origin.migrate()?;
         data::load(&origin, options.data.as_ref(), record)?;
+        origin.build_graph()?;
         let credentials = keys::ensure(&origin, &mut secrets)?;
+        origin.activate_signer()?;
         let origin_service = origin.serve(&ports)?;
         let edge_service = worker
             .map(|(workerd, bundle)| {

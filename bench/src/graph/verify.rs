@@ -1,0 +1,67 @@
+//! Verifying a decision in the Worker, beside `viem` in a JavaScript Worker.
+
+use anyhow::{Context, Result, ensure};
+use serde_json::{Value, json};
+use xtask::provision::cache::Cache;
+use xtask::provision::npm;
+use xtask::up::edge::{Binding, DURABLE_OBJECTS, start};
+use xtask::up::ports::{Ports, local};
+use xtask::up::state::State;
+use xtask::wasm;
+
+use super::{evidence_origin, viem_peer};
+use crate::report::Report;
+use crate::versus::{self, Peer, cpu_micros, rate};
+use crate::{Plan, cores, http};
+
+const TARGET: f64 = 2.0;
+/// Any key: the origin that is asked once is not ours.
+const ASSERTION_KEY: &str = "k1:00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
+const VECTORS: &str = include_str!("../../../fixtures/decisions/verifications.jsonl");
+
+/// Measures both on the same evidence.
+pub fn measure(cache: &Cache, plan: &Plan, report: &mut Report) -> Result<()> {
+    let workerd = npm::workerd(cache)?;
+    let unmetered = wasm::build_unmetered(cache)?;
+    let vector: Value = serde_json::from_str(VECTORS.lines().next().context("no vector")?)?;
+    let text = |name: &str| vector.pointer(&format!("/in/{name}")).and_then(Value::as_str).context("no vector");
+    let (id, envelope, signature) = (text("id")?, text("envelope")?, text("signature")?);
+    let record = json!({"envelope": envelope, "signature": signature});
+    let evidence = json!({"record": record, "signers": vector.pointer("/in/registry")}).to_string();
+    let target = format!("/v1/graph/decision/{id}/verify");
+    let request = http::get(&target, "accept: application/json\r\n");
+
+    let origin = evidence_origin::start(&evidence)?;
+    let folder = std::env::temp_dir().join(format!("rds-bench-verify-{}", std::process::id()));
+    let state = State::open(&folder)?;
+    let port = Ports::free()?.edge;
+    let bindings =
+        [Binding::variable("ORIGIN_URL", format!("http://{origin}")), Binding::secret("ASSERTION_KEY", ASSERTION_KEY)];
+    let service = cores::on_server(|| start(&workerd, &unmetered, &state, &bindings, DURABLE_OBJECTS, port))?;
+    let edge = local(port).into();
+    http::ask(edge, &request)?;
+    let ours = http::ask(edge, &request)?;
+    ensure!(ours.status == 200 && ours.head.contains("x-cache: hit"), "no hit: {}", ours.head);
+    let said: Value = serde_json::from_slice(&ours.body)?;
+    ensure!(said.pointer("/data/signatureValid") == Some(&json!(true)), "not verified: {said}");
+
+    let peer = viem_peer::start(cache, &evidence, &ours)?;
+    let theirs = http::ask(peer.address, &request)?;
+    ensure!(theirs.status == 200 && theirs.body == ours.body, "viem says: {}", String::from_utf8_lossy(&theirs.body));
+
+    let write = |request: Vec<u8>| move |out: &mut Vec<u8>| out.extend_from_slice(&request);
+    let javascript = Peer { address: peer.address, pid: peer.pid(), write: Box::new(write(request.clone())) };
+    let worker = Peer { address: edge, pid: service.pid(), write: Box::new(write(request)) };
+    let versus = versus::measure(plan, javascript, worker)?;
+    let (viem_cpu, cpu) = versus.sides(cpu_micros);
+    let (viem_rate, our_rate) = versus.sides(rate);
+    report.at_least(
+        "edge: CPU per verified decision of viem in a JavaScript Worker, over ours",
+        versus.ratio(cpu_micros),
+        TARGET,
+        &format!("viem {viem_cpu:.0} µs, {viem_rate:.0}/s; ours {cpu:.0} µs, {our_rate:.0}/s"),
+    );
+    drop((service, peer));
+    std::fs::remove_dir_all(folder)?;
+    Ok(())
+}

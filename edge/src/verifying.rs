@@ -1,0 +1,35 @@
+//! Verification of decisions, here: the origin is believed what lies in its store and nothing that follows from it.
+//!
+//! The evidence of a decision is kept like any other copy. So a decision that was verified once stays verifiable while the
+//! origin is away, and a change of the signer registry shows on the next request. Each request hashes and recovers anew:
+//! that costs less than the metering before it, and what it works on is bounded.
+
+use crate::pipeline::{Asked, Walk};
+use crate::ports::{Guards, Host, Inbound};
+use crate::respond::{Answer, Content};
+use rds_shared::graph::evidence::Evidence;
+use rds_shared::model::content_hash::ContentHash;
+use rds_shared::wire::{Data, ErrorCode};
+
+impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
+    /// The five answers about the decision that `id` names.
+    pub(crate) async fn verified(&self, asked: &Asked, id: &str) -> Answer {
+        match self.kept(asked).await {
+            Answer::Content(evidence) if evidence.status == 200 => match verdict(id, &evidence.body) {
+                Some(body) => Answer::Content(Content { body: body.into(), ..evidence }),
+                None => {
+                    self.host.log(&format!("{} the origin gave no evidence of a decision", self.request_id));
+                    Answer::Error(ErrorCode::ServiceUnavailable.into())
+                }
+            },
+            // The origin's word on what is wrong with the request, or that it gave none.
+            other => other,
+        }
+    }
+}
+
+/// The answer's body; null when `evidence` is none.
+fn verdict(id: &str, evidence: &[u8]) -> Option<Vec<u8>> {
+    let verification = Evidence::parse(evidence)?.verify(ContentHash::parse(id)?);
+    serde_json::to_vec(&Data { data: verification }).ok()
+}

@@ -1,0 +1,182 @@
+//! What anyone notices who verifies a decision: five answers that the edge finds by itself, whatever the origin says or whether
+//! it is there.
+
+use crate::objects::*;
+use crate::world::*;
+use rds_edge::origin::OriginAnswer;
+use rds_shared::access::Plan;
+use serde_json::{Value, json};
+
+const VECTORS: &str = include_str!("../../../fixtures/decisions/verifications.jsonl");
+
+/// Each vector: its id, the evidence as the origin would give it, and the five answers.
+fn vectors() -> impl Iterator<Item = (String, Value, Value)> {
+    VECTORS.lines().map(|line| {
+        let vector: Value = serde_json::from_str(line).unwrap();
+        let given = &vector["in"];
+        let record = json!({ "envelope": given["envelope"], "signature": given["signature"] });
+        let evidence = json!({ "record": record, "signers": given["registry"] });
+        (given["id"].as_str().unwrap().to_owned(), evidence, vector["out"].clone())
+    })
+}
+
+/// The first vector, which holds.
+fn good() -> (String, Value) {
+    vectors().find(|(_, _, five)| *five == json!([true, true, true, true, true])).map(|(id, it, _)| (id, it)).unwrap()
+}
+
+fn kept(evidence: &Value, registry: i64) -> OriginAnswer {
+    answer(200, &evidence.to_string())
+        .with("cdn-cache-control", "max-age=60, stale-if-error=86400")
+        .with("etag", &format!("W/\"registry-{registry}\""))
+        .with("x-service-tags", &format!("signers={registry}"))
+}
+
+fn world_with(evidence: Value) -> World {
+    World::new(move |_| Ok(kept(&evidence, 1)))
+}
+
+fn path(id: &str) -> String {
+    format!("/v1/graph/decision/{id}/verify")
+}
+
+fn five(data: &Value) -> Value {
+    let answers = ["found", "envelopeIntact", "signatureValid", "signerRecognized", "signerActiveAtIssuance"];
+    answers.iter().map(|name| data[name].clone()).collect()
+}
+
+fn data(world: &World, id: &str) -> Value {
+    let reply = world.get(&path(id));
+    assert_eq!(reply.status, 200, "{}", text(&reply));
+    serde_json::from_str::<Value>(&text(&reply)).unwrap()["data"].clone()
+}
+
+#[test]
+fn every_record_gets_the_answers_it_deserves() {
+    for (id, evidence, expected) in vectors() {
+        let said = data(&world_with(evidence), &id);
+        assert_eq!(five(&said), expected);
+        assert_eq!(
+            said["decision"].is_null(),
+            said["envelopeIntact"] == json!(false),
+            "what is not proved is not told"
+        );
+    }
+}
+
+#[test]
+fn nobody_needs_a_key_and_the_origins_own_word_counts_for_nothing() {
+    let (id, mut evidence) = good();
+    evidence["verdict"] = json!("verified");
+    evidence["record"]["signature"] = json!(format!("0x{}", "11".repeat(65)));
+    let said = data(&world_with(evidence), &id);
+    assert_eq!(five(&said), json!([true, true, false, true, true]));
+    assert_eq!(said["decision"]["id"], json!(id));
+    assert!(said.get("verdict").is_none() && said.get("record").is_none());
+}
+
+#[test]
+fn a_decision_that_is_not_there_is_asked_for_again_each_time() {
+    let (id, evidence) = good();
+    let none = json!({ "record": null, "signers": evidence["signers"] });
+    let world = World::new(move |_| Ok(answer(200, &none.to_string())));
+    assert_eq!(
+        data(&world, &id),
+        serde_json::to_value(rds_shared::graph::verification::Verification::NOT_FOUND).unwrap()
+    );
+    assert!(world.stored.borrow().is_empty());
+    world.origin(move |_| Ok(kept(&evidence, 1)));
+    assert_eq!(data(&world, &id)["found"], json!(true), "it was made a moment later");
+}
+
+#[test]
+fn what_was_verified_once_stays_verifiable_while_the_origin_is_down() {
+    let (id, evidence) = good();
+    let mut world = world_with(evidence);
+    let before = data(&world, &id);
+    world.origin_is_down();
+    let reply = world.get(&path(&id.to_uppercase()));
+    assert_eq!((x_cache(&reply), world.asked()), ("HIT", 1), "another spelling of the id is no other decision");
+    world.pass_seconds(3_600);
+    world.new_isolate();
+    let reply = world.get(&path(&id));
+    assert_eq!((reply.status, x_cache(&reply)), (200, "STALE-ERROR"));
+    assert!(reply.header("warning").is_some());
+    assert_eq!(serde_json::from_str::<Value>(&text(&reply)).unwrap()["data"], before);
+    let unknown = world.get(&path(&"0".repeat(64)));
+    assert_eq!(unknown.status, 503, "of what nobody verified before, nothing can be said");
+}
+
+#[test]
+fn a_change_of_the_registry_shows_on_the_next_request() {
+    let (id, mut evidence) = good();
+    let world = world_with(evidence.clone());
+    assert_eq!(five(&data(&world, &id)), json!([true, true, true, true, true]));
+    for signer in evidence["signers"].as_array_mut().unwrap() {
+        signer["retired_at"] = json!("2026-01-02T00:00:00.000Z");
+    }
+    world.origin(move |_| Ok(kept(&evidence, 2)));
+    assert_eq!(data(&world, &id)["signerActiveAtIssuance"], json!(true), "the copy is fresh, and nothing is known");
+    world.epochs.versions.borrow_mut().raise(rds_shared::route::Tag::Signers, 2);
+    world.pass_seconds(2);
+    assert_eq!(five(&data(&world, &id)), json!([true, true, true, true, false]));
+}
+
+#[test]
+fn what_is_no_evidence_is_never_passed_on() {
+    let (id, evidence) = good();
+    let oversized = json!({ "record": evidence["record"], "signers": [], "padding": " ".repeat(200 * 1024) });
+    for body in [json!({ "data": { "found": true, "envelopeIntact": true } }), json!([]), oversized] {
+        let world = World::new(move |_| Ok(kept(&body, 1)));
+        let reply = world.get(&path(&id));
+        assert_eq!((reply.status, reply.header("cache-control")), (503, Some("no-store")), "{}", text(&reply));
+        assert!(!text(&reply).contains("envelope"), "{}", text(&reply));
+    }
+}
+
+#[test]
+fn what_is_no_hash_is_the_origins_to_refuse_and_a_switched_off_graph_is_not_found() {
+    for (status, code) in [(400, "INVALID_PARAMETER"), (404, "NOT_FOUND")] {
+        let world = World::new(move |call| Ok(envelope(status, code, call)));
+        let reply = world.get(&path("XYZ"));
+        assert_eq!(reply.status, status);
+        assert!(text(&reply).contains(code));
+        assert_eq!(world.last_call().target, path("XYZ"));
+    }
+}
+
+#[test]
+fn verifying_is_charged_to_the_address_so_that_nobody_can_burn_our_time() {
+    let (id, evidence) = good();
+    let world = world_with(evidence);
+    let ask = Ask::new("GET", &path(&id)).with("cf-connecting-ip", "192.0.2.7");
+    let statuses: Vec<_> = (0..12).map(|_| world.send(&ask).status).collect();
+    assert_eq!(statuses, [[200; 10].as_slice(), &[429; 2]].concat());
+    world.objects.mint(1, record(Plan::Data, 50));
+    let keyed = ask.with("authorization", &bearer(1));
+    let reply = world.send(&keyed);
+    assert_eq!((reply.status, reply.header("x-ratelimit-limit")), (200, Some("600")), "the graph family's own budget");
+}
+
+#[test]
+fn a_check_is_for_decisioning_keys_and_passes_with_its_body() {
+    let world = World::new(|_| Ok(answer(200, "{\"data\":{\"verdict\":\"approve\"}}")));
+    let ask = |number: Option<u32>| {
+        let ask = Ask::new("POST", "/v1/graph/check").with("content-type", "application/json").body(b"{}");
+        number.map_or(ask.clone(), |number| ask.with("authorization", &bearer(number)))
+    };
+    assert_eq!(world.send(&ask(None)).status, 401);
+    world.objects.mint(1, record(Plan::Data, 300));
+    assert_eq!(world.send(&ask(Some(1))).status, 403);
+    assert_eq!(world.asked(), 0);
+    world.objects.mint(2, record(Plan::Decisioning, 600));
+    let reply = world.send(&ask(Some(2)));
+    assert_eq!(
+        (reply.status, reply.header("cache-control"), reply.header("x-ratelimit-limit")),
+        (200, Some("no-store"), Some("60"))
+    );
+    assert_eq!(world.last_call().body, b"{}");
+    let large = Ask::new("POST", "/v1/graph/check").with("content-type", "application/json");
+    let reply = world.send(&large.with("authorization", &bearer(2)).body(&vec![b' '; 512 * 1024 + 1]));
+    assert_eq!(reply.status, 413);
+}

@@ -1,0 +1,110 @@
+//! `signers`: who may sign decisions, from when and until when.
+
+use super::Output;
+use super::edge::Edge;
+use crate::clock::Clock;
+use crate::config;
+use crate::decisions::registry::{self, Changed, SHOWN_IN};
+use crate::store::{Db, decision_signers};
+use anyhow::Context;
+use clap::Subcommand;
+use rds_shared::graph::evidence::Signer;
+use rds_shared::model::ids::{Address, Namespace};
+use rds_shared::wire::Timestamp;
+use serde_json::json;
+use std::process::ExitCode;
+
+/// The longest name of a key.
+const NAME: usize = 64;
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Signers {
+    /// Show every signer, retired ones too.
+    List,
+    /// Let a key sign: that of RDS_SIGNING_KEY or RDS_SIGNING_KEY_FILE, unless another's address is given.
+    #[command(visible_alias = "add")]
+    Activate {
+        /// The key's name, which its decisions carry; k- and the first eight digits of its address unless another is given.
+        #[arg(long, value_parser = name)]
+        key_id: Option<String>,
+        /// The key's address.
+        #[arg(long, value_parser = address)]
+        address: Option<Address>,
+        /// From when on; now unless another instant is given.
+        #[arg(long, value_parser = instant)]
+        at: Option<Timestamp>,
+    },
+    /// Let a key sign no more; what it signed before keeps its worth.
+    Retire {
+        /// Its name, as `list` shows it.
+        key_id: String,
+        /// From when on; now unless another instant is given.
+        #[arg(long, value_parser = instant)]
+        at: Option<Timestamp>,
+    },
+}
+
+pub(super) async fn run(db: &Db, clock: &Clock, command: Signers, out: Output) -> anyhow::Result<ExitCode> {
+    // Read before anything is changed: a link that cannot work is told first.
+    let edge = Edge::configured(clock)?;
+    let (named, changed) = match command {
+        Signers::List => {
+            let rows = decision_signers::list(&db.pool).await?;
+            let lines: Vec<String> = rows.iter().map(line).collect();
+            out.show(lines.join("\n"), &rows)?;
+            return Ok(ExitCode::SUCCESS);
+        }
+        Signers::Activate { key_id, address, at } => {
+            let own = || config::signing_key(config::environment).map(|key| key.map(|key| key.address()));
+            let address = match address {
+                Some(address) => address,
+                None => own()?.context("name an --address, or set RDS_SIGNING_KEY or RDS_SIGNING_KEY_FILE")?,
+            };
+            let key_id = key_id.unwrap_or_else(|| registry::default_name(&address));
+            let changed = registry::activate(db, &key_id, &address, at.unwrap_or_else(|| clock.now())).await?;
+            (key_id, changed)
+        }
+        Signers::Retire { key_id, at } => {
+            let changed = registry::retire(db, &key_id, at.unwrap_or_else(|| clock.now())).await?;
+            (key_id, changed)
+        }
+    };
+    let (signer, changed) = match changed {
+        Changed::Done(signer) => (signer, true),
+        Changed::Already(signer) => (signer, false),
+        Changed::Refused(why) => {
+            out.show(format!("{named}: {why}"), &json!({ "key_id": named, "changed": false, "error": why }))?;
+            return Ok(ExitCode::FAILURE);
+        }
+    };
+    let mut value = serde_json::to_value(&signer)?;
+    value["changed"] = json!(changed);
+    // Also when it was so before: that command may have been stopped before the edge knew.
+    let told = edge.shown(db, &SHOWN_IN).await?;
+    told.add_to(&mut value);
+    let before = if changed { "" } else { "  (as before)" };
+    out.show(format!("{}{before}{}", line(&signer), told.remark()), &value)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn line(signer: &Signer) -> String {
+    let until = signer.retired_at.map(|at| format!(" until {at}")).unwrap_or_default();
+    format!("{}  {}  signs from {}{until}", signer.key_id, signer.address, signer.activated_at)
+}
+
+fn name(text: &str) -> Result<String, String> {
+    let plain = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'_' | b'-'));
+    if plain && (1..=NAME).contains(&text.len()) {
+        Ok(text.to_owned())
+    } else {
+        Err(format!("1 to {NAME} letters, digits, dots, dashes or underscores"))
+    }
+}
+
+fn address(text: &str) -> Result<Address, String> {
+    Address::parse(Namespace::Evm, text).map_err(|_| "0x and 40 hex characters".to_owned())
+}
+
+fn instant(text: &str) -> Result<Timestamp, String> {
+    Timestamp::parse(text).ok_or_else(|| "an instant such as 2026-11-21T00:00:00Z".to_owned())
+}

@@ -1,0 +1,59 @@
+//! Signing what a check came to: one decision a check, however many processes are asked at once.
+
+use crate::store::decisions::{self as table, Signed};
+use crate::store::{Db, StoreError, decision_signers};
+use rds_shared::graph::decision::{Envelope, Subject};
+use rds_shared::graph::signature::DecisionKey;
+use rds_shared::model::decision::IssuedDecision;
+use rds_shared::scoring::canonical::Canonicalize;
+use rds_shared::wire::Timestamp;
+
+/// The organisation's decision on `subject`: the one that it has, or one that `key` signs at `now`.
+///
+/// `None` when it has none and the registry does not let the key sign: nobody would recognise its signature.
+pub async fn issue(
+    db: &Db,
+    key: &DecisionKey,
+    org: i64,
+    subject: &Subject,
+    now: Timestamp,
+) -> Result<Option<IssuedDecision>, StoreError> {
+    let name = subject.key();
+    if let Some(decision) = table::find(&db.pool, org, name).await? {
+        return Ok(Some(decision));
+    }
+    // As the envelope writes it: what is signed and what the registry is asked about are one instant.
+    let created_at = Timestamp::from_millis(now.as_millis());
+    db.run_tx("issue decision", |tx| {
+        let (key, subject) = (key.clone(), subject.clone());
+        Box::pin(async move {
+            let snapshot_id = subject.snapshot_id;
+            let Some(decision) = (match decision_signers::hold_active(tx, key.address().as_str(), created_at).await? {
+                Some(key_id) => sign(&key, key_id, subject, created_at),
+                None => None,
+            }) else {
+                return Ok(None);
+            };
+            let signed = Signed { org, subject: name, snapshot_id, created_at, decision: &decision };
+            if table::insert(tx, &signed).await? {
+                return Ok(Some(decision));
+            }
+            // Another process was faster, and has committed: ours waited for it.
+            table::find(&mut **tx, org, name).await
+        })
+    })
+    .await
+}
+
+fn sign(key: &DecisionKey, key_id: String, subject: Subject, created_at: Timestamp) -> Option<IssuedDecision> {
+    let envelope = Envelope { subject, signer_address: key.address(), key_id, created_at };
+    let id = envelope.decision_id();
+    Some(IssuedDecision {
+        decision_id: id.to_hex(),
+        signer_address: envelope.signer_address.as_str().to_owned(),
+        key_id: envelope.key_id.clone(),
+        inserted: true,
+        signature: key.sign(id)?.to_string(),
+        envelope: envelope.canonical().to_string(),
+    })
+}

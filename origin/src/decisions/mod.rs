@@ -1,0 +1,7 @@
+//! Decisions: what a check is asked with, the signature under what it came to, and who may sign.
+//!
+//! Source: interface, "Decisioning"; contracts, "Formats" (decision).
+
+pub mod issue;
+pub mod registry;
+pub mod request;

@@ -1,0 +1,90 @@
+//! The registry of signers: since when a key may sign, and until when.
+//!
+//! A change shows at the edge like any change of facts: by its tag, on the next request.
+
+use crate::store::{Db, StoreError, decision_signers as table, tags};
+use rds_shared::graph::evidence::{MAX_SIGNERS, Signer};
+use rds_shared::model::ids::Address;
+use rds_shared::route::Tag;
+use rds_shared::wire::Timestamp;
+
+/// What a change of the registry shows in.
+pub const SHOWN_IN: [Tag; 1] = [Tag::Signers];
+
+/// What became of a change, with the signer as it stands now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Changed {
+    /// It is as wished for.
+    Done(Signer),
+    /// It was before.
+    Already(Signer),
+    /// It cannot be, for a reason to tell the operator.
+    Refused(&'static str),
+}
+
+/// The name of a key whose holder gave it none.
+pub fn default_name(address: &Address) -> String {
+    format!("k-{}", address.as_str().get(2..10).unwrap_or_default())
+}
+
+/// Lets the key at `address` sign from `at` on, as `key_id`.
+pub async fn activate(db: &Db, key_id: &str, address: &Address, at: Timestamp) -> Result<Changed, StoreError> {
+    let at = whole_millis(at);
+    db.run_tx("activate signer", |tx| {
+        let (key_id, address) = (key_id.to_owned(), address.as_str().to_owned());
+        Box::pin(async move {
+            table::take_turn(tx).await?;
+            let signers = table::list(&mut **tx).await?;
+            let full = signers.len() >= MAX_SIGNERS;
+            let known = signers.into_iter().find(|signer| signer.key_id == key_id || signer.address == address);
+            match known {
+                Some(known) if known.address != address => {
+                    return Ok(Changed::Refused("another key has this name"));
+                }
+                Some(Signer { retired_at: Some(_), .. }) => {
+                    return Ok(Changed::Refused("this key was retired, and a retired key does not come back"));
+                }
+                Some(known) if known.key_id != key_id => {
+                    return Ok(Changed::Refused("this key is in the registry under another name"));
+                }
+                Some(known) => return Ok(Changed::Already(known)),
+                None if full => return Ok(Changed::Refused("the registry is full")),
+                None => {}
+            }
+            table::insert(tx, &key_id, &address, at).await?;
+            tags::touch(tx, &SHOWN_IN).await?;
+            Ok(Changed::Done(Signer { address, key_id, activated_at: at, retired_at: None }))
+        })
+    })
+    .await
+}
+
+/// Lets the key sign no more from `at` on. What it signed before stays what it was.
+pub async fn retire(db: &Db, key_id: &str, at: Timestamp) -> Result<Changed, StoreError> {
+    let at = whole_millis(at);
+    db.run_tx("retire signer", |tx| {
+        let key_id = key_id.to_owned();
+        Box::pin(async move {
+            table::take_turn(tx).await?;
+            let known = table::list(&mut **tx).await?.into_iter().find(|signer| signer.key_id == key_id);
+            let signer = match known {
+                None => return Ok(Changed::Refused("no key has this name")),
+                Some(known) if known.retired_at.is_some_and(|retired| retired <= at) => {
+                    return Ok(Changed::Already(known));
+                }
+                Some(known) if at < known.activated_at => {
+                    return Ok(Changed::Refused("it cannot be retired from before its activation"));
+                }
+                Some(known) => Signer { retired_at: Some(at), ..known },
+            };
+            table::retire(tx, &key_id, at).await?;
+            tags::touch(tx, &SHOWN_IN).await?;
+            Ok(Changed::Done(signer))
+        })
+    })
+    .await
+}
+
+fn whole_millis(at: Timestamp) -> Timestamp {
+    Timestamp::from_millis(at.as_millis())
+}

@@ -1,0 +1,67 @@
+//! A build: facts are read as of one instant, frozen under their hash, and kept.
+
+use super::facts::{self, Registry};
+use super::{frozen, incidents, lending};
+use crate::store::graph_facts::{self, GraphRows};
+use crate::store::snapshots::{self, Frozen, Kept};
+use crate::store::{Db, StoreError};
+use rds_shared::graph::snapshot::Manifest;
+use rds_shared::model::content_hash::ContentHash;
+use rds_shared::wire::Timestamp;
+use std::sync::Arc;
+
+/// What a build came to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Built {
+    /// The snapshot that the facts are.
+    pub snapshot_id: ContentHash,
+    /// How many vaults it has.
+    pub vaults: usize,
+    /// What became of it.
+    pub kept: Kept,
+}
+
+/// Builds a snapshot of the facts and makes it the current one. Null when there is no vault yet: nothing to answer from.
+pub async fn build(db: &Db, now: Timestamp) -> anyhow::Result<Option<Built>> {
+    let rows = graph_facts::read(db).await?;
+    if rows.vaults.is_empty() && rows.withheld.is_empty() {
+        return Ok(None);
+    }
+    keep(db, rows, now).await.map(Some)
+}
+
+/// Freezes rows that were read, and keeps what they are.
+pub async fn keep(db: &Db, rows: GraphRows, now: Timestamp) -> anyhow::Result<Built> {
+    let (data_version, withheld) = (rows.data_version, rows.withheld.clone());
+    let (manifest, bodies, vaults) = tokio::task::spawn_blocking(move || freeze(&rows, now)).await??;
+    let frozen = Arc::new((manifest, bodies, withheld));
+    let kept = db
+        .run_tx("keep snapshot", |tx| {
+            let frozen = frozen.clone();
+            Box::pin(async move {
+                let (manifest, bodies, withheld) = &*frozen;
+                snapshots::keep(tx, &Frozen { manifest, bodies, data_version, withheld }, now).await
+            })
+        })
+        .await?;
+    Ok(Built { snapshot_id: frozen.0.snapshot_id, vaults, kept })
+}
+
+/// The manifest of these rows, the bodies of its publications in its order, and how many vaults there are.
+///
+/// `now` is in the manifest and in nothing that its id covers.
+pub fn freeze(rows: &GraphRows, now: Timestamp) -> Result<(Manifest, Vec<String>, usize), StoreError> {
+    let registry = Registry::of(rows)?;
+    let (vaults, cursor) = facts::of(rows, &registry)?;
+    let (lending, lending_cursor) = lending::of(rows, &registry)?;
+    let (incidents, incidents_cursor) = incidents::of(rows, cursor.max(lending_cursor));
+    let bodies = [
+        (frozen::INCIDENTS, frozen::text(&incidents), incidents.len(), incidents_cursor),
+        (frozen::LENDING, frozen::text(&lending), lending.len(), lending_cursor),
+        (frozen::VAULTS, frozen::text(vaults.vaults()), vaults.vaults().len(), cursor),
+    ];
+    let publications = bodies.iter().map(|(name, body, rows, cursor)| frozen::publication(name, body, *rows, *cursor));
+    let manifest = Manifest::freeze(publications, now);
+    // Named in order already, as the manifest has them.
+    Ok((manifest, bodies.into_iter().map(|(_, body, ..)| body).collect(), vaults.vaults().len()))
+}

@@ -1,0 +1,105 @@
+//! Follows the current snapshot: loads whichever the database names, and takes its turn to build one.
+
+use super::{Snapshot, build, frozen};
+use crate::app::App;
+use crate::clock::Stopwatch;
+use crate::store::{Db, StoreError, snapshots};
+use rds_shared::graph::breach;
+use rds_shared::graph::incidents::IncidentMap;
+use rds_shared::graph::lending::LendingMarket;
+use rds_shared::graph::look_through::ExposureGraph;
+use rds_shared::graph::snapshot::Manifest;
+use rds_shared::wire::Data;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::timeout;
+
+/// How often the database is asked which snapshot is current, and whether a build is due.
+pub const POLL: Duration = Duration::from_secs(1);
+
+/// Brings the snapshot in memory to what the database calls current. `true` when it was another one.
+///
+/// On a fault of the database the last snapshot stays; one that is withheld, or that cannot be loaded whole, goes.
+pub async fn refresh(app: &App) -> anyhow::Result<bool> {
+    let held = app.graph.current();
+    let Some(id) = snapshots::current(&app.db).await? else {
+        app.graph.current.store(None);
+        return Ok(held.is_some());
+    };
+    if held.is_some_and(|held| held.id().to_hex() == id) {
+        return Ok(false);
+    }
+    let watch = Stopwatch::start();
+    let snapshot = load(&app.db, &id).await.inspect_err(|error| {
+        // What another process holds by this name is what must be answered from; an older one would be another answer.
+        if !is_unavailable(error) {
+            app.graph.current.store(None);
+        }
+    })?;
+    tracing::info!(%id, vaults = snapshot.graph.facts().vaults().len(), micros = watch.micros(), "the exposure graph was loaded");
+    app.graph.current.store(Some(Arc::new(snapshot)));
+    Ok(true)
+}
+
+/// Loads and opens a snapshot whose bodies are kept.
+pub async fn load(db: &Db, id: &str) -> anyhow::Result<Snapshot> {
+    let missing = || StoreError::Corrupt { column: "graph_current.snapshot_id", text: id.to_owned() };
+    let manifest = frozen::manifest(id, &snapshots::manifest(db, id).await?.ok_or_else(missing)?)?;
+    let mut bodies = BTreeMap::new();
+    for publication in &manifest.publications {
+        let body = snapshots::body(db, &publication.content_hash.to_hex()).await?;
+        bodies.insert(publication.name, frozen::intact(publication.content_hash, body)?);
+    }
+    tokio::task::spawn_blocking(move || open(manifest, &bodies)).await?
+}
+
+/// Makes answers out of bodies; one that the manifest does not name is empty.
+fn open(manifest: Manifest, bodies: &BTreeMap<&str, String>) -> anyhow::Result<Snapshot> {
+    let body = |name: &str| bodies.get(name).map_or("[]", String::as_str);
+    let graph = ExposureGraph::build(frozen::facts(body(frozen::VAULTS))?);
+    let incidents = IncidentMap::build(graph.facts(), frozen::rows(body(frozen::INCIDENTS))?)?;
+    let lending: Vec<LendingMarket> = frozen::rows(body(frozen::LENDING))?;
+    let breach = serde_json::to_vec(&Data { data: &breach::preview(&lending) })?;
+    Ok(Snapshot { manifest, graph, incidents, breach })
+}
+
+/// Builds if it is this process's turn, by the domain's clock. `true` when it did.
+pub async fn build_due(app: &App) -> anyhow::Result<bool> {
+    let every = i64::from(app.graph.every_seconds);
+    let now = app.clock.now();
+    if every == 0 || !snapshots::claim_build(&app.db, now, every).await? {
+        return Ok(false);
+    }
+    Ok(build::build(&app.db, now).await?.is_some())
+}
+
+/// Follows and builds until the process ends. Says once when that stops working, and once when it works again.
+pub async fn keep_current(app: &App) {
+    let mut working = true;
+    loop {
+        let round = async {
+            // A snapshot that cannot be loaded keeps nobody from building the next one.
+            let loaded = refresh(app).await;
+            if build_due(app).await? { refresh(app).await } else { loaded }
+        };
+        match round.await {
+            Ok(_) if !working => {
+                working = true;
+                tracing::info!("the exposure graph is current again");
+            }
+            Ok(_) => {}
+            Err(error) => {
+                // The catalog's refresh says when the database is down; once is enough.
+                if std::mem::replace(&mut working, false) && !is_unavailable(&error) {
+                    tracing::error!(%error, "the exposure graph cannot be built or loaded");
+                }
+            }
+        }
+        let _ = timeout(POLL, app.graph.changed.notified()).await;
+    }
+}
+
+fn is_unavailable(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<StoreError>().is_some_and(|error| matches!(error, StoreError::Unavailable(_)))
+}

@@ -1,0 +1,108 @@
+//! From markets, their reserves, modes and feeds to what the breach preview is made of.
+//!
+//! Collateral is what an active mode accepts. It counts as valued only when every reserve of it has a reading and the market has
+//! a feed for it: half a valuation would make a loss look smaller, or larger, than anybody knows. A pair's protocol reports what
+//! was supplied and borrowed and never what stands against it, so that its debt stays unpriced.
+
+use super::facts::Registry;
+use crate::store::catalog::address;
+use crate::store::graph_facts::{EmodeRow, GraphRows, MarketRow, ReserveRow};
+use crate::store::{At, StoreError, word};
+use rds_shared::graph::lending::{Collateral, LendingMarket, LendingVault};
+use rds_shared::model::ids::{ChainId, VaultKey};
+use rds_shared::model::market::MarketShape;
+use rds_shared::scoring::decimal::from_float;
+use rds_shared::wire::Timestamp;
+use std::collections::{BTreeSet, HashMap};
+
+/// The greatest amount that a JSON reader keeps exact, in cents: ninety trillion dollars.
+const MOST_CENTS: i64 = 1 << 53;
+
+/// The markets, by id, and when the newest part of them was read.
+pub fn of(rows: &GraphRows, registry: &Registry<'_>) -> Result<(Vec<LendingMarket>, Option<Timestamp>), StoreError> {
+    let mut reserves: HashMap<&str, Vec<&ReserveRow>> = HashMap::new();
+    for reserve in rows.reserves.iter().filter(|reserve| reserve.rolls_up) {
+        reserves.entry(&reserve.contract).or_default().push(reserve);
+    }
+    let mut modes: HashMap<&str, Vec<&EmodeRow>> = HashMap::new();
+    for mode in &rows.emodes {
+        modes.entry(&mode.contract).or_default().push(mode);
+    }
+    let markets = rows.markets.iter().map(|row| {
+        let contract = row.contract.as_str();
+        let (reserves, modes) = (reserves.get(contract), modes.get(contract));
+        market(row, reserves.map_or(&[], Vec::as_slice), modes.map_or(&[], Vec::as_slice), registry)
+    });
+    let markets = markets.collect::<Result<Vec<_>, _>>()?;
+    let newest = markets.iter().map(|market| market.read_to).max();
+    Ok((markets, newest))
+}
+
+fn market(
+    row: &MarketRow,
+    reserves: &[&ReserveRow],
+    modes: &[&EmodeRow],
+    registry: &Registry<'_>,
+) -> Result<LendingMarket, StoreError> {
+    let shape: MarketShape = word("market.shape", &row.shape)?;
+    let debt_cents = match shape {
+        MarketShape::Pair => row.total_borrowed_usd.and_then(cents),
+        MarketShape::Pool | MarketShape::Spoke => sum(reserves.iter().filter_map(|reserve| borrowed(reserve))),
+    };
+    let seen = reserves.iter().map(|reserve| reserve.seen_at).chain(modes.iter().map(|mode| mode.seen_at));
+    let seen: BTreeSet<At> = seen.chain([row.seen_at]).collect();
+    Ok(LendingMarket {
+        market_id: row.id.clone(),
+        name: row.name.clone(),
+        protocol_id: row.protocol_id.clone(),
+        chain_id: row.chain_id.unsigned_abs(),
+        source: row.discovered_by.clone(),
+        read_from: seen.first().copied().unwrap_or(row.seen_at).0,
+        read_to: seen.last().copied().unwrap_or(row.seen_at).0,
+        debt_cents,
+        collateral: if shape == MarketShape::Pair { None } else { collateral(reserves, modes, registry) },
+        vaults: reserves.iter().filter_map(|reserve| vault(reserve).transpose()).collect::<Result<_, _>>()?,
+    })
+}
+
+/// Null without a mode that accepts a reserve, and where one of those is not valued.
+fn collateral(reserves: &[&ReserveRow], modes: &[&EmodeRow], registry: &Registry<'_>) -> Option<Collateral> {
+    let accepts = |mode: &EmodeRow, reserve: &ReserveRow| mode.collateral_assets.contains(&reserve.asset_address);
+    let used: Vec<&&EmodeRow> =
+        modes.iter().filter(|mode| reserves.iter().any(|reserve| accepts(mode, reserve))).collect();
+    let accepted = reserves.iter().filter(|reserve| used.iter().any(|mode| accepts(mode, reserve)));
+    let values: Option<Vec<i64>> =
+        accepted.map(|reserve| reserve.tvl_usd.and_then(cents).filter(|_| registry.is_priced(reserve))).collect();
+    let ppm = |fraction: f64| from_float(fraction, 6).unwrap_or(0);
+    Some(Collateral {
+        value_cents: sum(values?)?,
+        threshold_ppm: used.iter().map(|mode| ppm(mode.liquidation_threshold)).max()?,
+        bonus_ppm: used.iter().map(|mode| ppm(mode.liquidation_bonus)).min()?,
+    })
+}
+
+fn vault(reserve: &ReserveRow) -> Result<Option<LendingVault>, StoreError> {
+    let Some(contract) = &reserve.vault_address else { return Ok(None) };
+    let chain_id = ChainId(reserve.chain_id.unsigned_abs());
+    Ok(Some(LendingVault {
+        vault_key: VaultKey { chain_id, address: address("vault.address", contract.clone())? },
+        supplied_cents: reserve.tvl_usd.and_then(cents),
+        bad_debt_cents: reserve.bad_debt_usd.and_then(cents),
+    }))
+}
+
+/// What is lent out of a reserve: the part of its supply that its utilization says, in whole cents.
+fn borrowed(reserve: &ReserveRow) -> Option<i64> {
+    let (supplied, utilization) = (cents(reserve.tvl_usd?)?, from_float(reserve.utilization?, 6).ok()?);
+    let lent = i128::from(supplied) * i128::from(utilization.max(0)) / 1_000_000;
+    Some(i64::try_from(lent).unwrap_or(MOST_CENTS).min(MOST_CENTS))
+}
+
+fn cents(usd: f64) -> Option<i64> {
+    from_float(usd, 2).ok().filter(|cents| (0..=MOST_CENTS).contains(cents))
+}
+
+/// Null of nothing.
+fn sum(amounts: impl IntoIterator<Item = i64>) -> Option<i64> {
+    amounts.into_iter().reduce(|sum, amount| sum.saturating_add(amount).min(MOST_CENTS))
+}

@@ -1,0 +1,60 @@
+//! Checks of portfolios, and the evidence of decisions. Source: interface, "Decisioning (graph family)".
+
+use super::answer::{Answer, Failure};
+use super::call::Call;
+use crate::app::App;
+use crate::decisions::issue::issue;
+use crate::decisions::request::CheckRequest;
+use crate::store::{decision_signers, decisions};
+use rds_shared::access::Principal;
+use rds_shared::graph::check::check as run;
+use rds_shared::graph::decision::Subject;
+use rds_shared::graph::evidence::Evidence;
+use rds_shared::model::content_hash::ContentHash;
+use rds_shared::model::decision::{CheckResult, IssuedDecision};
+use rds_shared::wire::error::{Detail, In};
+use rds_shared::wire::{ApiError, Data, ErrorCode};
+
+/// `POST /v1/graph/check`.
+pub async fn check(app: &App, call: &Call) -> Result<Answer, Failure> {
+    call.expect_json()?;
+    let CheckRequest { portfolio_ref, portfolio, limits, issue } = CheckRequest::read(&call.body)?;
+    let snapshot = app.graph.get()?;
+    let outcome = run(&portfolio, snapshot.graph.index(), &limits);
+    let decision = match issue {
+        true => decide(app, call, &Subject::of(&portfolio_ref, &portfolio, snapshot.id(), &limits, &outcome)).await?,
+        false => None,
+    };
+    let built_at = snapshot.manifest.built_at;
+    Answer::value(&Data { data: CheckResult { snapshot_id: snapshot.id(), built_at, outcome: &outcome, decision } })
+}
+
+/// The caller's decision; none where this process has no key, or one that the registry does not let sign.
+async fn decide(app: &App, call: &Call, subject: &Subject) -> Result<Option<IssuedDecision>, Failure> {
+    let Some(key) = &app.signing_key else { return Ok(None) };
+    let Principal::Key { org_id, .. } = call.principal else { return Err(ErrorCode::Forbidden.into()) };
+    let decision = issue(&app.db, key, org_id, subject, call.now).await?;
+    if decision.is_none() {
+        tracing::warn!(address = %key.address(), "a decision was not signed: the registry does not let this key sign now");
+    }
+    Ok(decision)
+}
+
+/// `GET /v1/graph/decision/{id}/verify`, as the edge is answered: what lies there. The edge verifies it.
+pub async fn evidence(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let fault = || ApiError::parameter(Detail::new(In::Path, "id", "must be 64 hex characters"));
+    let id = ContentHash::parse(call.found.param(0)).ok_or_else(fault)?;
+    let evidence = Evidence {
+        record: decisions::record(&app.db, id).await?,
+        signers: decision_signers::list(&app.db.pool).await?,
+    };
+    let body = serde_json::to_vec(&evidence)?;
+    if evidence.record.is_none() {
+        // The decision may be made in the next moment: nobody keeps this.
+        return Ok(Answer::json(body));
+    }
+    let mut etag = call.etag();
+    etag.add(&body);
+    let version = app.catalog.current().map_or(0, |catalog| catalog.version);
+    Ok(call.answer(etag, version, || body))
+}

@@ -1,0 +1,52 @@
+//! The signer registry.
+
+use super::{At, StoreError, Tx};
+use rds_shared::graph::evidence::Signer;
+use rds_shared::wire::Timestamp;
+use sqlx::postgres::PgRow;
+use sqlx::{PgExecutor, Row};
+
+/// The whole registry, in the order of activation.
+pub async fn list(db: impl PgExecutor<'_>) -> Result<Vec<Signer>, StoreError> {
+    let sql = "/* list_signers */ select key_id, address, activated_at, retired_at from decision_signer order by activated_at, key_id";
+    sqlx::query(sql).fetch_all(db).await?.iter().map(signer).collect()
+}
+
+/// The name of the key at `address`, if it may sign at `instant`. Until this transaction ends, nobody retires it.
+pub async fn hold_active(tx: &mut Tx<'_>, address: &str, instant: Timestamp) -> Result<Option<String>, StoreError> {
+    let sql = "
+        -- hold_active_signer
+        select key_id from decision_signer
+        where address = $1 and activated_at <= $2 and (retired_at is null or $2 < retired_at)
+        for share";
+    Ok(sqlx::query_scalar(sql).bind(address).bind(At(instant)).fetch_optional(&mut **tx).await?)
+}
+
+/// Keeps every other change of the registry waiting until this transaction ends.
+pub async fn take_turn(tx: &mut Tx<'_>) -> Result<(), StoreError> {
+    sqlx::query("lock table decision_signer in share row exclusive mode").execute(&mut **tx).await?;
+    Ok(())
+}
+
+/// Adds a signer.
+pub async fn insert(tx: &mut Tx<'_>, key_id: &str, address: &str, activated_at: Timestamp) -> Result<(), StoreError> {
+    let sql = "/* insert_signer */ insert into decision_signer (key_id, address, activated_at) values ($1, $2, $3)";
+    sqlx::query(sql).bind(key_id).bind(address).bind(At(activated_at)).execute(&mut **tx).await?;
+    Ok(())
+}
+
+/// Ends a signer's time.
+pub async fn retire(tx: &mut Tx<'_>, key_id: &str, retired_at: Timestamp) -> Result<(), StoreError> {
+    let sql = "/* retire_signer */ update decision_signer set retired_at = $2 where key_id = $1";
+    sqlx::query(sql).bind(key_id).bind(At(retired_at)).execute(&mut **tx).await?;
+    Ok(())
+}
+
+fn signer(row: &PgRow) -> Result<Signer, StoreError> {
+    Ok(Signer {
+        address: row.try_get("address")?,
+        key_id: row.try_get("key_id")?,
+        activated_at: row.try_get::<At, _>("activated_at")?.0,
+        retired_at: row.try_get::<Option<At>, _>("retired_at")?.map(|at| at.0),
+    })
+}

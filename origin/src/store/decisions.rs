@@ -1,0 +1,77 @@
+//! Signed decisions.
+
+use super::{At, Db, StoreError, Tx};
+use rds_shared::graph::evidence::Record;
+use rds_shared::model::content_hash::ContentHash;
+use rds_shared::model::decision::IssuedDecision;
+use rds_shared::wire::Timestamp;
+use sqlx::postgres::PgRow;
+use sqlx::{PgExecutor, Row};
+
+/// A decision that was signed and is not kept yet.
+#[derive(Debug, Clone)]
+pub struct Signed<'a> {
+    /// Whose it is.
+    pub org: i64,
+    /// What was decided, by its hash.
+    pub subject: ContentHash,
+    /// What it was decided on.
+    pub snapshot_id: ContentHash,
+    /// When.
+    pub created_at: Timestamp,
+    /// The decision itself.
+    pub decision: &'a IssuedDecision,
+}
+
+/// The decision that an organisation has on `subject`.
+pub async fn find(
+    db: impl PgExecutor<'_>,
+    org: i64,
+    subject: ContentHash,
+) -> Result<Option<IssuedDecision>, StoreError> {
+    let sql = "
+        -- find_decision
+        select d.decision_id, s.address, d.key_id, d.signature, d.envelope
+        from decision d join decision_signer s using (key_id) where d.org_id = $1 and d.subject = $2";
+    let row = sqlx::query(sql).bind(org).bind(subject.to_hex()).fetch_optional(db).await?;
+    row.as_ref().map(issued).transpose()
+}
+
+/// Keeps a decision. `false` when the organisation has one on the subject already: that one stays.
+pub async fn insert(tx: &mut Tx<'_>, signed: &Signed<'_>) -> Result<bool, StoreError> {
+    let sql = "
+        -- insert_decision
+        insert into decision (org_id, subject, decision_id, snapshot_id, key_id, envelope, signature, created_at)
+        values ($1, $2, $3, $4, $5, $6, $7, $8) on conflict (org_id, subject) do nothing";
+    let IssuedDecision { decision_id, key_id, envelope, signature, .. } = signed.decision;
+    let done = sqlx::query(sql)
+        .bind(signed.org)
+        .bind(signed.subject.to_hex())
+        .bind(decision_id)
+        .bind(signed.snapshot_id.to_hex())
+        .bind(key_id)
+        .bind(envelope)
+        .bind(signature)
+        .bind(At(signed.created_at))
+        .execute(&mut **tx);
+    Ok(done.await?.rows_affected() == 1)
+}
+
+/// What lies under a decision's id, whoever's it is: two organisations' rows of one id are the same.
+pub async fn record(db: &Db, id: ContentHash) -> Result<Option<Record>, StoreError> {
+    let sql =
+        "/* decision_record */ select envelope, signature from decision where decision_id = $1 order by org_id limit 1";
+    let row = sqlx::query(sql).bind(id.to_hex()).fetch_optional(&db.pool).await?;
+    row.map(|row| Ok(Record { envelope: row.try_get("envelope")?, signature: row.try_get("signature")? })).transpose()
+}
+
+fn issued(row: &PgRow) -> Result<IssuedDecision, StoreError> {
+    Ok(IssuedDecision {
+        decision_id: row.try_get("decision_id")?,
+        signer_address: row.try_get("address")?,
+        key_id: row.try_get("key_id")?,
+        inserted: false,
+        signature: row.try_get("signature")?,
+        envelope: row.try_get("envelope")?,
+    })
+}

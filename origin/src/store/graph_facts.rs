@@ -1,0 +1,228 @@
+//! What the exposure graph is built from: everything of one instant, of served chains only.
+
+use super::{At, Db, StoreError, Tx};
+use crate::ingest::kinds::{ExposurePart, Share, Subject};
+use sqlx::FromRow;
+use sqlx::types::Json;
+
+/// The rows, with the data version that they are the state of.
+#[derive(Debug, Default)]
+pub struct GraphRows {
+    /// The data version.
+    pub data_version: i64,
+    /// Chains that nothing is read of.
+    pub withheld: Vec<i64>,
+    /// Vaults, also those that are gone: somebody may hold them still.
+    pub vaults: Vec<VaultRow>,
+    /// Assets, in byte order of their ids.
+    pub assets: Vec<AssetRow>,
+    /// Bridges, sets of signers, vendors and clusters.
+    pub mappings: Vec<MappingRow>,
+    /// Reserves of lending markets.
+    pub reserves: Vec<ReserveRow>,
+    /// Feeds that a market uses.
+    pub feeds: Vec<FeedRow>,
+    /// What hubs wrap their assets in.
+    pub wrappers: Vec<WrapperRow>,
+    /// Lending markets.
+    pub markets: Vec<MarketRow>,
+    /// Their efficiency modes.
+    pub emodes: Vec<EmodeRow>,
+    /// Public incidents that are not resolved.
+    pub incidents: Vec<IncidentRow>,
+}
+
+/// A vault with its newest state and exposures.
+#[derive(Debug, FromRow)]
+#[allow(missing_docs, reason = "the columns of `vault`, `vault_state` and `exposure`")]
+pub struct VaultRow {
+    pub id: String,
+    pub chain_id: i64,
+    pub address: String,
+    pub protocol_id: String,
+    pub curator_id: Option<String>,
+    pub asset_symbol: Option<String>,
+    pub asset_address: Option<String>,
+    /// Null too of a vault that is gone: what it held last is not what is in it.
+    pub tvl_usd: Option<f64>,
+    pub status: Option<String>,
+    pub parts: Option<Json<Vec<ExposurePart>>>,
+    /// The newest observation of any of it.
+    pub seen_at: At,
+}
+
+/// An asset.
+#[derive(Debug, FromRow)]
+#[allow(missing_docs, reason = "the columns of `asset`")]
+pub struct AssetRow {
+    pub id: String,
+    pub chain_id: i64,
+    pub address: Option<String>,
+    pub symbol: String,
+    pub seen_at: At,
+}
+
+/// A mapping that holds.
+#[derive(Debug, FromRow)]
+#[allow(missing_docs, reason = "the columns of `mapping`")]
+pub struct MappingRow {
+    pub mapping_type: String,
+    pub mapping_id: String,
+    pub verified: bool,
+    pub confidence: Json<Share>,
+    pub applies_to: Json<Vec<Subject>>,
+    pub seen_at: At,
+}
+
+/// A reserve, its market and the newest state of its vault.
+#[derive(Debug, FromRow)]
+#[allow(missing_docs, reason = "the columns of `market_reserve` and `vault_state`")]
+pub struct ReserveRow {
+    pub contract: String,
+    pub market_name: String,
+    pub chain_id: i64,
+    /// Where the reserve's vault stands.
+    pub token_address: Option<String>,
+    pub asset_address: String,
+    pub asset_symbol: String,
+    pub hub_address: Option<String>,
+    /// Null where no vault is known at the token.
+    pub vault_address: Option<String>,
+    pub tvl_usd: Option<f64>,
+    pub utilization: Option<f64>,
+    pub bad_debt_usd: Option<f64>,
+    /// Whether it counts towards the market's totals.
+    pub rolls_up: bool,
+    pub seen_at: At,
+}
+
+/// A feed and the markets that use it.
+#[derive(Debug, FromRow)]
+#[allow(missing_docs, reason = "the columns of `oracle_feed`")]
+pub struct FeedRow {
+    pub contract: String,
+    pub chain_id: i64,
+    pub vendor: Option<String>,
+    pub used_by: Vec<String>,
+    pub reserve_symbols: Vec<String>,
+    pub seen_at: At,
+}
+
+/// A hub's wrapper of one asset.
+#[derive(Debug, FromRow)]
+#[allow(missing_docs, reason = "the columns of `hub_asset`")]
+pub struct WrapperRow {
+    pub chain_id: i64,
+    pub hub_address: String,
+    pub asset_address: String,
+    pub wrapper_address: String,
+    pub seen_at: At,
+}
+
+/// A market that is served, with the totals of a pair.
+#[derive(Debug, FromRow)]
+#[allow(missing_docs, reason = "the columns of `market`, `market_key` and `market_state`")]
+pub struct MarketRow {
+    pub id: String,
+    pub contract: String,
+    pub name: String,
+    pub protocol_id: String,
+    pub chain_id: i64,
+    pub shape: String,
+    pub discovered_by: String,
+    pub total_borrowed_usd: Option<f64>,
+    pub seen_at: At,
+}
+
+/// A mode of a market; rates as fractions.
+#[derive(Debug, FromRow)]
+#[allow(missing_docs, reason = "the columns of `market_emode`")]
+pub struct EmodeRow {
+    pub contract: String,
+    pub liquidation_threshold: f64,
+    pub liquidation_bonus: f64,
+    pub collateral_assets: Vec<String>,
+    pub seen_at: At,
+}
+
+/// An incident with the vaults that it touches, as `{chain_id}:{address}`.
+#[derive(Debug, FromRow)]
+#[allow(missing_docs, reason = "the columns of `event`")]
+pub struct IncidentRow {
+    pub id: i64,
+    pub title: String,
+    pub severity: String,
+    pub incident_severity: Option<String>,
+    pub occurred_at: At,
+    pub seen_at: At,
+    pub vault_keys: Vec<String>,
+}
+
+const VAULTS: &str = "SELECT v.id, v.chain_id, v.address, v.protocol_id, v.curator_id, v.asset_symbol, v.asset_address, \
+            CASE WHEN v.is_active THEN s.tvl_usd END AS tvl_usd, e.status, e.parts, \
+            greatest(v.observed_at, s.observed_at, e.observed_at) AS seen_at \
+     FROM vault v JOIN chain c ON c.chain_id = v.chain_id AND c.is_served \
+     LEFT JOIN vault_state s ON s.vault_id = v.id LEFT JOIN exposure e ON e.vault_id = v.id";
+const ASSETS: &str = "SELECT a.id, a.chain_id, a.address, a.symbol, a.observed_at AS seen_at \
+     FROM asset a JOIN chain c ON c.chain_id = a.chain_id AND c.is_served ORDER BY a.id COLLATE \"C\"";
+/// Whoever signs on a withheld chain is not named.
+const MAPPINGS: &str = "SELECT mapping_type, mapping_id, verified, to_jsonb(confidence) AS confidence, applies_to, \
+            observed_at AS seen_at \
+     FROM mapping m WHERE is_active AND NOT EXISTS ( \
+         SELECT FROM chain c WHERE NOT c.is_served AND c.chain_id = (m.signers->>'chain_id')::bigint) \
+     ORDER BY mapping_type, mapping_id COLLATE \"C\"";
+const RESERVES: &str = "SELECT r.contract, m.name AS market_name, m.chain_id, r.token_address, r.asset_address, r.asset_symbol, \
+            coalesce(r.hub_address, m.hub_address) AS hub_address, v.address AS vault_address, \
+            s.tvl_usd, s.utilization, s.bad_debt_usd, coalesce(v.is_active AND NOT v.is_shutdown, true) AS rolls_up, \
+            greatest(r.observed_at, m.observed_at, s.observed_at) AS seen_at \
+     FROM market_reserve r JOIN market m USING (contract) JOIN chain c ON c.chain_id = m.chain_id AND c.is_served \
+     LEFT JOIN vault v ON v.chain_id = m.chain_id AND v.address = r.token_address LEFT JOIN vault_state s ON s.vault_id = v.id \
+     WHERE r.is_active ORDER BY r.contract COLLATE \"C\", r.reserve COLLATE \"C\"";
+const FEEDS: &str = "SELECT f.contract, f.chain_id, f.vendor, f.used_by, f.reserve_symbols, f.observed_at AS seen_at \
+     FROM oracle_feed f JOIN chain c ON c.chain_id = f.chain_id AND c.is_served WHERE f.used_by <> '{}'";
+const WRAPPERS: &str = "SELECT h.chain_id, h.hub_address, h.asset_address, h.wrapper_address, h.observed_at AS seen_at \
+     FROM hub_asset h JOIN chain c ON c.chain_id = h.chain_id AND c.is_served \
+     WHERE h.is_active AND h.wrapper_address IS NOT NULL";
+
+const MARKETS: &str = "SELECT k.id, m.contract, m.name, m.protocol_id, m.chain_id, m.shape, m.discovered_by, s.total_borrowed_usd, \
+            greatest(m.observed_at, s.observed_at) AS seen_at \
+     FROM market m JOIN market_key k USING (contract) JOIN chain c ON c.chain_id = m.chain_id AND c.is_served \
+     LEFT JOIN market_state s USING (contract) WHERE m.shape <> 'pair' OR m.is_protocol_listed ORDER BY k.id COLLATE \"C\"";
+const EMODES: &str = "SELECT e.contract, e.liquidation_threshold, e.liquidation_bonus, e.collateral_assets, e.observed_at AS seen_at \
+     FROM market_emode e WHERE e.is_active";
+const INCIDENTS: &str = "SELECT e.id, e.title, e.severity, e.incident_severity, e.occurred_at, e.observed_at AS seen_at, \
+            array_agg(v.chain_id || ':' || v.address) AS vault_keys \
+     FROM event e JOIN event_served s ON s.event_id = e.id AND s.is_served \
+     JOIN event_vault t ON t.event_id = e.id JOIN vault v ON v.id = t.vault_id \
+     WHERE e.state = 'published' AND e.event_type = 'Incident' AND e.remediation_status IS DISTINCT FROM 'resolved' \
+     GROUP BY e.id ORDER BY e.id";
+
+/// Reads everything, as of one instant.
+pub async fn read(db: &Db) -> Result<GraphRows, StoreError> {
+    let mut tx = db.pool.begin().await?;
+    sqlx::query("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY").execute(&mut *tx).await?;
+    let rows = GraphRows {
+        data_version: sqlx::query_scalar("SELECT version FROM data_version").fetch_one(&mut *tx).await?,
+        withheld: sqlx::query_scalar("SELECT chain_id FROM chain WHERE NOT is_served ORDER BY chain_id")
+            .fetch_all(&mut *tx)
+            .await?,
+        vaults: all(&mut tx, VAULTS).await?,
+        assets: all(&mut tx, ASSETS).await?,
+        mappings: all(&mut tx, MAPPINGS).await?,
+        reserves: all(&mut tx, RESERVES).await?,
+        feeds: all(&mut tx, FEEDS).await?,
+        wrappers: all(&mut tx, WRAPPERS).await?,
+        markets: all(&mut tx, MARKETS).await?,
+        emodes: all(&mut tx, EMODES).await?,
+        incidents: all(&mut tx, INCIDENTS).await?,
+    };
+    tx.commit().await?;
+    Ok(rows)
+}
+
+async fn all<T>(tx: &mut Tx<'_>, sql: &'static str) -> Result<Vec<T>, StoreError>
+where
+    T: for<'r> FromRow<'r, sqlx::postgres::PgRow> + Send + Unpin,
+{
+    Ok(sqlx::query_as(sql).fetch_all(&mut **tx).await?)
+}

@@ -1,0 +1,118 @@
+//! A fall by hand, unknown debt apart, and totals that add up.
+
+use super::*;
+use crate::scoring::canonical::Canonicalize;
+use alloc::string::ToString;
+use proptest::prelude::*;
+use serde_json::json;
+
+fn market(id: &str, debt: Option<i64>, collateral: Option<(i64, i64, i64)>) -> LendingMarket {
+    let instant = Timestamp::from_seconds(1_000);
+    LendingMarket {
+        market_id: id.into(),
+        name: id.into(),
+        protocol_id: "harbor".into(),
+        chain_id: 1,
+        source: "onchain_rpc".into(),
+        read_from: instant,
+        read_to: instant,
+        debt_cents: debt,
+        collateral: collateral.map(|(value_cents, threshold_ppm, bonus_ppm)| Collateral {
+            value_cents,
+            threshold_ppm,
+            bonus_ppm,
+        }),
+        vaults: Vec::new(),
+    }
+}
+
+#[test]
+fn a_fall_leaves_a_loss_where_the_collateral_does_not_cover_debt_and_bonus() {
+    // 1 000 dollars of debt against 1 500 with a threshold of 0.8 and a bonus of a quarter.
+    let markets = [market("a", Some(100_000), Some((150_000, 800_000, 250_000)))];
+    let value = serde_json::to_value(preview(&markets)).unwrap();
+    let shocks = &value["protocols"][0]["shocks"];
+    // 1 425 covers 1 140 of debt, and carries 1 140 of it.
+    assert_eq!(
+        shocks[0],
+        json!({"shockPct": 5, "projectedLossUsd": 0.0, "liquidatableDebtMinUsd": 0.0, "liquidatableDebtMaxUsd": 1000.0})
+    );
+    // 1 050 covers and carries 840; 750 covers and carries 600.
+    assert_eq!(
+        shocks[3],
+        json!({"shockPct": 30, "projectedLossUsd": 160.0, "liquidatableDebtMinUsd": 160.0, "liquidatableDebtMaxUsd": 1000.0})
+    );
+    assert_eq!(shocks[4]["projectedLossUsd"], 400.0);
+}
+
+#[test]
+fn debt_without_a_value_against_it_is_told_apart_and_never_added() {
+    let markets =
+        [market("a", Some(100_000), Some((1, 800_000, 0))), market("b", Some(999_900), None), market("c", None, None)];
+    let value = serde_json::to_value(preview(&markets)).unwrap();
+    let entry = &value["protocols"][0];
+    assert_eq!((&entry["pricedDebtUsd"], &entry["unpricedDebtUsd"]), (&json!(1000.0), &json!(9999.0)));
+    assert_eq!(entry["shocks"][4]["projectedLossUsd"], 1000.0);
+    assert_eq!(entry["shocks"][4]["liquidatableDebtMaxUsd"], 1000.0);
+    let counts = ["marketCount", "debtReadCount", "pricedCount"].map(|name| entry["coverage"][name].as_u64().unwrap());
+    assert_eq!((entry["coverage"]["status"].as_str().unwrap(), counts), ("interval_sampled", [3, 2, 1]));
+    assert_eq!(value["topMarkets"], entry["topMarkets"]);
+    assert_eq!(entry["topMarkets"][0]["marketId"], "b", "the greatest debt first, valued or not");
+}
+
+#[test]
+fn former_members_repeat_the_first_entry_and_are_null_without_one() {
+    let other = LendingMarket {
+        protocol_id: "lantern".into(),
+        source: "protocol_api".into(),
+        chain_id: 8453,
+        ..market("z", Some(5), None)
+    };
+    let markets = [market("a", Some(1), None), other];
+    let value = serde_json::to_value(preview(&markets)).unwrap();
+    assert_eq!(
+        (&value["schemaVersion"], &value["maturity"], &value["protocolId"]),
+        (&json!(2), &json!("preview"), &json!("lantern"))
+    );
+    for member in ["observedAt", "protocolId", "source", "maturity", "shockPcts", "chains", "topMarkets"] {
+        assert_eq!(value[member], value["protocols"][0][member], "{member}");
+    }
+    let empty = serde_json::to_value(preview(&[])).unwrap();
+    assert_eq!((&empty["protocolId"], &empty["protocols"]), (&json!(null), &json!([])));
+}
+
+#[test]
+fn a_market_reads_back_from_its_canonical_text() {
+    let vault_key = VaultKey::parse("1:0x0000000000000000000000000000000000000001").unwrap();
+    let vaults = alloc::vec![LendingVault { vault_key, supplied_cents: Some(7), bad_debt_cents: None }];
+    for market in [market("a", Some(1), Some((1, 2, 3))), LendingMarket { vaults, ..market("b", None, None) }] {
+        assert_eq!(serde_json::from_str::<LendingMarket>(&market.canonical().to_string()).unwrap(), market);
+    }
+}
+
+proptest! {
+    #[test]
+    fn a_deeper_fall_never_does_less_and_chains_add_up_to_their_protocol(
+        rows in proptest::collection::vec((0..4_u64, 0..1_000_000_000_i64, proptest::option::of((0..1_000_000_000_i64, 0..=1_000_000_i64, 0..300_000_i64))), 1..12),
+    ) {
+        let markets: Vec<LendingMarket> = rows
+            .into_iter()
+            .enumerate()
+            .map(|(place, (chain_id, debt, collateral))| LendingMarket { chain_id, ..market(&place.to_string(), Some(debt), collateral) })
+            .collect();
+        let preview = preview(&markets);
+        let entry = &preview.protocols[0];
+        for pair in entry.totals.shocks.windows(2) {
+            prop_assert!(pair[0].projected_loss_usd <= pair[1].projected_loss_usd);
+            prop_assert!(pair[0].liquidatable_debt_min_usd <= pair[1].liquidatable_debt_min_usd);
+        }
+        for shock in &entry.totals.shocks {
+            prop_assert!(shock.liquidatable_debt_min_usd <= shock.liquidatable_debt_max_usd);
+            prop_assert_eq!(shock.liquidatable_debt_max_usd, entry.totals.priced_debt_usd);
+            prop_assert!(shock.projected_loss_usd <= entry.totals.priced_debt_usd);
+        }
+        let mut sum = Totals::none();
+        entry.chains.iter().for_each(|chain| sum.add(&chain.totals));
+        prop_assert_eq!(&sum, &entry.totals);
+    }
+}

@@ -1,0 +1,140 @@
+//! Evidence: a stored decision and the signer registry, as the origin hands them to the edge, which verifies by itself.
+//!
+//! It says what lies in the store and nothing about whether that is true. Edge and origin are rolled out one after the other,
+//! so a field that is not known yet is passed over.
+
+use super::verification::{RegisteredSigner, StoredDecision, Verification, verify};
+use crate::model::content_hash::ContentHash;
+use crate::model::ids::{Address, Namespace};
+use crate::wire::time::Timestamp;
+use alloc::string::String;
+use alloc::vec::Vec;
+use serde::{Deserialize, Serialize};
+
+/// Most signers that the registry holds, retired ones included.
+pub const MAX_SIGNERS: usize = 256;
+/// Longest envelope that is stored, in bytes.
+pub const MAX_ENVELOPE: usize = 8 * 1_024;
+/// Largest evidence that is read, in bytes: a full registry and the longest envelope, with each of its bytes escaped.
+pub const MAX_EVIDENCE: usize = 128 * 1_024;
+
+/// What is known of one decision.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Evidence {
+    /// The decision as it lies there; null when there is none under the id that was asked for.
+    pub record: Option<Record>,
+    /// The whole registry, in the order of activation.
+    pub signers: Vec<Signer>,
+}
+
+/// A stored decision.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Record {
+    /// The envelope's text, as it was hashed.
+    pub envelope: String,
+    /// `0x` and 130 hex characters.
+    pub signature: String,
+}
+
+/// A row of the registry.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Signer {
+    /// The key's address.
+    pub address: String,
+    /// The key's name.
+    pub key_id: String,
+    /// From when it may sign; whole milliseconds.
+    pub activated_at: Timestamp,
+    /// From when it may no longer; null while it may.
+    pub retired_at: Option<Timestamp>,
+}
+
+impl Evidence {
+    /// Reads evidence. Null for what is none, or more than any there is.
+    pub fn parse(body: &[u8]) -> Option<Self> {
+        if body.len() > MAX_EVIDENCE {
+            return None;
+        }
+        let evidence: Evidence = serde_json::from_slice(body).ok()?;
+        (evidence.signers.len() <= MAX_SIGNERS).then_some(evidence)
+    }
+
+    /// What it says of the decision `id`. A row of the registry that names no address is nobody's.
+    pub fn verify(&self, id: ContentHash) -> Verification {
+        let registry: Vec<_> = self.signers.iter().filter_map(Signer::registered).collect();
+        let record = self.record.as_ref();
+        verify(id, record.map(|it| StoredDecision { envelope: &it.envelope, signature: &it.signature }), &registry)
+    }
+}
+
+impl Signer {
+    fn registered(&self) -> Option<RegisteredSigner> {
+        Some(RegisteredSigner {
+            address: Address::parse(Namespace::Evm, &self.address).ok()?,
+            key_id: self.key_id.clone(),
+            activated_at: self.activated_at,
+            retired_at: self.retired_at,
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+    use alloc::{format, vec};
+
+    const VECTORS: &str = include_str!("../../../fixtures/decisions/verifications.jsonl");
+
+    #[test]
+    fn evidence_verifies_as_its_parts_do_and_reads_back_as_written() {
+        let mut verdicts = vec![];
+        for line in VECTORS.lines() {
+            let vector: serde_json::Value = serde_json::from_str(line).unwrap();
+            let given = &vector["in"];
+            let text = format!(
+                r#"{{"record":{{"envelope":{},"signature":{},"later":1}},"signers":{},"as_of":7}}"#,
+                given["envelope"], given["signature"], given["registry"]
+            );
+            let evidence = Evidence::parse(text.as_bytes()).unwrap();
+            let id = ContentHash::parse(given["id"].as_str().unwrap()).unwrap();
+            let said = evidence.verify(id);
+            let five = [
+                said.found,
+                said.envelope_intact,
+                said.signature_valid,
+                said.signer_recognized,
+                said.signer_active_at_issuance,
+            ];
+            assert_eq!(serde_json::json!(five), vector["out"], "{}", vector["name"]);
+            assert_eq!(Evidence::parse(&serde_json::to_vec(&evidence).unwrap()), Some(evidence));
+            verdicts.push(said.holds());
+        }
+        assert!(verdicts.contains(&true) && verdicts.contains(&false));
+    }
+
+    #[test]
+    fn nothing_is_found_where_nothing_lies() {
+        let evidence = Evidence { record: None, signers: vec![] };
+        assert_eq!(evidence.verify(ContentHash::from_bytes([1; 32])), Verification::NOT_FOUND);
+    }
+
+    #[test]
+    fn the_greatest_evidence_there_is_can_be_read_and_no_greater() {
+        let signer = Signer {
+            address: "0x19e7e376e7c213b7e7e7e46cc70a5dd086daff2a".to_string(),
+            key_id: "k".repeat(64),
+            activated_at: Timestamp::default(),
+            retired_at: Some(Timestamp::default()),
+        };
+        let record = Record { envelope: "\u{1}".repeat(MAX_ENVELOPE), signature: "f".repeat(132) };
+        let mut evidence = Evidence { record: Some(record), signers: vec![signer.clone(); MAX_SIGNERS] };
+        let written = serde_json::to_vec(&evidence).unwrap();
+        assert!(written.len() <= MAX_EVIDENCE, "{}", written.len());
+        assert!(Evidence::parse(&written).is_some());
+        evidence.signers.push(signer);
+        assert_eq!(Evidence::parse(&serde_json::to_vec(&evidence).unwrap()), None);
+        assert_eq!(Evidence::parse(&vec![b' '; MAX_EVIDENCE + 1]), None);
+        assert_eq!(Evidence::parse(b"{\"data\":[]}"), None);
+    }
+}

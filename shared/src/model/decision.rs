@@ -1,0 +1,42 @@
+//! A check as its caller is told of it, with the decision that was issued.
+//!
+//! Source: interface, "Graph structures" (check result); contracts, "Formats" (decision).
+
+use super::content_hash::ContentHash;
+use crate::graph::check::CheckOutcome;
+use crate::wire::Timestamp;
+use alloc::string::String;
+use serde::Serialize;
+
+/// `POST /v1/graph/check`.
+#[derive(Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct CheckResult<'a> {
+    /// The snapshot that was checked against.
+    pub snapshot_id: ContentHash,
+    /// When that was built.
+    pub built_at: Timestamp,
+    /// What the check came to.
+    #[serde(flatten)]
+    pub outcome: &'a CheckOutcome,
+    /// The decision, where one was asked for and there is a key to sign it with; null otherwise.
+    pub decision: Option<IssuedDecision>,
+}
+
+/// A signed decision, with all that anyone needs to verify it alone.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct IssuedDecision {
+    /// The SHA-256 of `envelope`; 64 hex characters.
+    pub decision_id: String,
+    /// Who signed.
+    pub signer_address: String,
+    /// With which key of the registry.
+    pub key_id: String,
+    /// Whether this check made it; false when it was made before.
+    pub inserted: bool,
+    /// EIP-191 `personal_sign` over the text of `decision_id`: `0x` and 130 hex characters.
+    pub signature: String,
+    /// The canonical text that was hashed.
+    pub envelope: String,
+}

@@ -51,10 +51,8 @@ impl Jobs {
             let scoring = app.clone();
             jobs.spawn(async move { keep_scored(&scoring).await });
         }
-        if app.graph.is_enabled() {
-            let looking = app.clone();
-            jobs.spawn(async move { follow::keep_current(&looking).await });
-        }
+        let looking = app.clone();
+        jobs.spawn(async move { follow::keep_current(&looking).await });
         let fanning = app.clone();
         jobs.spawn(async move { fanout::keep_fanned_out(&fanning).await });
         let tending = app.clone();

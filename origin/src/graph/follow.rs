@@ -74,8 +74,11 @@ pub async fn build_due(app: &App) -> anyhow::Result<bool> {
     Ok(build::build(&app.db, now).await?.is_some())
 }
 
-/// Follows and builds until the process ends. Says once when that stops working, and once when it works again.
+/// Follows and builds until the process ends; returns at once where the feature is off. Says once when that stops working, and once when it works again.
 pub async fn keep_current(app: &App) {
+    if !app.graph.is_enabled() {
+        return;
+    }
     let mut working = true;
     loop {
         let round = async {

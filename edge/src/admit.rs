@@ -30,6 +30,7 @@ fn page(route: RouteId, query: &Query) -> Option<PageRequest> {
         // Beyond its last page a list reaches for nothing.
         RouteId::SecurityEventList | RouteId::LossBoard => security::reached(query),
         RouteId::ProtocolById | RouteId::CuratorById => Some(query.page_of("vaultPage", "vaultLimit")),
+        RouteId::BasketVersions => Some(query.page_of("page", "pageSize")),
         // An offset is the page of one row that starts there.
         RouteId::CuratorEvents => Some(PageRequest::new(query.int("offset").unsigned_abs().saturating_add(1), 1)),
         RouteId::VaultById
@@ -65,6 +66,11 @@ fn page(route: RouteId, query: &Query) -> Option<PageRequest> {
         | RouteId::RwaById
         | RouteId::ReviewerList
         | RouteId::SignalById
+        | RouteId::BasketList
+        | RouteId::BasketById
+        | RouteId::BasketVersion
+        | RouteId::BasketChanges
+        | RouteId::BasketMethodologyVersions
         | RouteId::WebhookCreate
         | RouteId::WebhookList
         | RouteId::WebhookById
@@ -106,6 +112,7 @@ mod tests {
             (RouteId::ProtocolById, "vaultPage=10", "vaultPage=11"),
             (RouteId::CuratorById, "vaultPage=2&vaultLimit=100", "vaultPage=3&vaultLimit=100"),
             (RouteId::CuratorEvents, "offset=199", "offset=200"),
+            (RouteId::BasketVersions, "page=4", "page=5"),
         ] {
             assert_eq!(verdict(route, last), Ok(()), "{last}");
             assert_eq!(verdict(route, beyond), Err(ErrorCode::Forbidden), "{beyond}");

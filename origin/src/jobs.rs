@@ -1,8 +1,9 @@
 //! What runs beside the requests, and when: the catalog's refresh, the listening for changes, the scheduled score run, the
-//! daily roll-up, the journal and its streams, what there is to do for webhooks beside delivering, and the telling of changed
+//! daily roll-up, the baskets, the journal and its streams, what there is to do for webhooks beside delivering, and the telling of changed
 //! keys and facts to the edge.
 
 use crate::app::App;
+use crate::baskets;
 use crate::catalog::refresh;
 use crate::edge_link::{self, EdgeLink, outbox};
 use crate::journal::{retention, sequence, tail};
@@ -65,6 +66,8 @@ impl Jobs {
         jobs.spawn(async move { keeper::keep_alive(&living).await });
         jobs.spawn(async move { keeper::keep_revoking(&revoking).await });
         jobs.spawn(async move { keeper::keep_time(&timing).await });
+        let weighing = app.clone();
+        jobs.spawn(async move { baskets::timer::keep_current(&weighing).await });
         let rolling = app.clone();
         jobs.spawn(async move { keep_days(&rolling).await });
         Jobs(jobs)

@@ -68,6 +68,12 @@ pub fn fold(found: &mut Found) {
         | RouteId::LossBoard
         | RouteId::SignalList
         | RouteId::SignalById
+        | RouteId::BasketList
+        | RouteId::BasketById
+        | RouteId::BasketVersions
+        | RouteId::BasketVersion
+        | RouteId::BasketChanges
+        | RouteId::BasketMethodologyVersions
         | RouteId::WebhookCreate
         | RouteId::WebhookList
         | RouteId::WebhookById

@@ -2,6 +2,7 @@
 //!
 //! Results go to standard output, as text or with `--json` as one JSON value; logs and progress go to standard error.
 
+mod baskets;
 mod credentials;
 mod doctor;
 mod edge;
@@ -60,6 +61,9 @@ enum Command {
     /// Score runs.
     #[command(subcommand)]
     Score(Score),
+    /// Baskets and their versions.
+    #[command(subcommand)]
+    Baskets(baskets::Baskets),
     /// The security registry.
     #[command(subcommand)]
     Security(security::Security),
@@ -242,6 +246,7 @@ async fn dispatch(command: Command, out: Output) -> anyhow::Result<ExitCode> {
         }
         Command::Events(command) => return events::events(&database().await?, &clock, command, out).await,
         Command::Score(Score::Run) => facts::score(&database().await?, &clock, out).await?,
+        Command::Baskets(command) => return baskets::run(&database().await?, &clock, command, out).await,
         Command::Security(command) => return security::run(&database().await?, &clock, command, out).await,
         Command::Webhooks(command) => webhooks::webhooks(&database().await?, &clock, command, out).await?,
         Command::Journal(Journal::Step { reason }) => journal::step(&database().await?, &clock, &reason, out).await?,

@@ -4,6 +4,7 @@
 //! hosts match on [`RouteId`] without a catch-all arm, so a route that nobody answers does not compile.
 
 mod asset_params;
+mod basket_params;
 mod event_params;
 pub mod family;
 pub mod matching;

@@ -1,6 +1,7 @@
 //! The table: one row a route.
 
 use super::asset_params::*;
+use super::basket_params::*;
 use super::event_params::*;
 pub use super::event_params::{EVENT_SORT_FIELDS, FEED_DAYS};
 use super::family::Family;
@@ -283,6 +284,36 @@ routes! {
         access: Public, family: Public, cache: Cache::public(15), tags: [Signals],
         query: [], answers: "Data<SignalDetail>", errors: [],
         about: "One signal in full: what it says, of whom, which vaults it touches, and where it comes from.",
+    }
+    BasketList: Get "/v1/baskets" {
+        access: Public, family: Public, cache: Cache::current_basket(), tags: [Baskets],
+        query: [], answers: "Data<Vec<BasketRow>>", errors: [],
+        about: "The published baskets, each with the version in force.",
+    }
+    BasketById: Get "/v1/baskets/{id}" {
+        access: Public, family: Public, cache: Cache::current_basket(), tags: [Baskets],
+        query: [BASKET_AT], answers: "Data<BasketDetail>", errors: [],
+        about: "A basket's version in force now, or at an instant: constituents, weights, and the rules it was made by.",
+    }
+    BasketVersions: Get "/v1/baskets/{id}/versions" {
+        access: Public, family: Public, cache: Cache::by_class(60), tags: [Baskets],
+        query: [Param::page("page"), Param::size("pageSize", 50, 200)], answers: "Paged<Vec<BasketVersionRow>>", errors: [Forbidden],
+        about: "Every version of a basket, newest first, each linked to the one before it.",
+    }
+    BasketVersion: Get "/v1/baskets/{id}/version/{versionId}" {
+        access: Public, family: Public, cache: Cache::immutable(), tags: [Baskets],
+        query: [], answers: "Data<BasketDetail>", errors: [VersionRetired],
+        about: "One version, which never changes. A retired one is 410 and names its successor.",
+    }
+    BasketChanges: Get "/v1/baskets/{id}/changes" {
+        access: Public, family: Public, cache: Cache::public(60), tags: [Baskets],
+        query: [CHANGED_VERSIONS], answers: "Data<Vec<BasketChangeRow>>", errors: [],
+        about: "What each of the newest versions changed: who came, who went, whose weight moved.",
+    }
+    BasketMethodologyVersions: Get "/v1/baskets/{id}/methodology/versions" {
+        access: Public, family: Public, cache: Cache::public(60), tags: [Baskets],
+        query: [], answers: "Data<Vec<BasketMethodologyRow>>", errors: [],
+        about: "The versions of the basket's rules, newest first.",
     }
     WebhookCreate: Post "/v1/webhooks" {
         access: Decisioning, family: Public, cache: Cache::NEVER,

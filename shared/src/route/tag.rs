@@ -24,12 +24,14 @@ pub enum Tag {
     Security,
     /// Signals.
     Signals,
+    /// Baskets, their versions and their rules.
+    Baskets,
 }
 
 impl Tag {
     /// Every tag.
-    pub const ALL: [Tag; 7] =
-        [Tag::Vaults, Tag::Markets, Tag::Feeds, Tag::Assets, Tag::Events, Tag::Security, Tag::Signals];
+    pub const ALL: [Tag; 8] =
+        [Tag::Vaults, Tag::Markets, Tag::Feeds, Tag::Assets, Tag::Events, Tag::Security, Tag::Signals, Tag::Baskets];
 
     /// The tag's name in headers and in the database.
     pub const fn as_str(self) -> &'static str {
@@ -41,6 +43,7 @@ impl Tag {
             Tag::Events => "events",
             Tag::Security => "security",
             Tag::Signals => "signals",
+            Tag::Baskets => "baskets",
         }
     }
 

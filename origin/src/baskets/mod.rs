@@ -24,7 +24,7 @@ use crate::store::basket_versions::{self as table, Held};
 use crate::store::baskets::{self, Members, StoredVersion, Support};
 use crate::store::publication as versions;
 use crate::store::{Db, StoreError, Tx, assets, tags};
-use rds_shared::model::basket::{BasketNotice, BasketVersionRow, ShownChanges};
+use rds_shared::model::basket::{BasketNotice, BasketVersionRow, ConstituentType, ShownChanges};
 use rds_shared::model::status::Severity;
 use rds_shared::route::Tag;
 use rds_shared::rules::baskets::definition::Definition;
@@ -265,8 +265,16 @@ async fn halted(
         true => (Severity::Warning, "The version in force stays."),
         false => (Severity::Info, "It has no version yet."),
     };
+    // A name is told by the event's subject: where that is withheld, so is the event.
+    let (why, about) = match halt {
+        Halt::Infeasible(reason) => (reason.to_string(), Vec::new()),
+        Halt::Stale { id, input } => {
+            let about = if held.constituent_type == ConstituentType::Vault { vec![id.clone()] } else { Vec::new() };
+            (format!("what is known of a constituent is not good enough ({input})"), about)
+        }
+    };
     let event = EventRecord {
-        description: Some(format!("The rebalance that is due makes no version: {reason}. {stays}")),
+        description: Some(format!("The rebalance that is due makes no version: {why}. {stays}")),
         ..EventRecord::new(
             format!("basket-halted:{basket_id}:{}", now.as_micros()),
             "BasketHalted",
@@ -275,7 +283,8 @@ async fn halted(
             OBSERVED_CHANGE_SOURCE,
             now.into(),
         )
-    };
+    }
+    .about(about);
     events::publish_new(tx, &[event], How::Published, now).await?;
     show(tx, &[Tag::Baskets, Tag::Events], now).await
 }

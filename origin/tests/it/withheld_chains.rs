@@ -107,6 +107,10 @@ async fn every_read(test: &TestApp) -> Vec<String> {
             "/v1/portfolio/{address}" => "SELECT DISTINCT holder FROM vault_position ORDER BY 1",
             "/v1/rwa/{asset_id}" => "SELECT number::text FROM asset ORDER BY number",
             "/v1/signals/{id}" => "SELECT id::text FROM signal ORDER BY 1",
+            "/v1/baskets/{id}/version/{versionId}" => {
+                "SELECT basket_id || '/version/' || version_id FROM basket_version ORDER BY 1"
+            }
+            path if path.starts_with("/v1/baskets/{id}") => "SELECT id FROM basket ORDER BY 1",
             path => panic!("nothing of {path} is asked for"),
         };
         let (start, rest) = match route.path.split_once('{') {

@@ -59,6 +59,8 @@ create table webhook_creation (
     -- SHA-256 of what was asked for.
     wish            bytea not null check (octet_length(wish) = 32),
     subscription_id bigint not null references webhook_subscription on delete cascade,
+    -- The secret is another by now: whoever repeats the creation is not shown it.
+    is_rotated      boolean not null default false,
     created_at      timestamptz not null,
     primary key (org_id, idempotency_key)
 );
@@ -73,6 +75,8 @@ create table webhook_event (
     -- Its place in the journal; null for what one subscription asked for itself.
     seq         bigint unique,
     occurred_at timestamptz not null,
+    -- The chains that it names: while one of them is withheld nobody is told.
+    chain_ids   bigint[] not null default '{}',
     body        text not null,
     created_at  timestamptz not null
 );

@@ -15,6 +15,7 @@ mod security;
 mod stats;
 mod symbols;
 mod vault;
+mod whole;
 
 pub use build::Changes;
 pub use changes::{Changed, Since};
@@ -24,6 +25,7 @@ pub use rollup::{Chain, Curator, Protocol};
 pub use security::{Security, SecurityFacts};
 pub use symbols::Symbols;
 pub use vault::{REWARDED_PROTOCOL, Vault, row_of};
+pub use whole::Whole;
 
 use crate::http::answer::Failure;
 use arc_swap::ArcSwapOption;

@@ -1,6 +1,6 @@
 //! Chains, protocols and curators, with what their active vaults add up to.
 
-use super::Vault;
+use super::{Vault, Whole};
 use crate::store::catalog::{ChainFacts, CuratorFacts, ProtocolFacts, Registry};
 use rds_shared::model::EncodedRow;
 use rds_shared::model::chain::ChainRow;
@@ -29,11 +29,8 @@ pub struct Chain {
 pub struct Protocol {
     /// Who it is.
     pub facts: ProtocolFacts,
-    /// Its list row.
-    pub row: EncodedRow,
     /// The deployed version with its vaults.
     pub versions: Vec<ProtocolVersion>,
-    tvl: f64,
 }
 
 /// A curator.
@@ -52,8 +49,9 @@ pub struct Curator {
 pub struct Rollup {
     /// Largest value first.
     pub chains: Vec<Chain>,
-    /// Largest value first.
-    pub protocols: Vec<Protocol>,
+    protocols: Vec<Protocol>,
+    /// Their list, largest value first.
+    pub protocol_list: Whole,
     /// In ascending order of ids: the rows of `curator_index`.
     curators: Vec<Curator>,
     curator_index: Index,
@@ -113,12 +111,13 @@ impl Rollup {
         let chains = registry.chains.into_iter().map(|facts| chain(by_chain.remove(&facts.id), facts));
         let mut chains = chains.collect::<Result<Vec<_>, _>>()?;
         chains.sort_by(|a, b| b.tvl_usd.total_cmp(&a.tvl_usd).then(a.facts.id.cmp(&b.facts.id)));
-        let protocols = registry
+        let (mut rows, protocols): (Vec<_>, Vec<_>) = registry
             .protocols
             .into_iter()
-            .map(|facts| protocol(by_protocol.remove(facts.id.as_str()).unwrap_or_default(), facts));
-        let mut protocols = protocols.collect::<Result<Vec<_>, _>>()?;
-        protocols.sort_by(|a, b| b.tvl.total_cmp(&a.tvl).then_with(|| a.facts.id.cmp(&b.facts.id)));
+            .map(|facts| protocol(by_protocol.remove(facts.id.as_str()).unwrap_or_default(), facts))
+            .unzip();
+        rows.sort_by(|a, b| b.tvl.total_cmp(&a.tvl).then_with(|| a.id.cmp(&b.id)));
+        let protocol_list = Whole::encode(&rows)?;
         let curators = registry
             .curators
             .into_iter()
@@ -126,7 +125,7 @@ impl Rollup {
         let mut curators = curators.collect::<Result<Vec<_>, _>>()?;
         curators.sort_by(|a, b| a.row.id.cmp(&b.row.id));
         let (curator_index, curator_columns) = index(&curators);
-        Ok(Rollup { chains, protocols, curators, curator_index, curator_columns })
+        Ok(Rollup { chains, protocols, protocol_list, curators, curator_index, curator_columns })
     }
 
     /// A chain by slug, in any case, or by number.
@@ -196,7 +195,8 @@ fn chain(sum: Option<Sum>, facts: ChainFacts) -> Result<Chain, serde_json::Error
     Ok(Chain { row: Some(EncodedRow::encode(&row, None)?), tvl_usd: sum.tvl_usd, facts })
 }
 
-fn protocol(sum: Sum, facts: ProtocolFacts) -> Result<Protocol, serde_json::Error> {
+/// A protocol's list row, and the rest of it.
+fn protocol(sum: Sum, facts: ProtocolFacts) -> (ProtocolRow, Protocol) {
     let row = ProtocolRow {
         id: facts.id.clone(),
         name: facts.name.clone(),
@@ -213,7 +213,8 @@ fn protocol(sum: Sum, facts: ProtocolFacts) -> Result<Protocol, serde_json::Erro
         newest_audit_at: facts.newest_audit_at,
         audit_report_url: facts.audit_report_url.clone(),
     });
-    Ok(Protocol { row: EncodedRow::encode(&row, None)?, versions: versions.collect(), tvl: sum.tvl_usd, facts })
+    let versions = versions.collect();
+    (row, Protocol { versions, facts })
 }
 
 fn curator(sum: Sum, facts: CuratorFacts) -> Result<Curator, serde_json::Error> {

@@ -3,7 +3,7 @@
 use crate::metrics::Label;
 use crate::store::StoreError;
 use crate::stream::body::EventBody;
-use axum::body::Body;
+use axum::body::{Body, Bytes};
 use axum::http::header::{
     ALLOW, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG, LINK, RETRY_AFTER, WWW_AUTHENTICATE,
 };
@@ -42,7 +42,7 @@ pub struct Answer {
 #[derive(Debug)]
 enum Content {
     /// All of it.
-    Whole(Vec<u8>),
+    Whole(Bytes),
     /// Events, as they come. None for a HEAD, which opens no stream.
     Events(Option<EventBody>),
 }
@@ -56,11 +56,11 @@ struct Validators {
 
 impl Answer {
     /// JSON bytes, never kept.
-    pub fn json(body: Vec<u8>) -> Self {
+    pub fn json(body: impl Into<Bytes>) -> Self {
         Answer {
             status: StatusCode::OK,
             content_type: headers::JSON,
-            body: Content::Whole(body),
+            body: Content::Whole(body.into()),
             validators: None,
             made_of: TagVersions::default(),
             retry_after: None,
@@ -69,7 +69,7 @@ impl Answer {
 
     /// A stream of events, or only its headers.
     pub fn events(body: Option<EventBody>) -> Self {
-        Answer { content_type: headers::EVENT_STREAM, body: Content::Events(body), ..Self::json(Vec::new()) }
+        Answer { content_type: headers::EVENT_STREAM, body: Content::Events(body), ..Self::json(Bytes::new()) }
     }
 
     /// A serialised value, never kept.
@@ -83,13 +83,13 @@ impl Answer {
     }
 
     /// JSON bytes with what they are recognised by: the data version they were made from and their ETag.
-    pub fn tagged(etag: String, version: i64, body: Vec<u8>) -> Self {
+    pub fn tagged(etag: String, version: i64, body: impl Into<Bytes>) -> Self {
         Answer { validators: Some(Validators { etag, version }), ..Self::json(body) }
     }
 
     /// The caller's copy still holds.
     pub fn not_modified(etag: String, version: i64) -> Self {
-        Answer { status: StatusCode::NOT_MODIFIED, ..Self::tagged(etag, version, Vec::new()) }
+        Answer { status: StatusCode::NOT_MODIFIED, ..Self::tagged(etag, version, Bytes::new()) }
     }
 
     /// The same, known to have every change up to these versions.
@@ -99,7 +99,7 @@ impl Answer {
 
     /// Done, and nothing to say.
     pub fn nothing() -> Self {
-        Answer { status: StatusCode::NO_CONTENT, ..Self::json(Vec::new()) }
+        Answer { status: StatusCode::NO_CONTENT, ..Self::json(Bytes::new()) }
     }
 
     /// The same body under 503 with `Retry-After`: health and readiness, which report trouble in their own shape.
@@ -249,7 +249,8 @@ fn bad(error: &ApiError, request_id: RequestId, head_only: bool) -> Response {
     response
 }
 
-fn with_body(content_type: &'static str, body: Vec<u8>, head_only: bool) -> Response {
+fn with_body(content_type: &'static str, body: impl Into<Bytes>, head_only: bool) -> Response {
+    let body = body.into();
     let length = HeaderValue::from(body.len());
     let mut response = with_headers(if head_only { Body::empty() } else { Body::from(body) });
     let headers = response.headers_mut();

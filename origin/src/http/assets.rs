@@ -45,7 +45,7 @@ pub fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
 /// `GET /v1/assets/enriched/facets`.
 pub fn facets(app: &App, call: &Call) -> Result<Answer, Failure> {
     let catalog = app.catalog.get()?;
-    encoded::settled(call, catalog.version, &catalog.assets.facets)
+    Ok(encoded::whole(call, catalog.version, &catalog.assets.facets))
 }
 
 /// `GET /v1/assets/{chain_id}/{address}`.

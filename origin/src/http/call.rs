@@ -48,7 +48,7 @@ impl Call {
     }
 
     /// 304 when the caller already holds what `etag` stands for; else the body, which is made only then.
-    pub fn answer(&self, etag: EtagBuilder, version: i64, body: impl FnOnce() -> Vec<u8>) -> Answer {
+    pub fn answer<B: Into<Bytes>>(&self, etag: EtagBuilder, version: i64, body: impl FnOnce() -> B) -> Answer {
         let etag = etag.weak();
         if self.holds(&etag) { Answer::not_modified(etag, version) } else { Answer::tagged(etag, version, body()) }
     }

@@ -2,6 +2,7 @@
 
 use super::answer::{Answer, Failure};
 use super::call::Call;
+use crate::catalog::Whole;
 use rds_shared::model::EncodedRow;
 use rds_shared::model::vault_changes::ChangesMeta;
 use rds_shared::wire::page::PageRequest;
@@ -73,6 +74,13 @@ pub fn changes(rows: &[&EncodedRow], cursor: &str, meta: ChangesMeta, now: Times
     meta.write_json(&mut body);
     body.push(b'}');
     body
+}
+
+/// An answer that the catalog holds ready.
+pub fn whole(call: &Call, version: i64, whole: &Whole) -> Answer {
+    let mut etag = call.etag();
+    etag.add(whole.digest());
+    call.answer(etag, version, || whole.body())
 }
 
 /// `{"data":…}` of a value of which nothing moves with the clock: serialised once, for the ETag and for the body.

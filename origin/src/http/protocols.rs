@@ -16,8 +16,7 @@ const INCIDENTS: u32 = 100;
 /// Every known protocol, largest value first.
 pub fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
     let catalog = app.catalog.get()?;
-    let rows: Vec<_> = catalog.rollup.protocols.iter().map(|protocol| &protocol.row).collect();
-    Ok(encoded::list(call, catalog.version, &rows))
+    Ok(encoded::whole(call, catalog.version, &catalog.rollup.protocol_list))
 }
 
 /// One protocol with a page of its active vaults, its deployed version and its incidents.

@@ -34,7 +34,7 @@ pub fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
 /// `GET /v1/rwa/facets`.
 pub fn facets(app: &App, call: &Call) -> Result<Answer, Failure> {
     let catalog = app.catalog.get()?;
-    encoded::settled(call, catalog.version, &catalog.assets.rwa_facets)
+    Ok(encoded::whole(call, catalog.version, &catalog.assets.rwa_facets))
 }
 
 /// `GET /v1/rwa/{asset_id}`.

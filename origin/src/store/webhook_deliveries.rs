@@ -4,21 +4,22 @@
 
 use super::webhooks::{SealedSecrets, sealed};
 use super::{At, StoreError, Tx, word};
+use crate::webhooks::slots::Room;
+use axum::body::Bytes;
 use rds_shared::push::breaker::Finals;
 use rds_shared::push::schedule::{Attempt, Delivery, Failure};
 use rds_shared::push::webhook::EventId;
 use rds_shared::wire::Timestamp;
 use sqlx::Row;
 use sqlx::postgres::PgRow;
+use std::collections::HashMap;
 
-/// Attempts of one subscription under way at once.
-pub const IN_FLIGHT: i32 = 8;
-/// The same while its latest attempt has failed: an endpoint that hangs holds one place, not eight.
-const IN_FLIGHT_FAILING: i32 = 1;
 /// How long a lease holds, in seconds: four times the longest attempt, and time to write down what became of it.
 pub const LEASE_SECONDS: i32 = 45;
 /// How long a delivery rests after a fault of ours, in seconds.
 const REST_SECONDS: i32 = 5;
+/// How long a delivery rests that names a withheld chain, in seconds, before it is looked at again.
+const WITHHELD_SECONDS: i32 = 60;
 /// Subscriptions looked at in one claim.
 const AT_ONCE: i32 = 64;
 
@@ -37,19 +38,22 @@ pub struct Claimed {
     pub attempt: Attempt,
     /// The event's id.
     pub event_id: EventId,
-    /// The body, as it is signed and sent.
-    pub body: String,
+    /// The body, as it is signed and sent: one for all to whom the event goes.
+    pub body: Bytes,
     /// Where it goes.
     pub url: String,
     /// What it is signed with.
     pub secrets: SealedSecrets,
+    /// Whether the subscription's latest attempt failed.
+    pub is_failing: bool,
 }
 
-/// Takes up to `n` deliveries that are due at `now`.
+/// Takes deliveries that are due at `now`, as far as there is room.
 ///
 /// The subscriptions are locked before anything is counted, so that two processes never take more of one than is allowed.
-/// Those that somebody else is at are passed over, and no subscription gives more than its share.
-pub async fn claim(tx: &mut Tx<'_>, now: Timestamp, n: u32) -> Result<Vec<Claimed>, StoreError> {
+/// Those that somebody else is at are passed over, and no subscription gives more than its share. What names a withheld chain
+/// rests until the chain is served again.
+pub async fn claim(tx: &mut Tx<'_>, now: Timestamp, room: Room) -> Result<Vec<Claimed>, StoreError> {
     // The recursion steps from one subscription with pending deliveries to the next, however many deliveries each has.
     let ready = "
         -- webhooks_with_due_deliveries
@@ -71,8 +75,8 @@ pub async fn claim(tx: &mut Tx<'_>, now: Timestamp, n: u32) -> Result<Vec<Claime
         for no key update of s skip locked";
     let ready: Vec<i64> = sqlx::query_scalar(ready)
         .bind(At(now))
-        .bind(IN_FLIGHT)
-        .bind(IN_FLIGHT_FAILING)
+        .bind(room.each)
+        .bind(room.each_failing)
         .bind(AT_ONCE)
         .fetch_all(&mut **tx)
         .await?;
@@ -82,55 +86,72 @@ pub async fn claim(tx: &mut Tx<'_>, now: Timestamp, n: u32) -> Result<Vec<Claime
     let claim = "
         -- claim_webhook_deliveries
         with ready as (
-            select s.id, s.url, s.secret, s.previous_secret, s.previous_until,
+            select s.id, s.url, s.secret, s.previous_secret, s.previous_until, s.failure_count > 0 as is_failing,
                    greatest(0, case when s.failure_count = 0 then $2 else $3 end - (
                        select count(*) from webhook_lease l where l.subscription_id = s.id and l.until > clock_timestamp())) as room
             from webhook_subscription s where s.id = any($1)
         ), picked as (
-            select ready.*, d.id as delivery_id, d.attempt, d.event
+            select ready.*, d.id as delivery_id, d.attempt, d.event_id, d.body, d.is_withheld
             from ready cross join lateral (
-                select each.* from generate_series(1, 6) as a (n) cross join lateral (
+                select each.*, e.event_id, e.body,
+                       exists (select from chain c where c.chain_id = any (e.chain_ids) and not c.is_served) as is_withheld
+                from generate_series(1, 6) as a (n) cross join lateral (
                     select d.id, d.attempt, d.event, d.due from webhook_delivery d
                     where d.subscription_id = ready.id and d.state = 'pending' and d.attempt = a.n and d.due <= $4
                       and not exists (select from webhook_lease l where l.delivery_id = d.id and l.until > clock_timestamp())
                     order by d.due, d.id limit ready.room) as each
+                join webhook_event e on e.id = each.event
                 -- First attempts before late retries.
                 order by each.attempt, each.due, each.id limit ready.room) as d
             limit $5
+        ), resting as (
+            update webhook_delivery d set due = $4 + make_interval(secs => $7) from picked p where d.id = p.delivery_id and p.is_withheld
         ), leased as (
             insert into webhook_lease as l (delivery_id, subscription_id, token, until)
             select delivery_id, id, nextval('webhook_lease_token'), clock_timestamp() + make_interval(secs => $6) from picked
+            where not is_withheld
             on conflict (delivery_id) do update
             set token = excluded.token, until = excluded.until, resting = false,
                 lapses = l.lapses + case when l.resting then 0 else 1 end
             returning delivery_id, token, lapses
         )
-        select p.*, l.token, l.lapses, e.event_id, e.body
-        from leased l join picked p on p.delivery_id = l.delivery_id join webhook_event e on e.id = p.event
+        select p.*, l.token, l.lapses from leased l join picked p on p.delivery_id = l.delivery_id
         order by p.attempt, l.token";
     let rows = sqlx::query(claim)
         .bind(&ready)
-        .bind(IN_FLIGHT)
-        .bind(IN_FLIGHT_FAILING)
+        .bind(room.each)
+        .bind(room.each_failing)
         .bind(At(now))
-        .bind(i64::from(n))
+        .bind(i64::from(room.deliveries))
         .bind(f64::from(LEASE_SECONDS))
+        .bind(f64::from(WITHHELD_SECONDS))
         .fetch_all(&mut **tx)
         .await?;
-    rows.iter().map(claimed).collect()
+    let mut bodies = HashMap::<String, Bytes>::new();
+    rows.iter().map(|row| claimed(row, &mut bodies)).collect()
 }
 
-fn claimed(row: &PgRow) -> Result<Claimed, StoreError> {
+fn claimed(row: &PgRow, bodies: &mut HashMap<String, Bytes>) -> Result<Claimed, StoreError> {
+    let event: String = row.try_get("event_id")?;
+    let body = match bodies.get(&event) {
+        Some(body) => body.clone(),
+        None => {
+            let body = Bytes::from(row.try_get::<String, _>("body")?);
+            bodies.insert(event.clone(), body.clone());
+            body
+        }
+    };
     Ok(Claimed {
         id: row.try_get("delivery_id")?,
         subscription: row.try_get("id")?,
         token: row.try_get("token")?,
         lapses: row.try_get("lapses")?,
         attempt: attempt(row.try_get("attempt")?)?,
-        event_id: event_id(row.try_get("event_id")?)?,
-        body: row.try_get("body")?,
+        event_id: event_id(event)?,
+        body,
         url: row.try_get("url")?,
         secrets: sealed(row)?,
+        is_failing: row.try_get("is_failing")?,
     })
 }
 
@@ -232,13 +253,13 @@ pub async fn write_down(tx: &mut Tx<'_>, made: &[Made], now: Timestamp) -> Resul
     Ok(())
 }
 
-/// Final outcomes of a subscription since `from`, as far as they decide anything: no more are counted than twice the failed
+/// Final outcomes of a subscription after `from`, as far as they decide anything: no more are counted than twice the failed
 /// ones and one more, because from there on fewer than half have failed.
 pub async fn finals(tx: &mut Tx<'_>, subscription: i64, from: Timestamp) -> Result<Finals, StoreError> {
     let failed = "
         -- failed_webhook_finals
         select count(*) from webhook_delivery
-        where subscription_id = $1 and state = 'failed_terminal' and finished_at >= $2";
+        where subscription_id = $1 and state = 'failed_terminal' and finished_at > $2";
     let failed: i64 = sqlx::query_scalar(failed).bind(subscription).bind(At(from)).fetch_one(&mut **tx).await?;
     if failed == 0 {
         return Ok(Finals::default());
@@ -246,7 +267,7 @@ pub async fn finals(tx: &mut Tx<'_>, subscription: i64, from: Timestamp) -> Resu
     let total = "
         -- webhook_finals
         select count(*) from (select from webhook_delivery
-            where subscription_id = $1 and state <> 'pending' and finished_at >= $2 limit $3) as counted";
+            where subscription_id = $1 and state <> 'pending' and finished_at > $2 limit $3) as counted";
     let total: i64 = sqlx::query_scalar(total)
         .bind(subscription)
         .bind(At(from))

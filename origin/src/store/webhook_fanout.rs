@@ -15,6 +15,10 @@ pub struct Operation {
     pub recorded_at: Timestamp,
     /// Whom webhooks deliver it to; none is for the stream alone.
     pub family: Option<String>,
+    /// The chains that it names.
+    pub chain_ids: Vec<i64>,
+    /// Whether one of them is withheld: nobody is told of it.
+    pub is_withheld: bool,
     /// JSON.
     pub body: Vec<u8>,
 }
@@ -33,6 +37,9 @@ pub async fn take_turn(tx: &mut Tx<'_>) -> Result<Option<i64>, StoreError> {
     Ok(sqlx::query_scalar(sql).fetch_optional(&mut **tx).await?)
 }
 
+/// Bytes of bodies in one step, at most; the first operation comes however large it is.
+const BYTES: i64 = 8 << 20;
+
 /// Up to `limit` places of the journal behind `after`, with those of their operations that are still there, and the last place.
 pub async fn behind(
     tx: &mut Tx<'_>,
@@ -41,11 +48,18 @@ pub async fn behind(
 ) -> Result<(Vec<Operation>, Option<i64>, usize), StoreError> {
     let sql = "
         -- webhook_fanout_behind
-        select j.seq, o.id, o.recorded_at, o.family, o.body
-        from (select seq, operation_id, recorded_at from journal where seq > $1 order by seq limit $2) as j
+        select j.seq, o.id, o.recorded_at, o.family, o.chain_ids, o.body,
+               exists (select from chain c where c.chain_id = any (o.chain_ids) and not c.is_served) as is_withheld
+        from (
+            select j.*, sum(s.bytes) over (order by j.seq) - s.bytes as bytes_before
+            from (select seq, operation_id, recorded_at from journal where seq > $1 order by seq limit $2) as j
+            left join push_operation o on o.id = j.operation_id and o.recorded_at = j.recorded_at
+            cross join lateral (select coalesce(octet_length(o.body), 0) as bytes) as s
+        ) as j
         left join push_operation o on o.id = j.operation_id and o.recorded_at = j.recorded_at
+        where j.bytes_before < $3
         order by j.seq";
-    let rows = sqlx::query(sql).bind(after).bind(limit).fetch_all(&mut **tx).await?;
+    let rows = sqlx::query(sql).bind(after).bind(limit).bind(BYTES).fetch_all(&mut **tx).await?;
     let mut operations = Vec::with_capacity(rows.len());
     for row in &rows {
         let Some(id) = row.try_get("id")? else { continue };
@@ -54,6 +68,8 @@ pub async fn behind(
             id,
             recorded_at: row.try_get::<At, _>("recorded_at")?.into(),
             family: row.try_get("family")?,
+            chain_ids: row.try_get("chain_ids")?,
+            is_withheld: row.try_get("is_withheld")?,
             body: row.try_get("body")?,
         });
     }
@@ -80,6 +96,8 @@ pub struct Told {
     pub seq: i64,
     /// When it happened.
     pub occurred_at: Timestamp,
+    /// The chains that it names.
+    pub chain_ids: Vec<i64>,
     /// The body for everybody.
     pub body: String,
 }
@@ -92,8 +110,10 @@ pub async fn enqueue(tx: &mut Tx<'_>, told: &[Told], now: Timestamp) -> Result<u
     let ids = column(|told| &told.event_id);
     let sql = "
         -- webhook_events
-        insert into webhook_event (event_id, event_type, seq, occurred_at, body, created_at)
-        select *, $6 from unnest($1::text[], $2::text[], $3::bigint[], $4::timestamptz[], $5::text[])
+        insert into webhook_event (event_id, event_type, seq, occurred_at, body, chain_ids, created_at)
+        select e.event_id, e.event_type, e.seq, e.occurred_at, e.body, e.chain_ids::bigint[], $7
+        from unnest($1::text[], $2::text[], $3::bigint[], $4::timestamptz[], $5::text[], $6::text[])
+            as e (event_id, event_type, seq, occurred_at, body, chain_ids)
         on conflict (event_id) do nothing";
     sqlx::query(sql)
         .bind(&ids)
@@ -101,6 +121,7 @@ pub async fn enqueue(tx: &mut Tx<'_>, told: &[Told], now: Timestamp) -> Result<u
         .bind(told.iter().map(|told| told.seq).collect::<Vec<_>>())
         .bind(told.iter().map(|told| At(told.occurred_at)).collect::<Vec<_>>())
         .bind(column(|told| &told.body))
+        .bind(told.iter().map(|told| array(&told.chain_ids)).collect::<Vec<_>>())
         .bind(At(now))
         .execute(&mut **tx)
         .await?;
@@ -113,6 +134,11 @@ pub async fn enqueue(tx: &mut Tx<'_>, told: &[Told], now: Timestamp) -> Result<u
         order by e.seq, s.id
         on conflict (subscription_id, event) do nothing";
     Ok(sqlx::query(sql).bind(&ids).bind(At(now)).execute(&mut **tx).await?.rows_affected())
+}
+
+/// Numbers as Postgres reads an array of them: arrays of arrays cannot be bound.
+fn array(numbers: &[i64]) -> String {
+    format!("{{{}}}", numbers.iter().map(i64::to_string).collect::<Vec<_>>().join(","))
 }
 
 /// Remembers how far the journal has been fanned out.

@@ -46,17 +46,27 @@ pub struct Latest {
     pub failure: Option<Failure>,
 }
 
-/// The newest `limit` deliveries of a subscription, or the one with the number `only`, newest first.
+/// Bytes of bodies in one list, at most; the newest delivery is listed however large it is.
+const LISTED_BYTES: i64 = 4 << 20;
+
+/// The newest `limit` deliveries of a subscription, or the one with the number `only`, newest first; none that names a withheld
+/// chain.
 pub async fn deliveries(db: &Db, subscription: i64, only: Option<i64>, limit: i64) -> Result<Vec<Listed>, StoreError> {
     let sql = "
         -- webhook_deliveries
-        select d.id, d.state, d.attempt, d.due, d.created_at, d.finished_at, e.event_id, e.event_type, e.body,
-               a.ended_at, a.duration_ms, a.http_status, a.failure
-        from webhook_delivery d join webhook_event e on e.id = d.event
+        select d.*, e.event_id, e.event_type, e.body, a.ended_at, a.duration_ms, a.http_status, a.failure
+        from (
+            select d.*, sum(octet_length(e.body)) over (order by d.id desc) - octet_length(e.body) as bytes_before
+            from webhook_delivery d join webhook_event e on e.id = d.event
+            where d.subscription_id = $1 and ($2::bigint is null or d.id = $2)
+              and not exists (select from chain c where c.chain_id = any (e.chain_ids) and not c.is_served)
+            order by d.id desc limit $3
+        ) d join webhook_event e on e.id = d.event
         left join lateral (select * from webhook_attempt a where a.delivery_id = d.id order by a.lease_token desc limit 1) a on true
-        where d.subscription_id = $1 and ($2::bigint is null or d.id = $2)
-        order by d.id desc limit $3";
-    let rows = sqlx::query(sql).bind(subscription).bind(only).bind(limit).fetch_all(&db.pool).await?;
+        where d.bytes_before < $4
+        order by d.id desc";
+    let rows =
+        sqlx::query(sql).bind(subscription).bind(only).bind(limit).bind(LISTED_BYTES).fetch_all(&db.pool).await?;
     rows.iter().map(listed).collect()
 }
 

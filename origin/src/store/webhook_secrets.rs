@@ -26,6 +26,8 @@ pub async fn rotate(
             previous_until = null, updated_at = greatest(updated_at, $4)
         where id = $1";
     sqlx::query(sql).bind(id).bind(next).bind(overlap_seconds).bind(At(now)).execute(&mut **tx).await?;
+    let sql = "update webhook_creation set is_rotated = true where subscription_id = $1";
+    sqlx::query(sql).bind(id).execute(&mut **tx).await?;
     Ok(())
 }
 

@@ -139,20 +139,44 @@ pub async fn insert(tx: &mut Tx<'_>, new: &NewSubscription<'_>, now: Timestamp) 
     read(&row)
 }
 
-/// A creation that came before under the same name: what was asked for, and the subscription with its secret.
+/// A creation that came before under the same name.
+#[derive(Debug)]
+pub struct CreatedAs {
+    /// The digest of what was asked for.
+    pub wish: Vec<u8>,
+    /// The key that asked.
+    pub by: i64,
+    /// Whether the secret has been rotated since.
+    pub is_rotated: bool,
+    /// The subscription.
+    pub subscription: Subscription,
+    /// Its secret.
+    pub secrets: SealedSecrets,
+}
+
+/// What was created under `name` after `since`.
 pub async fn created_as(
     db: impl sqlx::PgExecutor<'_>,
     org: i64,
     name: &str,
     since: Timestamp,
-) -> Result<Option<(Vec<u8>, Subscription, SealedSecrets)>, StoreError> {
+) -> Result<Option<CreatedAs>, StoreError> {
     let sql = format!(
-        "/* webhook_created_as */ select c.wish, {COLUMNS}, s.secret, s.previous_secret, s.previous_until \
+        "/* webhook_created_as */ select c.wish, c.is_rotated, s.created_by_key_id, {COLUMNS}, s.secret, s.previous_secret, s.previous_until \
          from webhook_creation c join webhook_subscription s on s.id = c.subscription_id \
          where c.org_id = $1 and c.idempotency_key = $2 and c.created_at > $3"
     );
     let row = sqlx::query(&sql).bind(org).bind(name).bind(At(since)).fetch_optional(db).await?;
-    row.map(|row| Ok((row.try_get("wish")?, read(&row)?, sealed(&row)?))).transpose()
+    let read = |row: PgRow| {
+        Ok(CreatedAs {
+            wish: row.try_get("wish")?,
+            by: row.try_get("created_by_key_id")?,
+            is_rotated: row.try_get("is_rotated")?,
+            subscription: read(&row)?,
+            secrets: sealed(&row)?,
+        })
+    };
+    row.map(read).transpose()
 }
 
 /// Remembers a creation under its name, in place of one that is too old to count.
@@ -168,7 +192,8 @@ pub async fn name_creation(
         -- name_webhook_creation
         insert into webhook_creation (org_id, idempotency_key, wish, subscription_id, created_at) values ($1, $2, $3, $4, $5)
         on conflict (org_id, idempotency_key)
-        do update set wish = excluded.wish, subscription_id = excluded.subscription_id, created_at = excluded.created_at";
+        do update set wish = excluded.wish, subscription_id = excluded.subscription_id, is_rotated = false,
+            created_at = excluded.created_at";
     sqlx::query(sql).bind(org).bind(name).bind(wish).bind(subscription).bind(At(now)).execute(&mut **tx).await?;
     Ok(())
 }

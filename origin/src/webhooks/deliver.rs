@@ -4,6 +4,7 @@
 //! because a crash of ours is no outcome. So an attempt may be made twice after a crash, and is never lost.
 
 use super::send::{Ended, Parcel};
+use super::slots::{Room, Slots};
 use crate::app::App;
 use crate::store::webhook_deliveries::{self as table, Claimed, Made};
 use crate::store::webhooks::{self as subscriptions};
@@ -16,12 +17,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
-use tokio::sync::{Semaphore, mpsc, watch};
+use tokio::sync::{mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio::time::{sleep, timeout};
 
-/// Attempts under way in this process at once.
-const IN_FLIGHT: usize = 512;
+/// Attempts that wait to be written down, at most.
+const ENDED: usize = 512;
 /// Deliveries taken up in one go.
 const CLAIMED: u32 = 64;
 /// Attempts written down in one go.
@@ -34,7 +35,7 @@ const REST: Duration = Duration::from_millis(500);
 const LAPSES: i16 = 20;
 
 /// An attempt that was made.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 struct Attempted {
     claimed: Claimed,
     ended: Ended,
@@ -64,22 +65,22 @@ impl Deliveries {
 }
 
 async fn keep_delivering(app: &Arc<App>, mut stopped: watch::Receiver<bool>) {
-    let slots = Arc::new(Semaphore::new(IN_FLIGHT));
-    let (made, ended) = mpsc::channel(IN_FLIGHT);
+    let slots = Slots::default();
+    let (made, ended) = mpsc::channel(ENDED);
     let writing = app.clone();
     let writing = tokio::spawn(async move { keep_written(&writing, ended).await });
     while !*stopped.borrow() {
-        let wanted = CLAIMED.min(u32::try_from(slots.available_permits()).unwrap_or(CLAIMED));
-        let claimed = if wanted == 0 { Vec::new() } else { claim(app, wanted).await };
+        let room = slots.room(CLAIMED);
+        let claimed = if room.deliveries == 0 { Vec::new() } else { claim(app, room).await };
         let found = claimed.len();
         for claimed in claimed {
             // There is one for each: nobody else takes any. It is taken before the attempt begins, so that no more are claimed
             // than can be made at once.
-            let slot = slots.clone().try_acquire_owned();
+            let place = slots.take(claimed.is_failing);
             let (app, made) = (app.clone(), made.clone());
             tokio::spawn(async move {
-                let _slot = slot;
-                let _ = made.send(attempt(&app, claimed).await).await;
+                let ended = place.hold(attempt(&app, claimed)).await;
+                let _ = made.send(ended).await;
             });
         }
         if found == 0 {
@@ -97,8 +98,8 @@ async fn keep_delivering(app: &Arc<App>, mut stopped: watch::Receiver<bool>) {
     }
 }
 
-async fn claim(app: &App, wanted: u32) -> Vec<Claimed> {
-    match take_up(app, wanted).await {
+async fn claim(app: &App, room: Room) -> Vec<Claimed> {
+    match take_up(app, room).await {
         Ok(claimed) => claimed,
         Err(error) => {
             // The catalog's refresh says when the database is down; once is enough.
@@ -111,9 +112,9 @@ async fn claim(app: &App, wanted: u32) -> Vec<Claimed> {
     }
 }
 
-async fn take_up(app: &App, wanted: u32) -> Result<Vec<Claimed>, StoreError> {
+async fn take_up(app: &App, room: Room) -> Result<Vec<Claimed>, StoreError> {
     let now = app.clock.now();
-    app.db.run_tx("claim_webhook_deliveries", |tx| Box::pin(table::claim(tx, now, wanted))).await
+    app.db.run_tx("claim_webhook_deliveries", |tx| Box::pin(table::claim(tx, now, room))).await
 }
 
 /// Makes one attempt.
@@ -134,12 +135,9 @@ async fn attempt(app: &App, claimed: Claimed) -> Attempted {
     };
     // The receiver's clock is the wall's.
     let now = app.clock.wall();
-    let headers = attempt_headers(&secrets, &claimed.event_id, claimed.attempt, claimed.body.as_bytes(), now);
-    let parcel = Parcel {
-        url: claimed.url.clone(),
-        headers: headers.into_iter().collect(),
-        body: claimed.body.clone().into_bytes().into(),
-    };
+    let headers = attempt_headers(&secrets, &claimed.event_id, claimed.attempt, &claimed.body, now);
+    let parcel =
+        Parcel { url: claimed.url.clone(), headers: headers.into_iter().collect(), body: claimed.body.clone() };
     app.metrics.webhooks.in_flight.fetch_add(1, Relaxed);
     let (ended, duration_ms) = app.webhooks.sender.send(parcel).await;
     app.metrics.webhooks.in_flight.fetch_sub(1, Relaxed);
@@ -159,18 +157,30 @@ async fn keep_written(app: &App, mut ended: mpsc::Receiver<Attempted>) {
     let mut batch = Vec::with_capacity(WRITTEN);
     while ended.recv_many(&mut batch, WRITTEN).await > 0 {
         let whole: Arc<[Attempted]> = batch.drain(..).collect();
-        // For as long as the leases hold it is tried; after that somebody else makes the attempts again.
-        for _ in 0..table::LEASE_SECONDS {
-            match write_down(app, &whole).await {
-                Ok(()) => break,
-                Err(StoreError::Unavailable(_)) => {}
-                Err(error) => tracing::error!(%error, "webhook attempts could not be written down"),
+        if let Err(error) = written(app, &whole).await {
+            tracing::error!(%error, "webhook attempts could not be written down together");
+            // Whichever of them it is, the others are none the worse for it.
+            for one in whole.iter() {
+                if let Err(error) = written(app, &Arc::from([one.clone()])).await {
+                    tracing::error!(delivery = one.claimed.id, %error, "a webhook attempt could not be written down");
+                }
             }
-            sleep(REST).await;
         }
         // Their places are free.
         app.webhooks.due();
     }
+}
+
+/// Writes attempts down, however long the database is away: for as long as the leases hold. After that somebody else makes the
+/// attempts again.
+async fn written(app: &App, batch: &Arc<[Attempted]>) -> Result<(), StoreError> {
+    for _ in 0..table::LEASE_SECONDS {
+        match write_down(app, batch).await {
+            Err(StoreError::Unavailable(_)) => sleep(REST).await,
+            done => return done,
+        }
+    }
+    Ok(())
 }
 
 async fn write_down(app: &App, batch: &Arc<[Attempted]>) -> Result<(), StoreError> {
@@ -273,7 +283,7 @@ fn made(attempted: &Attempted, now: Timestamp) -> Option<(i64, Made)> {
 /// One round: takes up what is due, makes the attempts, and writes them down. How many attempts there were.
 pub async fn round(app: &Arc<App>) -> Result<usize, StoreError> {
     let mut attempts = JoinSet::new();
-    for claimed in take_up(app, CLAIMED).await? {
+    for claimed in take_up(app, Room::whole(CLAIMED)).await? {
         let app = app.clone();
         attempts.spawn(async move { attempt(&app, claimed).await });
     }

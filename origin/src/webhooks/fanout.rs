@@ -45,7 +45,8 @@ pub async fn step(db: &Db, now: Timestamp) -> Result<Step, StoreError> {
             let told: Vec<Told> = operations.iter().filter_map(|operation| told(operation, &wanted)).collect();
             let enqueued = if told.is_empty() { 0 } else { table::enqueue(tx, &told, now).await? };
             table::advance(tx, last).await?;
-            Ok(Step { enqueued, more: places as i64 == OPERATIONS })
+            // A step ends early where bodies are large: only an empty one is the last.
+            Ok(Step { enqueued, more: true })
         })
     })
     .await
@@ -53,7 +54,7 @@ pub async fn step(db: &Db, now: Timestamp) -> Result<Step, StoreError> {
 
 /// An operation as subscribers are told of it; none when it is not for them.
 fn told(operation: &Operation, wanted: &[String]) -> Option<Told> {
-    let family = operation.family.as_ref().filter(|family| wanted.contains(family))?;
+    let family = operation.family.as_ref().filter(|family| !operation.is_withheld && wanted.contains(family))?;
     let event_type: EventType = family.parse().ok()?;
     // The row as it was captured, not read and written again: those very bytes go out.
     let data: &RawValue = match serde_json::from_slice(&operation.body) {
@@ -71,6 +72,7 @@ fn told(operation: &Operation, wanted: &[String]) -> Option<Told> {
         event_type: family.clone(),
         seq: operation.seq,
         occurred_at: operation.recorded_at,
+        chain_ids: operation.chain_ids.clone(),
         body,
     })
 }

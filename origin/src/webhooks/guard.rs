@@ -4,10 +4,12 @@
 //! hosts file, tries search domains, and blocks a thread that no deadline can end. Whoever connects takes one of the addresses
 //! that were judged here, so a second look-up cannot say something else.
 
-use hickory_resolver::TokioResolver;
 use hickory_resolver::config::{LookupIpStrategy, ResolveHosts};
+use hickory_resolver::net::runtime::TokioRuntimeProvider;
 use hickory_resolver::net::{DnsError, NetError};
 use hickory_resolver::proto::op::ResponseCode;
+use hickory_resolver::proto::rr::RecordType;
+use hickory_resolver::{ResolverBuilder, TokioResolver};
 use rds_shared::push::target::{Host, Policy, Refusal, Target};
 use std::fmt::Debug;
 use std::future::Future;
@@ -47,34 +49,62 @@ pub trait Resolve: Debug + Send + Sync {
     fn look_up<'a>(&'a self, name: &'a str) -> Looked<'a>;
 }
 
-/// The name servers of the system's configuration.
+/// Name servers that are asked over the network.
 #[derive(Debug)]
-pub struct NameServers(Result<TokioResolver, String>);
+pub struct NameServers(Result<Resolvers, String>);
+
+#[derive(Debug)]
+struct Resolvers {
+    names: TokioResolver,
+    /// Keeps nothing: asked whether the name servers answer at all.
+    alive: TokioResolver,
+}
 
 impl NameServers {
-    /// Reads the system's configuration; what is wrong with it is told at each look-up.
+    /// Those of the system's configuration; what is wrong with it is told at each look-up.
     pub fn of_system() -> Self {
-        let resolver = TokioResolver::builder_tokio().and_then(|mut builder| {
+        Self::new(TokioResolver::builder_tokio, ASK_FOR)
+    }
+
+    fn new(builder: impl Fn() -> Result<ResolverBuilder<TokioRuntimeProvider>, NetError>, ask_for: Duration) -> Self {
+        let resolver = |names| {
+            let mut builder = builder()?;
             let options = builder.options_mut();
             options.use_hosts_file = ResolveHosts::Never;
             options.ip_strategy = LookupIpStrategy::Ipv4AndIpv6;
-            (options.timeout, options.attempts) = (ASK_FOR, ASK_AGAIN);
+            (options.timeout, options.attempts) = (ask_for, ASK_AGAIN);
             (options.positive_max_ttl, options.negative_max_ttl) = (Some(KEEP), Some(KEEP));
-            options.cache_size = NAMES;
+            options.cache_size = names;
             builder.build()
-        });
-        NameServers(resolver.map_err(|error| error.to_string()))
+        };
+        let both = resolver(NAMES).and_then(|names| Ok(Resolvers { names, alive: resolver(0)? }));
+        NameServers(both.map_err(|error: NetError| error.to_string()))
     }
 }
 
 impl Resolve for NameServers {
     fn look_up<'a>(&'a self, name: &'a str) -> Looked<'a> {
         Box::pin(async move {
-            let resolver = self.0.as_ref().map_err(|error| LookupError::Ours(error.clone()))?;
+            let resolvers = self.0.as_ref().map_err(|error| LookupError::Ours(error.clone()))?;
             // The dot at the end says that the name is whole: no search domain is tried behind it.
-            let found = resolver.lookup_ip(format!("{name}.")).await.map_err(judged)?;
-            Ok(found.iter().collect())
+            match resolvers.names.lookup_ip(format!("{name}.")).await {
+                Ok(found) => Ok(found.iter().collect()),
+                Err(error) => Err(resolvers.judged(error).await),
+            }
         })
+    }
+}
+
+impl Resolvers {
+    /// Silence about one name is that name's fault only where our name servers say something about another.
+    async fn judged(&self, error: NetError) -> LookupError {
+        if !matches!(error, NetError::Timeout) {
+            return judged(error);
+        }
+        match self.alive.lookup(".", RecordType::NS).await {
+            Ok(_) | Err(NetError::Dns(_)) => judged(error),
+            Err(silence) => LookupError::Ours(format!("name servers say nothing, not even about the root: {silence}")),
+        }
     }
 }
 
@@ -135,5 +165,53 @@ impl Guard {
     /// Whether a connection's other end is one that a delivery may go to.
     pub fn permits(&self, peer: IpAddr) -> bool {
         self.policy.permits(peer)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hickory_resolver::config::{ConnectionConfig, NameServerConfig, ResolverConfig};
+    use std::net::{Ipv4Addr, SocketAddr};
+    use tokio::net::UdpSocket;
+    use tokio::task::JoinHandle;
+
+    /// A name server that has nothing about the root, and says so where it speaks; about every other name it is silent.
+    async fn name_server(speaks: bool) -> (SocketAddr, JoinHandle<()>) {
+        const ANSWERS: [u8; 2] = [0x81, 0x80];
+        let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        let address = socket.local_addr().unwrap();
+        let task = tokio::spawn(async move {
+            let mut message = [0; 512];
+            while let Ok((length, from)) = socket.recv_from(&mut message).await {
+                // Behind the twelve bytes of the head stands the name that is asked about; the root's is empty.
+                if speaks && message[12] == 0 {
+                    message[2..4].copy_from_slice(&ANSWERS);
+                    socket.send_to(&message[..length], from).await.unwrap();
+                }
+            }
+        });
+        (address, task)
+    }
+
+    fn asking(address: SocketAddr) -> NameServers {
+        let mut connection = ConnectionConfig::udp();
+        connection.port = address.port();
+        let server = NameServerConfig::new(address.ip(), true, vec![connection]);
+        let config = ResolverConfig::from_parts(None, Vec::new(), vec![server]);
+        let builder = || Ok(TokioResolver::builder_with_config(config.clone(), TokioRuntimeProvider::default()));
+        NameServers::new(builder, Duration::from_millis(50))
+    }
+
+    #[tokio::test]
+    async fn silence_about_a_name_is_ours_while_the_name_servers_say_nothing_at_all() {
+        let (dead, silent) = name_server(false).await;
+        let found = asking(dead).look_up("hooks.partner.dev").await;
+        assert!(matches!(found, Err(LookupError::Ours(_))), "{found:?}");
+        silent.abort();
+        let (lame, speaking) = name_server(true).await;
+        let found = asking(lame).look_up("hooks.partner.dev").await;
+        assert!(matches!(found, Err(LookupError::NoAnswer(_))), "{found:?}");
+        speaking.abort();
     }
 }

@@ -23,6 +23,7 @@ pub mod fanout;
 pub mod guard;
 pub mod seal;
 pub mod send;
+pub mod slots;
 pub mod subscriptions;
 pub mod upkeep;
 pub mod wish;

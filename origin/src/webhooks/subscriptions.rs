@@ -5,7 +5,7 @@ use super::guard::NoWay;
 use super::seal::Sealer;
 use super::wish::Wish;
 use crate::entropy;
-use crate::store::webhooks::{self as table, NewSubscription, Subscription};
+use crate::store::webhooks::{self as table, CreatedAs, NewSubscription, Subscription};
 use crate::store::{AsStoreError, Db, StoreError, Tx, webhook_deliveries, webhook_secrets};
 use rds_shared::push::breaker::{Breaker, Event, KeyId, Transition};
 use rds_shared::push::signature::Secret;
@@ -84,7 +84,7 @@ pub async fn create(
         return Err(ApiError::from(ErrorCode::ServiceUnavailable).into());
     };
     if let Some(name) = name
-        && let Some(before) = created_before(&db.pool, sealer, caller, wish, name, now).await?
+        && let Some(before) = repeated(db, sealer, caller, wish, name, now).await?
     {
         return Ok(before);
     }
@@ -133,7 +133,28 @@ pub async fn create(
     .await
 }
 
-/// What was created under `name` before, if it was what `wish` asks for.
+/// What was created under `name` before the URL is looked at: a creation is repeated even where its host is gone.
+async fn repeated(
+    db: &Db,
+    sealer: &Arc<Sealer>,
+    caller: Caller,
+    wish: &Wish,
+    name: &str,
+    now: Timestamp,
+) -> Result<Option<Created>, Fault> {
+    let (name, sealer) = (name.to_owned(), sealer.clone());
+    db.run_tx("repeat_webhook", |tx| {
+        let (wish, name, sealer) = (wish.clone(), name.clone(), sealer.clone());
+        Box::pin(async move {
+            let_in(tx, caller).await?;
+            created_before(&mut **tx, &sealer, caller, &wish, &name, now).await
+        })
+    })
+    .await
+}
+
+/// What was created under `name` before, if it was what `wish` asks for. The secret is shown to the key that made it, and only
+/// while it is the one that was made.
 async fn created_before(
     db: impl sqlx::PgExecutor<'_>,
     sealer: &Sealer,
@@ -143,12 +164,20 @@ async fn created_before(
     now: Timestamp,
 ) -> Result<Option<Created>, Fault> {
     let found = table::created_as(db, caller.org, name, now.plus_seconds(-NAMED_SECONDS)).await?;
-    let Some((asked, subscription, sealed)) = found else { return Ok(None) };
+    let Some(CreatedAs { wish: asked, by, is_rotated, subscription, secrets }) = found else { return Ok(None) };
+    let reused = |message: &'static str| Err(ApiError::new(ErrorCode::IdempotencyKeyReused, message).into());
     if asked != wish.digest() {
-        let message = "this Idempotency-Key came with another body before; use a new key for another subscription";
-        return Err(ApiError::new(ErrorCode::IdempotencyKeyReused, message).into());
+        return reused("this Idempotency-Key came with another body before; use a new one for another subscription");
     }
-    let secret = sealer.open(subscription.id, &sealed.current).map_err(|error| {
+    if by != caller.key {
+        return reused("this Idempotency-Key came with another API key before; use a new one for another subscription");
+    }
+    if is_rotated {
+        let message =
+            format!("webhook {} was created under this Idempotency-Key; its secret was rotated since", subscription.id);
+        return Err(ApiError::new(ErrorCode::Conflict, message).into());
+    }
+    let secret = sealer.open(subscription.id, &secrets.current).map_err(|error| {
         tracing::error!(webhook = subscription.id, %error, "a creation cannot be repeated");
         ApiError::from(ErrorCode::InternalError)
     })?;

@@ -136,7 +136,7 @@ pub fn definition() -> String {
 pub fn rules(version: &str, observed_at: &str, changed: Value) -> String {
     let mut fields = json!({
         "basket_id": BASKET, "version": version, "summary": "Invented dollars.", "doc_url": format!("https://rules.example/{version}"),
-        "eligibility_rule": {"asset_category": ["fiat_backed_stablecoin"], "tier": ["Core", "Prime"], "review_status": ["reviewed"]},
+        "eligibility_rule": {"asset_category": ["cdp_stablecoin"], "tier": ["Core", "Prime"], "review_status": ["reviewed"]},
         "pivot": 5, "min_constituents": 3, "single_name_pct": 40, "issuer_pct": 60, "floor_pct": 2,
     });
     fields.as_object_mut().unwrap().extend(changed.as_object().unwrap().clone());
@@ -150,7 +150,7 @@ fn asset(number: usize) -> String {
     line(
         "asset",
         "2026-11-01T00:00:00Z",
-        json!({"id": id, "chain_id": chain, "address": contract, "symbol": id.to_uppercase(), "category": "fiat_backed_stablecoin",
+        json!({"id": id, "chain_id": chain, "address": contract, "symbol": id.to_uppercase(), "category": "cdp_stablecoin",
             "attestation_cadence": "monthly", "issuer": {"id": format!("{id}-trust"), "name": id}}),
     )
 }
@@ -164,6 +164,9 @@ fn review(id: &str, observed_at: &str, score: f64) -> String {
         "governance_controls",
         "protocol_security",
         "liquidity",
+        "operator_quality",
+        "bridge_mechanism",
+        "dependency_depth",
     ]
     .into_iter()
     .map(|name| (name.to_owned(), json!(score)))

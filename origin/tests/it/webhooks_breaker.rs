@@ -81,10 +81,11 @@ async fn half_of_ten_final_outcomes_pause_too() {
     let world = World::new().await;
     let receiver = Receiver::new(Manner::status(200)).await;
     let (id, _) = world.subscribed(&receiver).await;
+    world.pass(1);
     for number in 0..9 {
         world.tell(&number.to_string()).await;
     }
-    let sql = "update webhook_delivery set state = 'failed_terminal' where id in (select id from webhook_delivery order by id limit 5)";
+    let sql = "update webhook_delivery set state = 'failed_terminal' where id in (select id from webhook_delivery order by id limit 6)";
     sqlx::query(sql).execute(&world.app().db.pool).await.unwrap();
     assert_eq!(state(&world, id).await.0, "active", "nine are not ten");
     world.tell("the tenth").await;

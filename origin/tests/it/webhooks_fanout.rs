@@ -7,6 +7,50 @@ use rds_origin::webhooks::fanout;
 use rds_shared::push::webhook::EventId;
 use serde_json::json;
 
+/// Whether anything of the chain is shown.
+async fn serve_chain(world: &World, is_served: bool) {
+    let sql = "insert into chain (chain_id, slug, name, namespace, is_settlement, is_served, source, observed_at, content_hash)
+        values (99, 'quiet', 'Quiet', 'evm', true, $1, 'test', now(), '') on conflict (chain_id) do update set is_served = $1";
+    sqlx::query(sql).bind(is_served).execute(&world.app().db.pool).await.unwrap();
+}
+
+#[tokio::test]
+async fn what_names_a_withheld_chain_rests_until_the_chain_is_served() {
+    let world = World::new().await;
+    let receiver = Receiver::new(Manner::status(500)).await;
+    let (id, _) = world.subscribed(&receiver).await;
+    serve_chain(&world, true).await;
+    world.happens_on(&[1, 99], "event.published", "first").await;
+    assert_eq!((world.fan_out().await, world.deliver().await), (1, 1), "it failed once");
+    serve_chain(&world, false).await;
+    receiver.behave(Manner::status(200));
+    world.pass(10);
+    assert_eq!(world.deliver().await, 0, "not the second attempt either");
+    assert!(world.deliveries(id).await.is_empty(), "nor is it listed with its body");
+    world.happens_on(&[99], "event.published", "never").await;
+    world.happens_on(&[1], "event.published", "another").await;
+    assert_eq!((world.fan_out().await, world.deliver().await), (1, 1), "others are told as ever");
+    serve_chain(&world, true).await;
+    assert_eq!(world.deliver().await, 0, "it is looked at once a minute");
+    world.pass(60);
+    assert_eq!(world.deliver().await, 1);
+    assert_eq!(world.deliveries(id).await.len(), 2);
+    assert_eq!(receiver.seen().len(), 3);
+}
+
+#[tokio::test]
+async fn large_bodies_come_in_several_steps_and_short_lists() {
+    let world = World::new().await;
+    let receiver = Receiver::new(Manner::status(200)).await;
+    let (id, _) = world.subscribed(&receiver).await;
+    let long = "x".repeat(3 << 20);
+    for number in 0..4 {
+        world.happens("event.published", &format!("{number}{long}")).await;
+    }
+    assert_eq!((world.fan_out().await, world.fan_out().await, world.fan_out().await), (3, 1, 0));
+    assert_eq!(world.deliveries(id).await.len(), 2, "the newest up to four megabytes, and the one that reaches it");
+}
+
 #[tokio::test]
 async fn everybody_is_told_of_the_families_they_asked_for_in_the_journals_order() {
     let world = World::new().await;

@@ -1,6 +1,7 @@
 //! Receivers that misbehave: each costs its own attempt and nothing else, and none of them gets us anywhere.
 
 use crate::receiver::{Certificate, Manner, Receiver};
+use crate::streaming::eventually;
 use crate::webhooks_world::{IMPATIENT, World};
 use rds_origin::clock::Stopwatch;
 use rds_origin::webhooks::deliver::Deliveries;
@@ -185,6 +186,34 @@ async fn w8_a_bad_certificate_is_a_failed_attempt() {
     assert_eq!(world.deliveries(named).await[0]["status"], "delivered");
     assert_eq!(world.deliveries(other).await[0]["error"], "delivery_error", "the name is checked, not the address");
     assert_eq!(receiver.seen()[0].header("host"), format!("hooks.partner.dev:{}", receiver.port));
+}
+
+/// W9: however many endpoints hang at once, one that answers is told before the first of those gives up.
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn w9_a_crowd_of_endpoints_that_hang_delays_nobody_else() {
+    const CROWD: usize = 80;
+    const EACH: usize = 8;
+    let patience = Duration::from_secs(20);
+    let world = World::patient_for(patience).await;
+    let (hanging, healthy) = (Receiver::new(Manner::Silent).await, Receiver::new(Manner::status(200)).await);
+    for _ in 0..CROWD {
+        world.subscribed(&hanging).await;
+    }
+    for number in 0..EACH {
+        world.happens("event.published", &number.to_string()).await;
+    }
+    world.fan_out().await;
+    let deliveries = Deliveries::start(world.app());
+    let begun = Stopwatch::start();
+    eventually("the crowd holds more than a process begins at once", async || hanging.connections() > 512).await;
+    world.subscribed(&healthy).await;
+    world.happens("event.published", "for somebody who answers").await;
+    world.fan_out().await;
+    world.app().webhooks.due();
+    healthy.wait_for(1).await;
+    let took = elapsed(begun);
+    assert!(took < patience, "it waited for the crowd: {took:?}");
+    deliveries.stop().await;
 }
 
 /// W9: endpoints that hang hold their own places only: everybody else has everything before the first of those gives up.

@@ -3,13 +3,16 @@
 use crate::http_vaults::with_header;
 use crate::receiver::{Manner, Receiver};
 use crate::testapp::{TestApp, holder, signed_as};
-use crate::webhooks_world::World;
+use crate::webhooks_world::{MASTER_KEY, World};
 use axum::http::StatusCode;
 use rds_origin::keys;
 use rds_origin::webhooks::guard::LookupError;
+use rds_origin::webhooks::seal::Sealer;
+use rds_origin::webhooks::subscriptions;
 use rds_shared::access::{Plan, Principal};
 use rds_shared::route::{Access, ROUTES};
 use serde_json::{Value, json};
+use std::sync::Arc;
 
 const BODY: &str = r#"{"url":"https://127.0.0.1:4443/hook","families":["event.published"],"description":"ours"}"#;
 
@@ -213,6 +216,8 @@ async fn a_creation_that_comes_again_makes_nothing_new() {
     );
     let other = world.test.ask(create(&world.key, "a-1", &BODY.replace("ours", "theirs"))).await;
     assert_eq!((other.status, other.code().as_str()), (StatusCode::CONFLICT, "IDEMPOTENCY_KEY_REUSED"));
+    let sister = world.test.ask(create(&world.other_key("Acme").await, "a-1", BODY)).await;
+    assert_eq!(sister.code(), "IDEMPOTENCY_KEY_REUSED", "the secret is shown to the key that asked for it");
     let stranger = world.other_key("Globex").await;
     assert_ne!(world.test.ask(create(&stranger, "a-1", BODY)).await.json()["data"]["id"], first["data"]["id"]);
     world.pass(86_401);
@@ -220,6 +225,16 @@ async fn a_creation_that_comes_again_makes_nothing_new() {
         world.test.ask(create(&world.key, "a-1", BODY)).await.json()["data"]["id"],
         first["data"]["id"],
         "a day later"
+    );
+
+    let id = world.test.ask(create(&world.key, "a-2", BODY)).await.json()["data"]["id"].as_i64().unwrap();
+    let sealer = Arc::new(Sealer::new(&MASTER_KEY.to_owned().into()).unwrap());
+    subscriptions::rotate(&world.app().db, &sealer, id, 3_600, world.app().clock.now()).await.unwrap().unwrap();
+    let again = world.test.ask(create(&world.key, "a-2", BODY)).await;
+    assert_eq!(
+        (again.status, again.code().as_str()),
+        (StatusCode::CONFLICT, "CONFLICT"),
+        "a secret of later is not shown"
     );
 
     let mut racing = tokio::task::JoinSet::new();

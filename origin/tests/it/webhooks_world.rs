@@ -130,6 +130,11 @@ impl World {
 
     /// Captures one operation of `family`, and numbers it; its row.
     pub async fn happens(&self, family: &str, title: &str) {
+        self.happens_on(&[], family, title).await;
+    }
+
+    /// The same, of these chains.
+    pub async fn happens_on(&self, chains: &[i64], family: &str, title: &str) {
         let row = OperationRow {
             family: Some(match family {
                 "event.retracted" => "event.retracted",
@@ -140,7 +145,7 @@ impl World {
             stream_op: Some("published"),
             event_id: "7".to_owned(),
             vault_ids: Vec::new(),
-            chain_ids: Vec::new(),
+            chain_ids: chains.to_vec(),
             body: json!({ "id": 7, "title": title }).to_string(),
         };
         let now = self.app().clock.now().into();

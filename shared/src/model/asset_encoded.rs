@@ -3,7 +3,7 @@
 //! The catalog encodes a row when it changes. Serving it copies the bytes between the holes and fills those: ages and status
 //! from the clock, the dimensions by the caller's class, the quality by the request.
 
-use alloc::{boxed::Box, string::ToString, vec::Vec};
+use alloc::{boxed::Box, vec::Vec};
 use core::ops::Range;
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -144,15 +144,20 @@ impl EncodedAsset {
         let mut copied = 0;
         for (hole, place) in Hole::ALL.into_iter().zip(&self.holes) {
             let Some(place) = place else { continue };
+            // What stands there already is copied with its surroundings.
+            let stands = match hole {
+                Hole::Dimensions | Hole::RestrictedFields => view.is_keyed,
+                Hole::Quality => view.with_quality,
+                Hole::Age | Hole::Status | Hole::AumAge => false,
+            };
+            if stands {
+                continue;
+            }
             out.extend_from_slice(self.bytes.get(copied..place.start).unwrap_or_default());
             match hole {
-                Hole::Dimensions if !view.is_keyed => out.extend_from_slice(&view.withheld),
-                Hole::Quality if !view.with_quality => out.extend_from_slice(b"null"),
-                Hole::Dimensions | Hole::Quality => {
-                    out.extend_from_slice(self.bytes.get(place.clone()).unwrap_or_default());
-                }
-                Hole::RestrictedFields if view.is_keyed => out.extend_from_slice(b"[]"),
+                Hole::Dimensions => out.extend_from_slice(&view.withheld),
                 Hole::RestrictedFields => out.extend_from_slice(&view.restricted),
+                Hole::Quality => out.extend_from_slice(b"null"),
                 Hole::Age => write_age(self.renewal.at, view.now, out),
                 Hole::AumAge => write_age(self.aum_of, view.now, out),
                 Hole::Status => match self.renewal.status(view.now) {
@@ -172,7 +177,7 @@ impl EncodedAsset {
 
 fn write_age(since: Option<Timestamp>, now: Timestamp, out: &mut Vec<u8>) {
     match since {
-        Some(at) => out.extend_from_slice(age_hours(at, now).to_string().as_bytes()),
+        Some(at) => age_hours(at, now).write(out),
         None => out.extend_from_slice(b"null"),
     }
 }

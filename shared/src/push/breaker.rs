@@ -72,7 +72,7 @@ impl FailureRun {
     }
 }
 
-/// Deliveries that came to a final outcome since [`Breaker::finals_from`], the present one among them.
+/// Deliveries that came to a final outcome after [`Breaker::finals_from`], the present one among them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Finals {
     /// All of them.

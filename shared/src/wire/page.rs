@@ -76,7 +76,7 @@ pub fn write_u64(value: u64, out: &mut Vec<u8>) {
             break;
         }
     }
-    out.extend(digits.iter().skip(digits.len() - used));
+    out.extend_from_slice(digits.get(digits.len() - used..).unwrap_or_default());
 }
 
 #[cfg(test)]

@@ -6,6 +6,7 @@ pub mod census;
 mod reviewers;
 mod row;
 
+use crate::catalog::Whole;
 use crate::rwa::{identity, totals};
 use crate::store::StoreError;
 use crate::store::asset_registry::AssetRegistry;
@@ -22,7 +23,6 @@ use rds_shared::select::assets::{AssetFilter, AssetIndex, AssetRecord, facets};
 use rds_shared::wire::page::PageRequest;
 use rds_shared::wire::time::{Micros, Timestamp};
 use reviewers::Reviewer;
-use serde_json::value::RawValue;
 use std::collections::{BTreeMap, HashMap};
 
 /// An asset with everything that its routes need.
@@ -65,10 +65,10 @@ pub struct Assets {
     rwa_index: Option<AssetIndex>,
     by_place: HashMap<(ChainId, Address), usize>,
     by_id: HashMap<String, usize>,
-    /// `data` of the two facet routes.
-    pub facets: Option<Box<RawValue>>,
+    /// The facets.
+    pub facets: Whole,
     /// The same over real-world assets.
-    pub rwa_facets: Option<Box<RawValue>>,
+    pub rwa_facets: Whole,
     /// Reviewers, by id.
     pub reviewers: Vec<Reviewer>,
     sources: Vec<SourceRow>,
@@ -133,10 +133,10 @@ impl Assets {
             })
             .collect();
         let rwa_index = AssetIndex::build(&rwa_records);
-        let all = serde_json::value::to_raw_value(&facets(assets.entries.iter().map(|asset| &asset.row)))?;
-        let real = serde_json::value::to_raw_value(&facets(assets.rwa().map(|(_, rwa)| &rwa.row.asset)))?;
+        let all = Whole::encode(&facets(assets.entries.iter().map(|asset| &asset.row)))?;
+        let real = Whole::encode(&facets(assets.rwa().map(|(_, rwa)| &rwa.row.asset)))?;
         (assets.index, assets.rwa_index) = (Some(index), Some(rwa_index));
-        (assets.facets, assets.rwa_facets) = (Some(all), Some(real));
+        (assets.facets, assets.rwa_facets) = (all, real);
         assets.reviewers = facts.reviewers.into_iter().map(Reviewer::new).collect::<Result<_, _>>()?;
         (assets.sources, assets.candidates) = (facts.sources, facts.candidates);
         Ok(assets)

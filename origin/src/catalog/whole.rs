@@ -1,0 +1,41 @@
+//! Answers of which nothing moves with the clock: encoded when the catalog is made, and shared by every answer.
+
+use axum::body::Bytes;
+use rds_shared::wire::Data;
+use serde::Serialize;
+use sha2::{Digest, Sha256};
+
+/// `{"data":…}` in full.
+#[derive(Debug, Clone)]
+pub struct Whole {
+    body: Bytes,
+    digest: [u8; 32],
+}
+
+impl Whole {
+    /// Encodes `data`. Fails only when it cannot be JSON (a map with keys that are no strings).
+    pub fn encode<T: Serialize>(data: &T) -> Result<Self, serde_json::Error> {
+        Ok(Self::of(serde_json::to_vec(&Data { data })?.into()))
+    }
+
+    fn of(body: Bytes) -> Self {
+        Whole { digest: Sha256::digest(&body).into(), body }
+    }
+
+    /// The bytes; another handle on the same memory.
+    pub fn body(&self) -> Bytes {
+        self.body.clone()
+    }
+
+    /// Identifies them.
+    pub fn digest(&self) -> &[u8; 32] {
+        &self.digest
+    }
+}
+
+impl Default for Whole {
+    /// `{"data":null}`.
+    fn default() -> Self {
+        Self::of(Bytes::from_static(b"{\"data\":null}"))
+    }
+}

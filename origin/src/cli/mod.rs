@@ -24,6 +24,7 @@ use clap::{Args, Parser, Subcommand};
 use rds_shared::access::Plan;
 use serde::Serialize;
 use std::fmt::Display;
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -273,18 +274,20 @@ struct Output {
 impl Output {
     /// Shows a result: `value` with `--json`, else `text`.
     fn show(self, text: impl Display, value: &impl Serialize) -> anyhow::Result<()> {
-        if self.json {
-            println!("{}", serde_json::to_string(value)?);
-        } else {
-            println!("{text}");
-        }
+        let mut out = io::stdout();
+        let shown = match self.json {
+            true => writeln!(out, "{}", serde_json::to_string(value)?),
+            false => writeln!(out, "{text}"),
+        };
+        readable(shown)?;
         Ok(())
     }
 
     /// Shows why a command failed.
     fn failed(self, error: &anyhow::Error) {
         if self.json {
-            println!("{}", serde_json::json!({ "error": format!("{error:#}") }));
+            // Where nobody reads it, the exit code still tells.
+            let _ = writeln!(io::stdout(), "{}", serde_json::json!({ "error": format!("{error:#}") }));
         } else {
             eprintln!("error: {error:#}");
         }
@@ -296,6 +299,14 @@ impl Output {
     }
 }
 
+/// Whoever reads our output may stop when it has seen enough, as `head` does: what was asked for is done all the same.
+fn readable(written: io::Result<()>) -> io::Result<()> {
+    match written {
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
+        written => written,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -304,6 +315,12 @@ mod tests {
     #[test]
     fn the_command_line_is_consistent() {
         Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn a_reader_that_has_seen_enough_is_no_fault_and_a_full_disk_is() {
+        assert!(readable(Err(io::ErrorKind::BrokenPipe.into())).is_ok());
+        assert!(readable(Err(io::ErrorKind::StorageFull.into())).is_err());
     }
 
     #[test]

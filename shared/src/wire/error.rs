@@ -4,6 +4,7 @@
 
 use super::request_id::RequestId;
 use alloc::borrow::Cow;
+use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
@@ -168,7 +169,7 @@ pub struct ApiError {
     /// The methods for `Allow`, on a 405.
     pub allow: Option<&'static str>,
     /// What has taken the place of the thing asked for, on a 410.
-    pub successor: Option<Successor>,
+    pub successor: Option<Box<Successor>>,
 }
 
 /// Where to go from something that was withdrawn.
@@ -241,7 +242,7 @@ impl ApiError {
     /// A basket version that was withdrawn in favour of another.
     pub fn version_retired(successor: Successor) -> Self {
         let message = "this version was retired; its successor is named";
-        ApiError { successor: Some(successor), ..ApiError::new(ErrorCode::VersionRetired, message) }
+        ApiError { successor: Some(Box::new(successor)), ..ApiError::new(ErrorCode::VersionRetired, message) }
     }
 
     /// The envelope: `{"error":{code, message, request_id[, legacy_code][, details][, successor]}}`.

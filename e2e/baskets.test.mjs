@@ -25,9 +25,9 @@ async function ingest(...lines) {
   assert.equal(answer.status, 200, answer.text);
 }
 
-const rules = (version, observed_at, single_name_pct) => ({
-  kind: 'basket_methodology', observed_at, source: 'e2e', basket_id: basket, version, summary: 'The best of the demo.', pivot: 7,
-  eligibility_rule: { tier: ['Prime'] }, min_constituents: 5, single_name_pct, issuer_pct: 35, floor_pct: 2,
+const rules = (version, observed_at, pivot) => ({
+  kind: 'basket_methodology', observed_at, source: 'e2e', basket_id: basket, version, summary: 'The best of the demo.', pivot,
+  eligibility_rule: { tier: ['Prime'] }, min_constituents: 5, single_name_pct: 20, issuer_pct: 35, floor_pct: 2,
 });
 
 /** What became of this run's basket when all were refreshed. */
@@ -74,11 +74,11 @@ function hasPython() {
 before(async () => {
   await ingest(
     { kind: 'basket', observed_at: '2026-01-01T00:00:00Z', source: 'e2e', id: basket, name: 'End to end', constituent_type: 'asset' },
-    rules('one', '2026-01-01T00:00:00Z', 20),
+    rules('one', '2026-01-01T00:00:00Z', 7),
   );
   // The service may have been quicker.
   await refreshed();
-  await ingest(rules('two', '2026-02-01T00:00:00Z', 15));
+  await ingest(rules('two', '2026-02-01T00:00:00Z', 8));
   await refreshed();
 });
 

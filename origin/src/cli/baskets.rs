@@ -23,17 +23,19 @@ pub(super) enum Baskets {
     /// Say that a version will be retired.
     Deprecate {
         /// The version.
-        version: String,
+        #[arg(value_name = "VERSION")]
+        version_id: String,
         /// What will follow it.
-        #[arg(long)]
+        #[arg(long, value_name = "VERSION")]
         successor: Option<String>,
     },
     /// Withdraw a version in favour of another: its address answers 410 from then on.
     Retire {
         /// The version.
-        version: String,
+        #[arg(value_name = "VERSION")]
+        version_id: String,
         /// What follows it.
-        #[arg(long)]
+        #[arg(long, value_name = "VERSION")]
         successor: String,
     },
     /// Show every basket with its versions.
@@ -45,8 +47,8 @@ pub(super) async fn run(db: &Db, clock: &Clock, command: Baskets, out: Output) -
         Baskets::Refresh => return refresh(db, clock, None, out).await,
         Baskets::Rebalance { id } => return refresh(db, clock, Some(&id), out).await,
         Baskets::List => return list(db, out).await,
-        Baskets::Deprecate { version, successor } => (version, "deprecate", Verb::Deprecate { successor }),
-        Baskets::Retire { version, successor } => (version, "retire", Verb::Retire { successor }),
+        Baskets::Deprecate { version_id, successor } => (version_id, "deprecate", Verb::Deprecate { successor }),
+        Baskets::Retire { version_id, successor } => (version_id, "retire", Verb::Retire { successor }),
     };
     let edge = Edge::configured(clock)?;
     let outcome = support::run(db, clock, &version, &verb).await?;

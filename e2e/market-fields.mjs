@@ -172,6 +172,7 @@ export const Portfolio = record({
   weighted_risk_score: nullable(score),
   scored_value_usd: number,
   unpriced_count: count,
+  position_count: count,
   positions: listOf(
     record({
       vault_id: text,

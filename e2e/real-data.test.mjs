@@ -132,6 +132,16 @@ describe('the public data sets', { skip }, () => {
     assert.equal((await stack.ok('/v1/oracle?vendor=chainlink')).json.meta.total, 1558);
   });
 
+  test('have symbols with a slash, each with its vaults and its history', async () => {
+    const symbols = (await stack.ok('/v1/assets')).json.data.map((row) => row.asset_symbol).filter((symbol) => symbol.includes('/'));
+    assert.ok(symbols.length > 100, `${symbols.length}`);
+    const headers = { authorization: `Bearer ${stack.keys.data}` };
+    for (const symbol of symbols.slice(0, 20)) {
+      const { meta } = (await stack.ok(`/v1/assets/${encodeURIComponent(symbol)}/history`, { headers })).json;
+      assert.equal(meta.symbol, symbol.toUpperCase());
+    }
+  });
+
   test('bring the history that ends where the data ends', async () => {
     const body = JSON.stringify({ now: '2025-10-01T00:00:00.000000Z' });
     assert.equal((await stack.operate('/clock', { method: 'PUT', body, headers: { 'content-type': 'application/json' } })).status, 200);

@@ -23,6 +23,14 @@ export function authority() {
   return made;
 }
 
+/** A certificate of that authority for 127.0.0.1, as a server takes it: `{key, cert}`. */
+export async function loopbackCertificate() {
+  const { private: key, cert } = await authority();
+  const extensions = [{ name: 'subjectAltName', altNames: [{ type: 7, ip: '127.0.0.1' }] }];
+  const own = await selfsigned.generate([{ name: 'commonName', value: 'Receiver' }], { ...usual, extensions, ca: { key, cert } });
+  return { key: own.private, cert: own.cert };
+}
+
 /** Keeps every request, by path, and answers as it is told. */
 export class Receiver {
   #server;
@@ -30,11 +38,8 @@ export class Receiver {
   #answers = new Map();
 
   static async start() {
-    const { private: key, cert } = await authority();
-    const extensions = [{ name: 'subjectAltName', altNames: [{ type: 7, ip: '127.0.0.1' }] }];
-    const own = await selfsigned.generate([{ name: 'commonName', value: 'Receiver' }], { ...usual, extensions, ca: { key, cert } });
     const receiver = new Receiver();
-    receiver.#server = createServer({ key: own.private, cert: own.cert }, (request, response) => receiver.#take(request, response));
+    receiver.#server = createServer(await loopbackCertificate(), (request, response) => receiver.#take(request, response));
     await new Promise((listening) => receiver.#server.listen(0, '127.0.0.1', listening));
     return receiver;
   }

@@ -14,6 +14,8 @@ CREATE TABLE journal (
     PRIMARY KEY (seq, at)
 ) PARTITION BY RANGE (at);
 CREATE INDEX journal_by_at ON journal (at, seq);
+-- When an hour of operations may go, and what of it has a number: asked of that hour alone, never of the whole window.
+CREATE INDEX journal_by_recorded_at ON journal (recorded_at);
 
 -- Takes what is numbered in an hour that nobody has made a partition for.
 CREATE TABLE journal_other PARTITION OF journal DEFAULT;

@@ -100,6 +100,8 @@ create table webhook_delivery (
 create index webhook_delivery_pending on webhook_delivery (subscription_id, attempt, due) where state = 'pending';
 create index webhook_delivery_final on webhook_delivery (subscription_id, finished_at, state) where state <> 'pending';
 create index webhook_delivery_newest on webhook_delivery (subscription_id, id desc);
+-- Few, and asked for by the breaker after every batch of attempts.
+create index webhook_delivery_given_up on webhook_delivery (subscription_id, finished_at) where state = 'failed_terminal';
 create index webhook_delivery_dead on webhook_delivery (finished_at) where state = 'failed_terminal';
 create index webhook_delivery_by_event on webhook_delivery (event);
 

@@ -1,6 +1,7 @@
 //! Which core runs what: the server on one, the client on another, so that they do not take turns.
 
 use anyhow::{Context, Result};
+use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_setaffinity};
 
 /// Where the measured servers run.
@@ -25,6 +26,20 @@ pub fn release() -> Result<()> {
     sched_setaffinity(None, &set).context("cannot run on every core")
 }
 
+/// Lets a process with all its threads and children run anywhere.
+pub fn release_family(pid: u32) -> Result<()> {
+    let mut set = CpuSet::new();
+    (0..count()).for_each(|core| set.set(core));
+    for process in xtask::measure::family(pid)? {
+        for thread in std::fs::read_dir(format!("/proc/{process}/task"))? {
+            let id = thread?.file_name().to_string_lossy().parse().ok().and_then(Pid::from_raw);
+            // A thread that has ended since needs no core.
+            let _ = sched_setaffinity(id, &set);
+        }
+    }
+    Ok(())
+}
+
 /// Starts something on the servers' core, and comes back to the client's.
 pub fn on_server<T>(start: impl FnOnce() -> Result<T>) -> Result<T> {
     hold(SERVER)?;
@@ -39,6 +54,12 @@ pub fn count() -> usize {
         .map(|text| text.lines().filter(|line| line.starts_with("processor")).count())
         .unwrap_or(1)
         .max(1)
+}
+
+/// How many processes wanted a core over the last minute, on average: beside a figure of time it says what else was going on.
+pub fn load() -> String {
+    let text = std::fs::read_to_string("/proc/loadavg").unwrap_or_default();
+    text.split(' ').next().unwrap_or("?").to_owned()
 }
 
 /// The processor's name.

@@ -115,6 +115,9 @@ fn head_and_body(bytes: &[u8]) -> Result<Option<(usize, usize)>> {
         return Ok(None);
     };
     let text = std::str::from_utf8(bytes.get(..head).unwrap_or_default()).context("a head that is no text")?;
+    if text.starts_with("HTTP/1.1 204") {
+        return Ok(Some((head, head)));
+    }
     let length = text
         .lines()
         .filter_map(|line| line.split_once(':'))
@@ -134,5 +137,6 @@ mod tests {
         assert_eq!(head_and_body(bytes).unwrap(), Some((38, 40)));
         assert_eq!(head_and_body(&bytes[..20]).unwrap(), None);
         assert!(head_and_body(b"HTTP/1.1 200 OK\r\n\r\n").is_err());
+        assert_eq!(head_and_body(b"HTTP/1.1 204 No Content\r\n\r\n").unwrap(), Some((27, 27)));
     }
 }

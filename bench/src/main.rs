@@ -9,6 +9,7 @@ mod cores;
 mod http;
 mod load;
 mod market;
+mod push;
 mod reads;
 mod report;
 mod versus;
@@ -33,6 +34,8 @@ enum What {
     Reads(reads::Options),
     /// Access: what it costs to check, charge and answer a keyed request at the edge.
     Access(Plan),
+    /// Push: the event stream, the journal behind it, and webhooks.
+    Push(push::Options),
     /// Serves one file's bytes on a loopback port: the peer that the origin is measured against.
     #[command(hide = true)]
     Constant {
@@ -89,9 +92,11 @@ fn run(what: Option<What>) -> Result<()> {
         Some(What::Constant { port, body }) => constant::serve(port, &body),
         Some(What::Reads(options)) => reads::run(&options),
         Some(What::Access(plan)) => access::run(&plan),
+        Some(What::Push(options)) => push::run(&options),
         None => {
             reads::run(&reads::Options::default())?;
-            access::run(&Plan::default())
+            access::run(&Plan::default())?;
+            push::run(&push::Options::default())
         }
     }
 }

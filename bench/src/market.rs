@@ -40,8 +40,13 @@ pub struct Market {
 impl Market {
     /// Starts a stack on the servers' core with a market of `vaults` vaults; 0 leaves it empty.
     pub fn start(vaults: u32, edge: Edge) -> Result<Self> {
+        Self::start_as(vaults, edge, |_| {})
+    }
+
+    /// The same with more that `up` is told.
+    pub fn start_as(vaults: u32, edge: Edge, wish: impl FnOnce(&mut Options)) -> Result<Self> {
         let folder = std::env::temp_dir().join(format!("rds-bench-{}-{vaults}", std::process::id()));
-        let options = Options {
+        let mut options = Options {
             data: Some(Data::None),
             state: folder.join("state"),
             port: 0,
@@ -52,6 +57,7 @@ impl Market {
             no_signing: false,
             edge,
         };
+        wish(&mut options);
         std::fs::create_dir_all(&folder)?;
         let stack = cores::on_server(|| Stack::start(&options, Ports::free()?))?;
         let description = serde_json::from_slice(&std::fs::read(stack.description_file())?)?;
@@ -64,6 +70,14 @@ impl Market {
             market.wait_for("/v1/vaults?limit=1", u64::from(vaults - vaults / 20))?;
         }
         Ok(market)
+    }
+
+    /// Lets Postgres and the origin run anywhere.
+    pub fn release(&self) -> Result<()> {
+        for name in ["postgres", "origin"] {
+            cores::release_family(self.pid(name)?)?;
+        }
+        Ok(())
     }
 
     /// Runs a verb of the operator's command line on this market's database. Gives what it printed.
@@ -134,7 +148,8 @@ impl Market {
         u32::try_from(pid.with_context(|| format!("no {name} runs"))?).context("a pid")
     }
 
-    fn text(&self, name: &str) -> Result<&str> {
+    /// What `stack.json` says under a name.
+    pub fn text(&self, name: &str) -> Result<&str> {
         self.description.get(name).and_then(Value::as_str).with_context(|| format!("stack.json has no {name}"))
     }
 
@@ -162,26 +177,45 @@ impl Market {
 
     /// Writes a request as the edge would: signed, with a nonce that was never used.
     pub fn signed(&self, target: &str, principal: &Principal) -> Result<impl FnMut(&mut Vec<u8>) + use<>> {
-        let keys = AssertionKey::parse_list(&self.assertion_keys()?).context("no assertion key")?;
-        let key = keys.into_iter().next().context("no assertion key")?;
-        let (target, principal) = (target.to_owned(), principal.to_json());
+        let (key, target, principal) = (self.assertion_key()?, target.to_owned(), principal.to_json());
         Ok(move |out: &mut Vec<u8>| {
-            // Spread like the edge's random ones: the origin shards them by their first bits.
-            let spread = NONCES.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            let count = u128::from(spread) << 64 | u128::from(std::process::id());
             let request = SignedRequest { method: "GET", target: &target, body: b"", principal: &principal };
-            let seconds = i64::try_from(now()).unwrap_or(i64::MAX);
-            let assertion = Assertion::sign(&key, &request, seconds, count.to_be_bytes()).to_header();
-            let id = format!("{count:032x}");
-            let lines = format!(
-                "accept: application/json\r\n{}: {assertion}\r\n{}: {principal}\r\n{}: {id}\r\n",
-                headers::ASSERTION,
-                headers::PRINCIPAL,
-                headers::REQUEST_ID
-            );
+            let lines = format!("accept: application/json\r\n{}", signature(&key, &request));
             out.extend_from_slice(&http::get(&target, &lines));
         })
     }
+
+    /// A POST of JSON as the edge would send it.
+    pub fn signed_post(&self, target: &str, body: &str, principal: &Principal) -> Result<Vec<u8>> {
+        let (key, principal) = (self.assertion_key()?, principal.to_json());
+        let request = SignedRequest { method: "POST", target, body: body.as_bytes(), principal: &principal };
+        let (lines, length) = (signature(&key, &request), body.len());
+        Ok(format!(
+            "POST {target} HTTP/1.1\r\nhost: bench\r\ncontent-type: application/json\r\ncontent-length: {length}\r\n{lines}\r\n{body}"
+        )
+        .into_bytes())
+    }
+
+    fn assertion_key(&self) -> Result<AssertionKey> {
+        let keys = AssertionKey::parse_list(&self.assertion_keys()?).context("no assertion key")?;
+        keys.into_iter().next().context("no assertion key")
+    }
+}
+
+/// The lines by which the origin knows a request for one of the edge's.
+fn signature(key: &AssertionKey, request: &SignedRequest<'_>) -> String {
+    // Spread like the edge's random ones: the origin shards them by their first bits.
+    let spread = NONCES.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    let count = u128::from(spread) << 64 | u128::from(std::process::id());
+    let seconds = i64::try_from(now()).unwrap_or(i64::MAX);
+    let assertion = Assertion::sign(key, request, seconds, count.to_be_bytes()).to_header();
+    let principal = request.principal;
+    format!(
+        "{}: {assertion}\r\n{}: {principal}\r\n{}: {count:032x}\r\n",
+        headers::ASSERTION,
+        headers::PRINCIPAL,
+        headers::REQUEST_ID
+    )
 }
 
 impl Drop for Market {

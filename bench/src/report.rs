@@ -32,6 +32,14 @@ impl Report {
         self.add(what, figure, format!("≤ {target}"), figure <= target, seen);
     }
 
+    /// A figure without a target.
+    pub fn told(&mut self, what: &str, figure: f64, seen: &str) {
+        self.add(what, figure, "–".to_owned(), true, seen);
+        if let Some(line) = self.lines.last_mut() {
+            line.verdict = "";
+        }
+    }
+
     /// Something that could not be measured here.
     pub fn skipped(&mut self, what: &str, why: &str) {
         self.lines.push(Line {
@@ -59,20 +67,25 @@ impl Report {
         out
     }
 
+    /// Writes the section of a measurement of peers under load; see [`write`](Self::write).
+    pub fn write_pairs(&self, name: &str, plan: &Plan, method: &str) -> Result<()> {
+        let Plan { rounds, seconds, connections } = plan;
+        let pairs = format!(
+            "A ratio is the median of {rounds} pairs, each peer loaded for {seconds} s in turn over {connections} keep-alive connections, \
+             after a load that is not counted. {method}"
+        );
+        self.write(name, &pairs)
+    }
+
     /// Writes the section of one measurement in `bench/RESULTS.md`, and leaves the others as they are. `method` says what
-    /// else a reader has to know of it.
-    pub fn write(&self, name: &str, plan: &Plan, method: &str) -> Result<()> {
+    /// a reader has to know of it.
+    pub fn write(&self, name: &str, method: &str) -> Result<()> {
         let section = format!(
-            "## {name}\n\nWritten by `cargo xtask bench {name}` on {date}, on {cores} cores of {model}.\n\n{table}\n\
-             A ratio is the median of {rounds} pairs, each peer loaded for {seconds} s in turn over {connections} keep-alive connections, after a \
-             load that is not counted. {method}\n",
+            "## {name}\n\nWritten by `cargo xtask bench {name}` on {date}, on {cores} cores of {model}.\n\n{table}\n{method}\n",
             date = today(),
             cores = cores::count(),
             model = cores::model(),
             table = self.table(),
-            rounds = plan.rounds,
-            seconds = plan.seconds,
-            connections = plan.connections,
         );
         let file = workspace::root().join("bench/RESULTS.md");
         let before = match std::fs::read_to_string(&file) {

@@ -84,7 +84,8 @@ pub fn cpu_micros(sample: &Sample) -> f64 {
     sample.cpu.as_secs_f64() * 1e6
 }
 
-fn median(mut values: Vec<f64>) -> f64 {
+/// The middle one; of an even number the mean of both.
+pub fn median(mut values: Vec<f64>) -> f64 {
     values.sort_by(f64::total_cmp);
     let middle = values.len() / 2;
     match (values.get(middle), values.get(middle.wrapping_sub(1))) {

@@ -6,16 +6,26 @@ use rds_shared::select::security;
 use rds_shared::wire::ApiError;
 use rds_shared::wire::page::PageRequest;
 
+/// Rows of a list: how many lie before them, and how many they are.
+type Rows = (u64, u64);
+
 /// Lets the request pass, or says what it would need.
 pub fn admit(principal: &Principal, route: RouteId, query: &Query) -> Result<(), ApiError> {
-    match page(route, query) {
-        Some(page) => paging::admit(principal, page),
+    match rows(route, query) {
+        Some((offset, rows)) => paging::admit_rows(principal, offset, rows).map(drop),
         None => Ok(()),
     }
 }
 
+/// Whether a list that is the same for everybody reads longer with a key: it begins within the rows that nobody needs one for,
+/// and ends beyond them.
+pub fn is_longer_with_key(route: RouteId, query: &Query) -> bool {
+    rows(route, query).is_some_and(|(offset, rows)| paging::is_more_with_key(offset, rows))
+}
+
 /// The rows of a list that a request reaches for; `None` on routes that are not paged through.
-fn page(route: RouteId, query: &Query) -> Option<PageRequest> {
+fn rows(route: RouteId, query: &Query) -> Option<Rows> {
+    let numbered = |page: PageRequest| (page.offset(), page.size);
     match route {
         RouteId::VaultList
         | RouteId::VaultScores
@@ -26,13 +36,12 @@ fn page(route: RouteId, query: &Query) -> Option<PageRequest> {
         | RouteId::EventList
         | RouteId::AssetList
         | RouteId::RwaList
-        | RouteId::SignalList => Some(query.page()),
+        | RouteId::SignalList => Some(numbered(query.page())),
         // Beyond its last page a list reaches for nothing.
-        RouteId::SecurityEventList | RouteId::LossBoard => security::reached(query),
-        RouteId::ProtocolById | RouteId::CuratorById => Some(query.page_of("vaultPage", "vaultLimit")),
-        RouteId::BasketVersions => Some(query.page_of("page", "pageSize")),
-        // An offset is the page of one row that starts there.
-        RouteId::CuratorEvents => Some(PageRequest::new(query.int("offset").unsigned_abs().saturating_add(1), 1)),
+        RouteId::SecurityEventList | RouteId::LossBoard => security::reached(query).map(numbered),
+        RouteId::ProtocolById | RouteId::CuratorById => Some(numbered(query.page_of("vaultPage", "vaultLimit"))),
+        RouteId::BasketVersions => Some(numbered(query.page_of("page", "pageSize"))),
+        RouteId::CuratorEvents => Some((query.int("offset").unsigned_abs(), query.int("limit").unsigned_abs())),
         RouteId::VaultById
         | RouteId::VaultBatch
         | RouteId::VaultDetail
@@ -116,6 +125,22 @@ mod tests {
         ] {
             assert_eq!(verdict(route, last), Ok(()), "{last}");
             assert_eq!(verdict(route, beyond), Err(ErrorCode::Forbidden), "{beyond}");
+        }
+    }
+
+    #[test]
+    fn what_ends_beyond_them_is_served_and_is_another_answer_with_a_key() {
+        for (route, text, longer) in [
+            (RouteId::RwaList, "page=2&limit=100", false),
+            (RouteId::RwaList, "page=3&limit=99", true),
+            (RouteId::SignalList, "page=7", true),
+            (RouteId::CuratorEvents, "offset=199&limit=1", false),
+            (RouteId::CuratorEvents, "offset=199&limit=100", true),
+            (RouteId::VaultSnapshots, "points=2160", false),
+        ] {
+            let query = Query::parse(route.route().query, text).unwrap();
+            assert_eq!(verdict(route, text), Ok(()), "{text}");
+            assert_eq!(is_longer_with_key(route, &query), longer, "{text}");
         }
     }
 

@@ -1,6 +1,6 @@
 //! The way of a request: route → identify and meter → query → admit → copy or origin → finish.
 
-use crate::admit::admit;
+use crate::admit::{admit, is_longer_with_key};
 use crate::breaker::Breaker;
 use crate::cache::{Memory, key};
 use crate::config::Config;
@@ -130,13 +130,16 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
             self.renew_lease();
         }
         let Identified { verdict, outcome } = self.identify(route).await;
+        let text = self.inbound.target().split_once('?').map_or("", |(_, query)| query);
+        let query = Query::parse(route.query, text);
+        let longer = query.as_ref().is_ok_and(|query| is_longer_with_key(route.id, query));
         let privacy = match &outcome {
-            _ if !route.depends_on_caller() => Privacy::Nobodys,
+            _ if !route.depends_on_caller() && !longer => Privacy::Nobodys,
             Ok(Principal::Key { .. }) => Privacy::Theirs,
             _ => Privacy::Classed,
         };
         let answer = match outcome {
-            Ok(principal) => self.answer(found, principal).await,
+            Ok(principal) => self.answer(found, query, principal).await,
             Err(error) => Err(error),
         };
         Outcome { answer, verdict, privacy }
@@ -168,11 +171,15 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
     }
 
     /// The answer to an identified caller who is within their limits.
-    async fn answer(&self, mut found: Found, principal: Principal) -> Result<Answer, ApiError> {
+    async fn answer(
+        &self,
+        mut found: Found,
+        query: Result<Query, ApiError>,
+        principal: Principal,
+    ) -> Result<Answer, ApiError> {
         let route = found.route;
         self.check_body_headers(route.body)?;
-        let query = self.inbound.target().split_once('?').map_or("", |(_, query)| query);
-        let query = Query::parse(route.query, query)?;
+        let query = query?;
         admit(&principal, route.id, &query)?;
         key::fold(&mut found);
         let target = key::target(&found, &query);
@@ -180,7 +187,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         if target.len() > MAX_TARGET {
             return Err(ErrorCode::UriTooLong.into());
         }
-        let key = key::key(&found, &principal, &target);
+        let key = key::key(&found, &principal, &target, is_longer_with_key(route.id, &query));
         let body = self.read_body(route.body).await?;
         let idempotency_key = match route.method {
             Method::Post => self.inbound.header(headers::IDEMPOTENCY_KEY),

@@ -5,7 +5,7 @@
 use rds_shared::wire::Timestamp;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::time::{Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 /// A cheap handle on the time. Clones share it: a moved test clock moves for everybody who holds one.
 #[derive(Debug, Clone)]
@@ -96,7 +96,12 @@ impl Stopwatch {
 
     /// Microseconds since the start.
     pub fn micros(self) -> u64 {
-        u64::try_from(self.0.elapsed().as_micros()).unwrap_or(u64::MAX)
+        u64::try_from(self.elapsed().as_micros()).unwrap_or(u64::MAX)
+    }
+
+    /// How long ago the start was.
+    pub fn elapsed(self) -> Duration {
+        self.0.elapsed()
     }
 }
 

@@ -6,6 +6,7 @@ use crate::app::App;
 use crate::baskets;
 use crate::catalog::refresh;
 use crate::edge_link::{self, EdgeLink, outbox};
+use crate::http::pipeline::{caught, panic_text};
 use crate::journal::{retention, sequence, tail};
 use crate::scoring_run;
 use crate::store::{StoreError, edge_outbox, journal, publication, tags};
@@ -13,6 +14,7 @@ use crate::stream::keeper;
 use crate::symbol_days;
 use crate::webhooks::{fanout, upkeep};
 use sqlx::postgres::PgListener;
+use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
@@ -29,6 +31,32 @@ const DAY_POLL: Duration = SCORE_POLL;
 /// How often it is asked whether a score run is due: a moved test clock takes effect this soon.
 const SCORE_POLL: Duration = Duration::from_secs(1);
 
+/// How long a job rests that panicked.
+const RESTART: Duration = Duration::from_secs(1);
+
+/// A job: it runs until the process ends, or returns at once where there is nothing for it to do.
+type Job = for<'a> fn(&'a App, Option<&'a Arc<EdgeLink>>) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
+
+/// All of them, each with the name that it is logged under.
+const JOBS: [(&str, Job); 16] = [
+    ("catalog", |app, _| Box::pin(refresh::keep_current(app))),
+    ("notices", |app, link| Box::pin(listen(app, link))),
+    ("news of keys", |app, link| Box::pin(tell_of_keys(app, link))),
+    ("news of facts", |app, link| Box::pin(tell_of_facts(app, link))),
+    ("scores", |app, _| Box::pin(keep_scored(app))),
+    ("baskets", |app, _| Box::pin(baskets::timer::keep_current(app))),
+    ("fan-out", |app, _| Box::pin(fanout::keep_fanned_out(app))),
+    ("webhooks", |app, _| Box::pin(upkeep::keep_up(app))),
+    ("sequencer", |app, _| Box::pin(sequence::keep_numbering(app))),
+    ("tailer", |app, _| Box::pin(tail::keep_following(app))),
+    ("partitions", |app, _| Box::pin(retention::keep_partitions(app))),
+    ("places", |app, _| Box::pin(keeper::keep_giving_back(app))),
+    ("liveness", |app, _| Box::pin(keeper::keep_alive(app))),
+    ("revocations", |app, _| Box::pin(keeper::keep_revoking(app))),
+    ("clock", |app, _| Box::pin(keeper::keep_time(app))),
+    ("days", |app, _| Box::pin(keep_days(app))),
+];
+
 /// The running jobs.
 #[derive(Debug)]
 pub struct Jobs(JoinSet<()>);
@@ -37,39 +65,10 @@ impl Jobs {
     /// Starts them. With a `link`, changes of keys and of facts are told to the edge.
     pub fn start(app: &Arc<App>, link: Option<Arc<EdgeLink>>) -> Self {
         let mut jobs = JoinSet::new();
-        let serving = app.clone();
-        jobs.spawn(async move { refresh::keep_current(&serving).await });
-        let (listening, woken) = (app.clone(), link.clone());
-        jobs.spawn(async move { listen(&listening, woken.as_deref()).await });
-        if let Some(link) = link {
-            let (telling, keys) = (app.clone(), link.clone());
-            jobs.spawn(async move { outbox::keep_told(&telling, &keys).await });
-            let telling = app.clone();
-            jobs.spawn(async move { edge_link::tags::keep_told(&telling, &link).await });
+        for (name, job) in JOBS {
+            let (app, link) = (app.clone(), link.clone());
+            jobs.spawn(async move { keep(name, RESTART, || job(&app, link.as_ref())).await });
         }
-        if app.score_every_seconds > 0 {
-            let scoring = app.clone();
-            jobs.spawn(async move { keep_scored(&scoring).await });
-        }
-        let fanning = app.clone();
-        jobs.spawn(async move { fanout::keep_fanned_out(&fanning).await });
-        let tending = app.clone();
-        jobs.spawn(async move { upkeep::keep_up(&tending).await });
-        let numbering = app.clone();
-        jobs.spawn(async move { sequence::keep_numbering(&numbering).await });
-        let following = app.clone();
-        jobs.spawn(async move { tail::keep_following(&following).await });
-        let keeping = app.clone();
-        jobs.spawn(async move { retention::keep_partitions(&keeping).await });
-        let (giving, living, revoking, timing) = (app.clone(), app.clone(), app.clone(), app.clone());
-        jobs.spawn(async move { keeper::keep_giving_back(&giving).await });
-        jobs.spawn(async move { keeper::keep_alive(&living).await });
-        jobs.spawn(async move { keeper::keep_revoking(&revoking).await });
-        jobs.spawn(async move { keeper::keep_time(&timing).await });
-        let weighing = app.clone();
-        jobs.spawn(async move { baskets::timer::keep_current(&weighing).await });
-        let rolling = app.clone();
-        jobs.spawn(async move { keep_days(&rolling).await });
         Jobs(jobs)
     }
 
@@ -79,9 +78,32 @@ impl Jobs {
     }
 }
 
+/// Runs a job, and starts it anew where it panics: a service that goes on without one of them would look well and stand still. What
+/// it had begun in the database was rolled back with its connection.
+async fn keep<F: Future<Output = ()>>(name: &'static str, rest: Duration, job: impl Fn() -> F) {
+    while let Err(panic) = caught(job()).await {
+        tracing::error!(job = name, panic = panic_text(&*panic), "a job panicked; it is started anew");
+        tokio::time::sleep(rest).await;
+    }
+}
+
+/// Tells the edge of changed keys, where there is one to tell.
+async fn tell_of_keys(app: &App, link: Option<&Arc<EdgeLink>>) {
+    if let Some(link) = link {
+        outbox::keep_told(app, link).await;
+    }
+}
+
+/// Tells the edge of changed facts, where there is one to tell.
+async fn tell_of_facts(app: &App, link: Option<&Arc<EdgeLink>>) {
+    if let Some(link) = link {
+        edge_link::tags::keep_told(app, link).await;
+    }
+}
+
 /// Wakes the refresh when the database says that facts have changed, the tailer when operations were numbered, and the tellers
 /// when facts or keys have. A lost connection costs nothing but speed: polling goes on.
-async fn listen(app: &App, link: Option<&EdgeLink>) {
+async fn listen(app: &App, link: Option<&Arc<EdgeLink>>) {
     loop {
         if let Ok(mut listener) = PgListener::connect_with(&app.db.pool).await
             && listener
@@ -117,6 +139,9 @@ async fn listen(app: &App, link: Option<&EdgeLink>) {
 
 /// Runs the scores when they are due: freshness, dwell and the age of vaults move by time alone.
 async fn keep_scored(app: &App) {
+    if app.score_every_seconds == 0 {
+        return;
+    }
     loop {
         tokio::time::sleep(SCORE_POLL).await;
         match scoring_run::run_due(&app.db, &app.clock, i64::from(app.score_every_seconds)).await {
@@ -151,5 +176,22 @@ async fn keep_days(app: &App) {
                 tokio::time::sleep(ROLLUP_RETRY).await;
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+
+    #[tokio::test]
+    async fn a_job_that_panics_is_started_anew_and_one_that_is_done_is_not() {
+        let runs = AtomicU32::new(0);
+        let job = || async {
+            tokio::task::yield_now().await;
+            assert!(runs.fetch_add(1, Relaxed) >= 2, "not yet");
+        };
+        keep("a test", Duration::ZERO, job).await;
+        assert_eq!(runs.load(Relaxed), 3);
     }
 }

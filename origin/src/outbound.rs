@@ -112,7 +112,7 @@ where
 }
 
 /// What `asking` comes to while `connection` carries it. A connection that ends may have brought the answer before.
-pub(crate) async fn driven<T>(
+async fn driven<T>(
     asking: impl Future<Output = hyper::Result<T>>,
     connection: impl Future<Output = hyper::Result<()>>,
 ) -> hyper::Result<T> {

@@ -28,7 +28,7 @@ pub async fn keep_due(db: &Db, now: Timestamp) -> Result<bool, StoreError> {
             if !symbols::claim_day(tx, day, now).await? {
                 return Ok(false);
             }
-            let readings = symbols::readings(tx, None, day.start(), day.plus(1).start()).await?;
+            let readings = symbols::readings(tx, None, &[day]).await?;
             let total = |(symbol, readings): (String, Vec<_>)| Some((symbol, *by_day(readings).get(&day)?));
             symbols::keep_day(tx, day, &readings.into_iter().filter_map(total).collect()).await?;
             Ok(true)

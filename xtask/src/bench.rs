@@ -8,7 +8,7 @@ use clap::Args;
 
 use crate::console::{Step, heading};
 use crate::provision::cache::Cache;
-use crate::provision::{self, npm};
+use crate::provision::{self, npm, peers, tools};
 use crate::up::origin;
 use crate::{command, wasm, workspace};
 
@@ -32,6 +32,11 @@ pub fn run(options: &Options) -> Result<()> {
     npm::workerd(&cache)?;
     wasm::build(&cache)?;
     wasm::build_unmetered(&cache)?;
+    if options.name.as_deref().is_none_or(|name| name == "push") {
+        peers::nchan(&cache)?;
+        peers::durable_streams(&cache)?;
+        tools::clear_build_folder(&cache)?;
+    }
     origin::build()?;
     let mut step = Step::start("rds-bench");
     let mut cargo = workspace::cargo();

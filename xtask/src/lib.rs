@@ -3,10 +3,11 @@
 //!
 //! From the ground up: [`console`], [`signals`], [`command`] and [`service`] run and watch
 //! processes; [`provision`] brings tools that the machine lacks into a cache outside the clone;
-//! [`wasm`] builds the Worker; [`up`] starts the stack; [`test`], [`lint`] and [`bench`] are what
-//! their names say.
+//! [`wasm`] builds the Worker; [`up`] starts the stack; [`campaign`] lays one out to be killed; [`test`],
+//! [`lint`] and [`bench`] are what their names say.
 
 pub mod bench;
+pub mod campaign;
 pub mod command;
 pub mod console;
 pub mod lint;

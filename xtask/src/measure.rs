@@ -1,4 +1,4 @@
-//! The CPU time that the kernel has charged a process.
+//! What a process has taken of the machine: CPU time and memory, as the kernel counts them.
 
 use std::time::Duration;
 
@@ -19,6 +19,31 @@ pub fn cpu_time(pid: u32) -> Result<Duration> {
     let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {path}"))?;
     let ticks = ticks(&text).with_context(|| format!("cannot understand {path}"))?;
     Ok(Duration::from_secs(ticks) / TICKS)
+}
+
+/// CPU time of a process and of the children it has now, all their threads.
+pub fn cpu_time_of_family(pid: u32) -> Result<Duration> {
+    family(pid)?.into_iter().map(cpu_time).sum()
+}
+
+/// Resident memory of a process and of the children it has now, in bytes.
+pub fn resident_of_family(pid: u32) -> Result<u64> {
+    family(pid)?.into_iter().map(resident).sum()
+}
+
+fn resident(pid: u32) -> Result<u64> {
+    let path = format!("/proc/{pid}/status");
+    let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {path}"))?;
+    let line = text.lines().find_map(|line| line.strip_prefix("VmRSS:"));
+    let kib = line.and_then(|line| line.trim().strip_suffix(" kB")?.parse::<u64>().ok());
+    Ok(kib.with_context(|| format!("cannot understand {path}"))? * 1024)
+}
+
+/// A process and the children it has now.
+pub fn family(pid: u32) -> Result<Vec<u32>> {
+    let path = format!("/proc/{pid}/task/{pid}/children");
+    let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {path}"))?;
+    Ok(std::iter::once(pid).chain(text.split_whitespace().filter_map(|child| child.parse().ok())).collect())
 }
 
 /// `utime + stime`. The second field is a name in parentheses that may hold anything, so counting starts after it.

@@ -1,8 +1,9 @@
 //! `cargo xtask test`: every test, in stages from the cheap to the whole.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, bail};
 use clap::{Args, ValueEnum};
@@ -21,7 +22,7 @@ use crate::up::postgres::{self, Durability, Postgres};
 use crate::up::stack::Stack;
 use crate::up::state::{Secrets, State};
 use crate::up::{self, Edge};
-use crate::{tally::Tally, wasm, workspace};
+use crate::{campaign, tally::Tally, wasm, workspace};
 
 const PATIENCE: Duration = Duration::from_secs(3600);
 
@@ -31,6 +32,12 @@ pub struct Options {
     /// One stage, or several; all of them by default.
     #[arg(value_enum)]
     stages: Vec<Stage>,
+    /// Which faults the campaign chooses; drawn and printed where none is given.
+    #[arg(long, value_name = "N")]
+    seed: Option<u32>,
+    /// How many rounds of faults the campaign has.
+    #[arg(long, value_name = "N", default_value_t = 4)]
+    rounds: u32,
 }
 
 /// A part of the test run.
@@ -46,6 +53,8 @@ pub enum Stage {
     Bundle,
     /// The running stack from outside.
     E2e,
+    /// Two origins and a Postgres that are killed, stopped and frozen, among receivers that misbehave: nothing is lost.
+    Faults,
 }
 
 /// Runs the stages and prints their sum, `N passed, N failed`, as the last line.
@@ -54,12 +63,13 @@ pub fn run(options: &Options) -> Result<()> {
     let cache = Cache::open()?;
     let mut tally = Tally::default();
     let mut failures = Vec::new();
-    type Run = fn(&Cache, &mut Tally) -> Result<()>;
-    let stages: [(Stage, &str, Run); 4] = [
-        (Stage::Rust, "Rust", rust),
-        (Stage::Wasm, "Wasm", in_wasm),
-        (Stage::Bundle, "Bundle", bundle),
-        (Stage::E2e, "End to end", e2e),
+    type Run<'a> = &'a dyn Fn(&Cache, &mut Tally) -> Result<()>;
+    let stages: [(Stage, &str, Run<'_>); 5] = [
+        (Stage::Rust, "Rust", &rust),
+        (Stage::Wasm, "Wasm", &in_wasm),
+        (Stage::Bundle, "Bundle", &bundle),
+        (Stage::E2e, "End to end", &e2e),
+        (Stage::Faults, "Faults", &|cache, tally| faults(cache, tally, options)),
     ];
     for (stage, name, run) in stages {
         if !chosen(stage) {
@@ -163,6 +173,7 @@ fn e2e(cache: &Cache, tally: &mut Tally) -> Result<()> {
     let suite = workspace::root().join("e2e");
     install_clients(&suite)?;
     let browser = provision::browser::find(cache)?;
+    let proxies = provision::proxies::find(cache)?;
     let folder = Scratch::new(cache, "e2e")?;
     let options = up::Options {
         data: Some(Data::Demo),
@@ -186,6 +197,10 @@ fn e2e(cache: &Cache, tally: &mut Tally) -> Result<()> {
     if let Some(fonts) = browser.fonts {
         node.env("FONTCONFIG_PATH", fonts);
     }
+    node.env("RDS_PROXIES", json!(proxies.programs.into_iter().collect::<BTreeMap<_, _>>()).to_string());
+    if let Some(libraries) = proxies.libraries {
+        node.env("RDS_PROXY_LIBS", libraries);
+    }
     node.env("RDS_STACK", stack.description_file());
     let outcome = counted(node, tally);
     if outcome.is_err() {
@@ -193,6 +208,29 @@ fn e2e(cache: &Cache, tally: &mut Tally) -> Result<()> {
     }
     stack.stop();
     outcome
+}
+
+/// The campaign's files, in `e2e`.
+const CAMPAIGN: &str = "campaign/campaign.mjs";
+
+fn faults(cache: &Cache, tally: &mut Tally, options: &Options) -> Result<()> {
+    require_node()?;
+    let suite = workspace::root().join("e2e");
+    install_clients(&suite)?;
+    let folder = Scratch::new(cache, "faults")?;
+    let description = campaign::lay_out(cache, &folder.path)?;
+    let seed = options.seed.unwrap_or_else(|| {
+        let drawn = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        drawn.subsec_nanos() ^ std::process::id()
+    });
+    println!(
+        "  seed {seed}, {} rounds; again with: cargo xtask test faults --seed {seed} --rounds {0}",
+        options.rounds
+    );
+    let mut node = node_tests(&suite);
+    node.arg(CAMPAIGN).env("RDS_CAMPAIGN", description);
+    node.env("RDS_SEED", seed.to_string()).env("RDS_ROUNDS", options.rounds.to_string());
+    counted(node, tally)
 }
 
 /// Node's own test runner over the test files of a folder.

@@ -34,7 +34,7 @@ pub fn run(plan: &Plan) -> Result<()> {
     measure(&Cache::open()?, plan, &mut report)?;
     cores::release()?;
     println!("\n{}", report.table());
-    report.write("access", plan, METHOD)
+    report.write_pairs("access", plan, METHOD)
 }
 
 fn measure(cache: &Cache, plan: &Plan, report: &mut Report) -> Result<()> {

@@ -56,7 +56,7 @@ impl Filling {
     fn asset(&self, slug: &str, row: u32) -> [Value; 2] {
         let points = |step: u32| f64::from((row * step) % 1_001) / 100.0;
         let dimensions = json!({"issuer_custody": points(7), "reserve_transparency": points(11), "redeemability": points(13),
-            "governance_controls": points(17), "protocol_security": points(19), "liquidity": points(23)});
+            "credit_quality": points(17), "protocol_security": points(19), "liquidity": points(23)});
         let institutional = json!({"regulatory_wrapper": "fund", "kyc_gate": "accredited", "currency": "USD", "aum_usd": f64::from(row)});
         [
             self.line(

@@ -67,7 +67,7 @@ pub fn run(options: &Options) -> Result<()> {
     }
     println!("\n{}", report.table());
     if only.is_empty() {
-        report.write("reads", plan, METHOD)?;
+        report.write_pairs("reads", plan, METHOD)?;
     }
     Ok(())
 }

@@ -1,37 +1,56 @@
 //! The fields that grow while a copy lies: `freshness_seconds`, seconds since a row's last sync, and `age_seconds`, seconds
-//! since a feed's last update.
+//! since a feed's last update; and the feed's `status`, which follows from its age.
 //!
-//! The origin writes them as of its answer. The copy's ETag does not cover them, so the edge may bring them up to date: the
-//! places are found once when a copy is made, and a served second costs one assembly.
+//! The origin writes them as of its answer. The copy's ETag does not cover the ages, so the edge may bring them up to date: the
+//! places are found once when a copy is made, and a served second costs one assembly. A feed that passes its heartbeat while
+//! its copy lies is told as stale, as the origin would tell it: age and status never contradict each other.
 
 use memchr::memmem;
 use rds_shared::wire::page::write_u64;
 use std::ops::Range;
 
 /// No text of a row can spell one of these: a quote inside a JSON string is escaped.
-const FIELDS: [&[u8]; 2] = [b"\"freshness_seconds\":", b"\"age_seconds\":"];
+const FRESHNESS: &[u8] = b"\"freshness_seconds\":";
+const AGE: &[u8] = b"\"age_seconds\":";
+const HEARTBEAT: &[u8] = b"\"heartbeat_seconds\":";
+/// What follows the age of a feed within its heartbeat, and of one beyond it.
+const FRESH: &[u8] = b",\"status\":\"fresh\"";
+const STALE: &[u8] = b",\"status\":\"stale\"";
 /// Digits of the greatest `u64`.
 const MOST_DIGITS: usize = 20;
 
 /// Where a body's freshness figures stand, and what they say. Nulls are not figures and stay null.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Figures(Vec<(Range<usize>, u64)>);
+pub struct Figures(Vec<Figure>);
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Figure {
+    digits: Range<usize>,
+    value: u64,
+    /// Of a feed that is fresh: the age until which it is.
+    fresh_until: Option<u64>,
+}
 
 impl Figures {
     /// Finds them in a JSON body.
     pub fn find(body: &[u8]) -> Self {
-        let figure = |start: usize| {
-            let digits = body.get(start..)?.iter().take_while(|byte| byte.is_ascii_digit()).count();
-            let range = start..start.saturating_add(digits);
-            let value = std::str::from_utf8(body.get(range.clone())?).ok()?.parse().ok()?;
-            // Only whole numbers: anything else that starts with digits is not ours to change.
-            matches!(body.get(range.end), Some(b',' | b'}')).then_some((range, value))
-        };
         let values = |field: &'static [u8]| {
-            memmem::find_iter(body, field).map(|at| at.saturating_add(field.len())).filter_map(figure)
+            memmem::find_iter(body, field).filter_map(|at| whole_number(body, at.saturating_add(field.len())))
         };
-        let mut figures: Vec<_> = FIELDS.into_iter().flat_map(values).collect();
-        figures.sort_unstable_by_key(|(range, _)| range.start);
+        let plain = |(digits, value)| Figure { digits, value, fresh_until: None };
+        let mut figures: Vec<Figure> = values(FRESHNESS).map(plain).collect();
+        let mut row = 0;
+        for (digits, value) in values(AGE) {
+            let is_fresh = body.get(digits.end..).is_some_and(|rest| rest.starts_with(FRESH));
+            let before = body.get(row..digits.start).filter(|_| is_fresh);
+            let heartbeat = before.and_then(|before| {
+                let at = memmem::rfind(before, HEARTBEAT)?;
+                whole_number(before, at.saturating_add(HEARTBEAT.len()))
+            });
+            row = digits.end;
+            figures.push(Figure { digits, value, fresh_until: heartbeat.map(|(_, seconds)| seconds) });
+        }
+        figures.sort_unstable_by_key(|figure| figure.digits.start);
         Figures(figures)
     }
 
@@ -44,14 +63,27 @@ impl Figures {
     pub fn aged(&self, body: &[u8], seconds: u64) -> Vec<u8> {
         let mut out = Vec::with_capacity(body.len().saturating_add(self.0.len().saturating_mul(MOST_DIGITS)));
         let mut copied = 0;
-        for (range, value) in &self.0 {
-            out.extend_from_slice(body.get(copied..range.start).unwrap_or_default());
-            write_u64(value.saturating_add(seconds), &mut out);
-            copied = range.end;
+        for Figure { digits, value, fresh_until } in &self.0 {
+            let age = value.saturating_add(seconds);
+            out.extend_from_slice(body.get(copied..digits.start).unwrap_or_default());
+            write_u64(age, &mut out);
+            copied = digits.end;
+            if fresh_until.is_some_and(|until| age > until) {
+                out.extend_from_slice(STALE);
+                copied = copied.saturating_add(FRESH.len());
+            }
         }
         out.extend_from_slice(body.get(copied..).unwrap_or_default());
         out
     }
+}
+
+/// The whole number that begins at `start`, and where it stands: anything else that begins with digits is not ours to change.
+fn whole_number(body: &[u8], start: usize) -> Option<(Range<usize>, u64)> {
+    let digits = body.get(start..)?.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let range = start..start.saturating_add(digits);
+    let value = std::str::from_utf8(body.get(range.clone())?).ok()?.parse().ok()?;
+    matches!(body.get(range.end), Some(b',' | b'}')).then_some((range, value))
 }
 
 #[cfg(test)]
@@ -77,6 +109,26 @@ mod tests {
     fn feeds_grow_older_too_wherever_the_two_fields_stand() {
         let body = r#"{"age_seconds":9,"a":{"freshness_seconds":1},"age_seconds":99}"#;
         assert_eq!(aged(body, 1), r#"{"age_seconds":10,"a":{"freshness_seconds":2},"age_seconds":100}"#);
+    }
+
+    #[test]
+    fn a_feed_goes_stale_in_its_copy_when_it_passes_its_heartbeat() {
+        let feeds = [(Some(60), 55, "fresh"), (Some(300), 55, "fresh"), (Some(9), 55, "stale"), (None, 55, "unknown")];
+        let read = |seconds: u64, statuses: [&str; 4]| {
+            let row = |((heartbeat, age, _), status): (&(Option<u64>, u64, &str), &str)| {
+                let heartbeat = heartbeat.map_or("null".to_owned(), |seconds: u64| seconds.to_string());
+                format!(
+                    r#"{{"heartbeat_seconds":{heartbeat},"asset":"x","age_seconds":{},"status":"{status}"}}"#,
+                    age + seconds
+                )
+            };
+            let rows: Vec<String> = feeds.iter().zip(statuses).map(row).collect();
+            format!("[{}]", rows.join(","))
+        };
+        let body = read(0, feeds.map(|(.., status)| status));
+        assert_eq!(aged(&body, 5), read(5, ["fresh", "fresh", "stale", "unknown"]));
+        assert_eq!(aged(&body, 6), read(6, ["stale", "fresh", "stale", "unknown"]));
+        assert_eq!(aged(&body, 86_400), read(86_400, ["stale", "stale", "stale", "unknown"]));
     }
 
     #[test]

@@ -113,10 +113,11 @@ pub fn target(found: &Found, query: &Query) -> String {
     target
 }
 
-/// `{schema}/{route}/{content class}{target}`. Where answers do not depend on the caller, all classes share a copy.
-pub fn key(found: &Found, principal: &Principal, target: &str) -> String {
+/// `{schema}/{route}/{content class}{target}`. Where answers do not depend on the caller, all classes share a copy; `longer` is
+/// a list of which more is served with a key.
+pub fn key(found: &Found, principal: &Principal, target: &str, longer: bool) -> String {
     let route = found.route;
-    let class = if route.depends_on_caller() { principal.content_class() } else { "all" };
+    let class = if route.depends_on_caller() || longer { principal.content_class() } else { "all" };
     format!("{SCHEMA}/{}/{class}{target}", route.id.name())
 }
 
@@ -130,7 +131,7 @@ mod tests {
         fold(&mut found);
         let query = Query::parse(found.route.query, text).unwrap();
         let target = target(&found, &query);
-        key(&found, &Principal::Anonymous, &target)
+        key(&found, &Principal::Anonymous, &target, false)
     }
 
     #[test]
@@ -144,13 +145,16 @@ mod tests {
     fn what_depends_on_the_caller_is_a_copy_for_each_class() {
         let named = |path: &str, principal: &Principal| {
             let Matching::Found(found) = match_route(Some(Method::Get), path) else { return String::new() };
-            key(&found, principal, path)
+            key(&found, principal, path, false)
         };
         let holder = Principal::Key { id: 1, org_id: 1, plan: rds_shared::access::Plan::Data };
         let other = Principal::Key { id: 2, org_id: 2, plan: rds_shared::access::Plan::Embedded };
         assert_ne!(named("/v1/vaults/scores", &holder), named("/v1/vaults/scores", &Principal::Anonymous));
         assert_eq!(named("/v1/vaults/scores", &holder), named("/v1/vaults/scores", &other));
         assert_eq!(named("/v1/vaults", &holder), named("/v1/vaults", &Principal::Anonymous));
+        let Matching::Found(list) = match_route(Some(Method::Get), "/v1/vaults") else { panic!("a route") };
+        let cut = |principal: &Principal| key(&list, principal, "/v1/vaults?page=3&limit=99", true);
+        assert_ne!(cut(&holder), cut(&Principal::Anonymous), "a page that ends beyond what is open to everybody");
     }
 
     #[test]
@@ -206,7 +210,12 @@ mod tests {
             let found = Found { route, path: vec!["1".to_owned(); route.path.matches('{').count()] };
             let keyed = Principal::Key { id: 1, org_id: 1, plan: rds_shared::access::Plan::Data };
             let target = found.canonical_path();
-            assert_ne!(key(&found, &Principal::Anonymous, &target), key(&found, &keyed, &target), "{}", route.path);
+            assert_ne!(
+                key(&found, &Principal::Anonymous, &target, false),
+                key(&found, &keyed, &target, false),
+                "{}",
+                route.path
+            );
         }
     }
 

@@ -37,6 +37,26 @@ fn a_copys_freshness_figures_grow_while_its_etag_stands() {
 }
 
 #[test]
+fn a_feed_that_passes_its_heartbeat_in_a_copy_is_stale_in_it_also_when_nobody_else_can_say_so() {
+    let feed = |age: u64, status: &str| {
+        format!(
+            r#"{{"data":[{{"heartbeat_seconds":60,"used_by":[],"age_seconds":{age},"status":"{status}"}}],"meta":{{}}}}"#
+        )
+    };
+    let body = feed(55, "fresh");
+    let world = World::new(move |_| Ok(page(&body)));
+    assert_eq!(text(&world.get("/v1/oracle")), feed(55, "fresh"));
+    world.pass_seconds(5);
+    assert_eq!(text(&world.get("/v1/oracle")), feed(60, "fresh"));
+    world.pass_seconds(1);
+    assert_eq!(text(&world.get("/v1/oracle")), feed(61, "stale"));
+    world.origin_is_down();
+    world.pass_seconds(600);
+    let reply = world.get("/v1/oracle");
+    assert_eq!((x_cache(&reply), text(&reply)), ("STALE-ERROR", feed(661, "stale")));
+}
+
+#[test]
 fn spellings_of_one_request_share_a_copy() {
     let world = World::new(|_| Ok(page(ROWS)));
     for target in [

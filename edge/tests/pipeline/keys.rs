@@ -43,6 +43,20 @@ fn one_call_to_one_object_is_all_that_a_keyed_request_costs() {
 }
 
 #[test]
+fn a_page_of_which_a_key_brings_more_is_a_copy_for_each_class() {
+    let world = world_with(record(Plan::Data, 300));
+    let (across, within) = ("/v1/vaults?page=3&limit=99", "/v1/vaults?page=2&limit=99");
+    for (target, asked, vary) in [(across, 2, "Origin, Authorization"), (within, 3, "Origin")] {
+        for reply in
+            [world.send(&keyed(1, target)), world.get(target), world.send(&keyed(1, target)), world.get(target)]
+        {
+            assert_eq!((reply.status, reply.header("vary")), (200, Some(vary)), "{target}");
+        }
+        assert_eq!(world.asked(), asked, "{target}");
+    }
+}
+
+#[test]
 fn a_key_pages_as_deep_as_it_likes_and_the_origin_is_told_whose_it_is() {
     let world = world_with(record(Plan::Decisioning, 300));
     assert_eq!(world.send(&keyed(1, "/v1/vaults?page=30&limit=100")).status, 200);

@@ -21,11 +21,13 @@ use rds_shared::scoring::MilliPoints;
 use rds_shared::select::assets::AssetFilter;
 use rds_shared::wire::error::{Detail, In};
 use rds_shared::wire::page::PageRequest;
-use rds_shared::wire::time::Micros;
+use rds_shared::wire::time::{Micros, Timestamp};
 use rds_shared::wire::{ApiError, Data, ErrorCode, PageMeta};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
+/// What stands for the address of a chain's own coin, which has none.
+const NATIVE: &str = "native";
 /// Versions in a detail.
 const VERSIONS: u32 = 30;
 /// Attestations in a detail.
@@ -35,8 +37,7 @@ const LOOKED_AT: u32 = 200;
 
 /// `GET /v1/assets/enriched`.
 pub fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
-    let page = call.query.page();
-    paging::admit(&call.principal, page)?;
+    let page = paging::admit(&call.principal, call.query.page())?;
     let catalog = app.catalog.get()?;
     let found = catalog.assets.select(&AssetFilter::from_query(&call.query), page);
     Ok(rows(call, catalog.version, &found, page))
@@ -53,6 +54,10 @@ pub async fn by_address(app: &App, call: &Call) -> Result<Answer, Failure> {
     let catalog = app.catalog.get()?;
     let (network, text) = (call.found.param(0), call.found.param(1));
     let chain = catalog.rollup.chain(network).ok_or_else(|| ApiError::not_found("chain"))?;
+    if text == NATIVE {
+        let asset = catalog.assets.native(chain.facts.id).ok_or_else(|| ApiError::not_found("asset"))?;
+        return detail(app, call, catalog.version, asset, asset.row.clone()).await;
+    }
     let fault = |code, reason: &str| ApiError::invalid(code, vec![Detail::new(In::Path, "address", reason)]);
     let address = Address::parse(chain.facts.namespace, text).map_err(|error| match error {
         AddressError::Malformed => fault(ErrorCode::InvalidAddress, "is no address"),
@@ -94,14 +99,14 @@ pub fn rows(call: &Call, version: i64, found: &FoundAssets<'_>, page: PageReques
 
 /// A row that a detail begins with.
 pub trait DetailRow: Serialize {
-    /// The same with its evidence this old.
-    fn aged(self, freshness: Freshness) -> Self;
+    /// The same with its evidence this old, and its other ages as of `now`.
+    fn aged(self, freshness: Freshness, now: Timestamp) -> Self;
     /// The same for a caller without a key.
     fn withheld(self) -> Self;
 }
 
 impl DetailRow for AssetRow {
-    fn aged(self, freshness: Freshness) -> Self {
+    fn aged(self, freshness: Freshness, _now: Timestamp) -> Self {
         AssetRow { freshness, ..self }
     }
 
@@ -120,10 +125,12 @@ pub async fn detail<R: DetailRow + Clone>(
 ) -> Result<Answer, Failure> {
     let history = history(app, call, asset).await?;
     let row = if call.principal.is_keyless() { row.withheld() } else { row };
-    let at =
-        |renewal: &Renewal, seen| AssetDetail { row: row.clone().aged(renewal.freshness(seen)), history: &history };
-    // The tag covers the row at its renewal and the status now: the age moves by itself.
-    let settled = at(&asset.renewal, asset.renewal.at.unwrap_or(call.now));
+    let at = |renewal: &Renewal, seen| AssetDetail {
+        row: row.clone().aged(renewal.freshness(seen), seen),
+        history: &history,
+    };
+    // The tag covers the row at its renewal and the status now: ages move by themselves.
+    let settled = at(&asset.renewal, asset.renewal.at.unwrap_or(Timestamp::from_seconds(0)));
     let mut etag = call.etag();
     etag.add(call.principal.content_class().as_bytes()).add(&serde_json::to_vec(&settled)?);
     etag.add(asset.renewal.status(call.now).map_or("", |status| status.as_str()).as_bytes());

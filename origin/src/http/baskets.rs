@@ -51,9 +51,8 @@ pub async fn version(app: &App, call: &Call) -> Result<Answer, Failure> {
 /// `GET /v1/baskets/{id}/versions`: newest first.
 pub async fn versions(app: &App, call: &Call) -> Result<Answer, Failure> {
     let asked = call.query.page_of("page", "pageSize");
-    paging::admit(&call.principal, asked)?;
     let size = if call.principal.is_keyless() { asked.size.min(KEYLESS_ROWS) } else { asked.size };
-    let page = PageRequest::new(asked.number, size);
+    let page = paging::admit(&call.principal, PageRequest::new(asked.number, size))?;
     let (rows, total) = table::versions(&app.db, call.found.param(0), page).await?;
     if total == 0 {
         return Err(unknown().into());

@@ -8,7 +8,6 @@ use crate::store::event_feed;
 use rds_shared::access::paging;
 use rds_shared::model::curator::{CuratorEvents, CuratorPage};
 use rds_shared::select::vault_query::{VaultFilter, VaultSort};
-use rds_shared::wire::page::PageRequest;
 use rds_shared::wire::{ApiError, Data};
 
 /// Events inside a curator's detail; the rest is behind its events route.
@@ -16,8 +15,7 @@ const EVENTS_IN_DETAIL: u32 = 5;
 
 /// Every known curator, paged and sorted.
 pub fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
-    let page = call.query.page();
-    paging::admit(&call.principal, page)?;
+    let page = paging::admit(&call.principal, call.query.page())?;
     let catalog = app.catalog.get()?;
     let (rows, total) = catalog.rollup.curators(&call.query, page);
     Ok(encoded::page(call, catalog.version, &rows, page, total as u64))
@@ -25,8 +23,7 @@ pub fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
 
 /// One curator with a page of its active vaults, where they are, and its newest events.
 pub async fn by_id(app: &App, call: &Call) -> Result<Answer, Failure> {
-    let page = call.query.page_of("vaultPage", "vaultLimit");
-    paging::admit(&call.principal, page)?;
+    let page = paging::admit(&call.principal, call.query.page_of("vaultPage", "vaultLimit"))?;
     let catalog = app.catalog.get()?;
     let curator = catalog.rollup.curator(call.found.param(0)).ok_or_else(|| ApiError::not_found("curator"))?;
     let (events, events_total) = event_feed::of_curator(&app.db, &curator.row.id, 0, EVENTS_IN_DETAIL).await?;
@@ -50,9 +47,8 @@ pub async fn by_id(app: &App, call: &Call) -> Result<Answer, Failure> {
 /// A slice of a curator's events, newest first.
 pub async fn events(app: &App, call: &Call) -> Result<Answer, Failure> {
     let offset = call.query.int("offset").unsigned_abs();
-    let limit = u32::try_from(call.query.int("limit")).unwrap_or(u32::MAX);
-    // The slice starts where a page of single rows would.
-    paging::admit(&call.principal, PageRequest::new(offset.saturating_add(1), 1))?;
+    let rows = paging::admit_rows(&call.principal, offset, call.query.int("limit").unsigned_abs())?;
+    let limit = u32::try_from(rows).unwrap_or(u32::MAX);
     let catalog = app.catalog.get()?;
     let curator = catalog.rollup.curator(call.found.param(0)).ok_or_else(|| ApiError::not_found("curator"))?;
     let (events, total) = event_feed::of_curator(&app.db, &curator.row.id, offset, limit).await?;

@@ -18,8 +18,7 @@ const WINDOWS: [i64; 5] = [7, 30, 90, 365, FEED_DAYS];
 
 /// A page of the feed.
 pub async fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
-    let page = call.query.page();
-    paging::admit(&call.principal, page)?;
+    let page = paging::admit(&call.principal, call.query.page())?;
     let catalog = app.catalog.get()?;
     let filter = filter(&catalog, call);
     let filter = FeedFilter { since: At(since(app, call, &filter, page).await?), ..filter };

@@ -11,8 +11,7 @@ use rds_shared::wire::{ApiError, Data};
 
 /// Every served market, filtered, sorted and paged.
 pub fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
-    let page = call.query.page();
-    paging::admit(&call.principal, page)?;
+    let page = paging::admit(&call.principal, call.query.page())?;
     let catalog = app.catalog.get()?;
     let (rows, total) = catalog.markets.select(&call.query, page);
     Ok(encoded::page(call, catalog.version, &rows, page, total as u64))

@@ -13,8 +13,7 @@ const ENVELOPE_BYTES: usize = 160;
 
 /// Every feed by chain and address, filtered and paged.
 pub fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
-    let page = call.query.page();
-    paging::admit(&call.principal, page)?;
+    let page = paging::admit(&call.principal, call.query.page())?;
     let catalog = app.catalog.get()?;
     let (feeds, total) = catalog.feeds.select(&call.query, call.now, page);
     let meta = PageMeta::new(page, total as u64);

@@ -14,8 +14,8 @@ use rds_shared::rules::portfolio::weighted_score;
 use rds_shared::wire::error::{Detail, In};
 use rds_shared::wire::{ApiError, ErrorCode};
 
-/// Positions of one address that are served.
-const POSITIONS: u32 = 1_000;
+/// Positions of one address that are listed, the most valuable ones; the sums are of all.
+const LISTED: usize = 1_000;
 
 /// The positions of one address.
 pub async fn by_address(app: &App, call: &Call) -> Result<Answer, Failure> {
@@ -23,7 +23,7 @@ pub async fn by_address(app: &App, call: &Call) -> Result<Answer, Failure> {
         ApiError::invalid(ErrorCode::InvalidAddress, vec![Detail::new(In::Path, "address", "is no address")])
     })?;
     let catalog = app.catalog.get()?;
-    let held = positions::of(&app.db, &address, POSITIONS).await?;
+    let held = positions::of(&app.db, &address).await?;
     let portfolio = portfolio(&catalog, address, held);
     encoded::settled(call, catalog.version, &portfolio)
 }
@@ -35,14 +35,17 @@ fn portfolio(catalog: &Catalog, address: Address, held: Vec<PositionRecord>) -> 
     let priced = positions.iter().filter_map(|position| position.value_usd);
     let unpriced = positions.iter().filter(|position| position.value_usd.is_none()).count();
     let nothing_priced = !positions.is_empty() && unpriced == positions.len();
-    Portfolio {
+    let mut portfolio = Portfolio {
         address,
         total_value_usd: (!nothing_priced).then(|| priced.fold(0.0, |sum, value| sum + value)),
         weighted_risk_score: weighted_score(scored()),
         scored_value_usd: scored().fold(0.0, |sum, (value, _)| sum + value),
         unpriced_count: unpriced as u64,
+        position_count: positions.len() as u64,
         positions,
-    }
+    };
+    portfolio.positions.truncate(LISTED);
+    portfolio
 }
 
 /// The position with what its vault is now; none while the catalog does not know the vault yet.

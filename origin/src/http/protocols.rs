@@ -21,8 +21,7 @@ pub fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
 
 /// One protocol with a page of its active vaults, its deployed version and its incidents.
 pub async fn by_id(app: &App, call: &Call) -> Result<Answer, Failure> {
-    let page = call.query.page_of("vaultPage", "vaultLimit");
-    paging::admit(&call.principal, page)?;
+    let page = paging::admit(&call.principal, call.query.page_of("vaultPage", "vaultLimit"))?;
     let catalog = app.catalog.get()?;
     let protocol = catalog.rollup.protocol(call.found.param(0)).ok_or_else(|| ApiError::not_found("protocol"))?;
     let facts = &protocol.facts;

@@ -10,8 +10,7 @@ use rds_shared::select::vault_query::{VaultFilter, VaultSort};
 
 /// A page of the protocol's vaults, largest value first.
 pub fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
-    let page = call.query.page();
-    paging::admit(&call.principal, page)?;
+    let page = paging::admit(&call.principal, call.query.page())?;
     let catalog = app.catalog.get()?;
     let wanted = [REWARDED_PROTOCOL.to_owned()];
     let filter = VaultFilter { protocols: &wanted, ..VaultFilter::default() };

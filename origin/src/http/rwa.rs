@@ -20,12 +20,11 @@ use rds_shared::rules::canonical_aum::{DAY, Part};
 use rds_shared::scoring::number::Decimal;
 use rds_shared::select::assets::AssetFilter;
 use rds_shared::wire::ApiError;
-use rds_shared::wire::time::Micros;
+use rds_shared::wire::time::{Micros, Timestamp};
 
 /// `GET /v1/rwa`.
 pub fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
-    let page = call.query.page();
-    paging::admit(&call.principal, page)?;
+    let page = paging::admit(&call.principal, call.query.page())?;
     let catalog = app.catalog.get()?;
     let found = catalog.assets.select_rwa(&AssetFilter::from_query(&call.query), page);
     Ok(rows(call, catalog.version, &found, page))
@@ -45,12 +44,13 @@ pub async fn by_id(app: &App, call: &Call) -> Result<Answer, Failure> {
     let mut row = rwa.row.clone();
     // A derived headline is the list's alone.
     row.asset.risk_score = asset.row.risk_score;
-    row.canonical_aum.age_hours = rwa.aum_of.map(|at| age_hours(at, call.now));
     detail(app, call, catalog.version, asset, row).await
 }
 
 impl DetailRow for RwaRow {
-    fn aged(self, freshness: Freshness) -> Self {
+    fn aged(mut self, freshness: Freshness, now: Timestamp) -> Self {
+        let effective_at = self.canonical_aum.effective_at;
+        self.canonical_aum.age_hours = effective_at.map(|at| age_hours(at.0, now));
         RwaRow { asset: AssetRow { freshness, ..self.asset }, ..self }
     }
 

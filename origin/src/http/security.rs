@@ -9,6 +9,7 @@ use rds_shared::model::security::MoreMeta;
 use rds_shared::model::status::Severity;
 use rds_shared::select::security::reached;
 use rds_shared::wire::error::{Detail, In};
+use rds_shared::wire::page::PageRequest;
 use rds_shared::wire::{ApiError, ErrorCode};
 use serde::Serialize;
 
@@ -21,23 +22,27 @@ pub fn events(app: &App, call: &Call) -> Result<Answer, Failure> {
         return losses(app, call);
     }
     check(call)?;
-    admit(call)?;
+    let admitted = admit(call)?;
     let catalog = app.catalog.get()?;
     let (rows, total) = catalog.security.events(&call.query);
-    page(call, catalog.version, &rows, &MoreMeta::new(call.query.page(), total))
+    page(call, catalog.version, served(&rows, admitted), &MoreMeta::new(admitted, total))
 }
 
 /// The loss board.
 pub fn losses(app: &App, call: &Call) -> Result<Answer, Failure> {
-    admit(call)?;
+    let admitted = admit(call)?;
     let catalog = app.catalog.get()?;
     let (rows, total, lost) = catalog.security.losses(&call.query);
-    page(call, catalog.version, &rows, &catalog.security.coverage.meta(call.query.page(), total, lost))
+    page(call, catalog.version, served(&rows, admitted), &catalog.security.coverage.meta(admitted, total, lost))
 }
 
 /// A page beyond the last one reaches for nothing, so that nobody needs a key for it.
-fn admit(call: &Call) -> Result<(), ApiError> {
-    reached(&call.query).map_or(Ok(()), |page| paging::admit(&call.principal, page))
+fn admit(call: &Call) -> Result<PageRequest, ApiError> {
+    reached(&call.query).map_or(Ok(call.query.page()), |page| paging::admit(&call.principal, page))
+}
+
+fn served<'r>(rows: &'r [&'r EncodedRow], page: PageRequest) -> &'r [&'r EncodedRow] {
+    rows.get(..usize::try_from(page.rows()).unwrap_or(usize::MAX)).unwrap_or(rows)
 }
 
 /// The parameters are those of both lists; words that only the board knows are wrong here.

@@ -24,8 +24,7 @@ struct Page<'a, T> {
 
 /// Signals, newest first.
 pub async fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
-    let (query, page) = (&call.query, call.query.page());
-    paging::admit(&call.principal, page)?;
+    let (query, page) = (&call.query, paging::admit(&call.principal, call.query.page())?);
     let filter = SignalFilter {
         since: query.instant("since").unwrap_or_else(|| call.now.plus_seconds(-LOOKBACK)).into(),
         severities: query.choices("severity").iter().map(|word| (*word).to_owned()).collect(),

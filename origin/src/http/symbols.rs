@@ -29,7 +29,6 @@ pub async fn history(app: &App, call: &Call) -> Result<Answer, Failure> {
     let (observed, derived) = days(app, &symbol, spellings, from, end).await?;
     let mut all: BTreeMap<Day, SymbolDay> = BTreeMap::new();
     for (source, days) in [(DaySource::Derived, derived), (DaySource::Observed, observed)] {
-        // What was observed takes the place of what would be derived.
         all.extend(days.into_iter().map(|(day, total)| (day, SymbolDay::new(day, source, total))));
     }
     let data: Vec<SymbolDay> = all.into_values().collect();
@@ -40,12 +39,12 @@ pub async fn history(app: &App, call: &Call) -> Result<Answer, Failure> {
 
 type Days = BTreeMap<Day, DayTotal>;
 
-/// The kept days, and what the stored readings of the same days add up to.
+/// The kept days, and what the stored readings of the others add up to.
 async fn days(app: &App, symbol: &str, spellings: &[String], from: Day, end: Day) -> Result<(Days, Days), StoreError> {
     let mut db = app.db.pool.acquire().await?;
     let observed = symbols::kept_days(&mut db, symbol, from, end).await?;
-    // Kept days are most often the older ones: what lies before the first day that is not kept need not be read.
-    let first = (0..).map(|day| from.plus(day)).find(|day| !observed.contains_key(day)).unwrap_or(from);
-    let mut readings = symbols::readings(&mut db, Some(spellings), first.start(), end.start()).await?;
+    let all = (0..).map(|day| from.plus(day)).take_while(|day| *day < end);
+    let missing: Vec<Day> = all.filter(|day| !observed.contains_key(day)).collect();
+    let mut readings = symbols::readings(&mut db, Some(spellings), &missing).await?;
     Ok((observed, by_day(readings.remove(symbol).unwrap_or_default())))
 }

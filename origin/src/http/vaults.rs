@@ -19,8 +19,7 @@ const BATCH_ITEMS: usize = 100;
 
 /// `GET /v1/vaults`.
 pub fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
-    let page = call.query.page();
-    paging::admit(&call.principal, page)?;
+    let page = paging::admit(&call.principal, call.query.page())?;
     let catalog = app.catalog.get()?;
     let found = catalog.select(&VaultFilter::from_query(&call.query), VaultSort::from_query(&call.query), page);
     Ok(encoded::page(call, catalog.version, &found.rows, page, found.total as u64))

@@ -99,10 +99,11 @@ where
     let service = service_fn(|request: hyper::Request<Incoming>| {
         let mut request = request.map(Body::new);
         request.extensions_mut().insert(line.clone());
-        let answering = answer(peer, request);
+        // In a box, because it is large and soon over, and a connection that streams for hours would keep its place.
+        let answering = Box::pin(answer(peer, request));
         async move { Ok::<_, Infallible>(answering.await) }
     });
-    let socket = TokioIo::new(Socket { stream, line: line.clone(), is_capped: false, stalled: None });
+    let socket = TokioIo::new(Socket::new(stream, line.clone(), PATIENCE));
     let mut connection = pin!(http1::Builder::new().max_buf_size(BUFFER).serve_connection(socket, service));
     tokio::select! {
         // What went wrong with a connection is its peer's affair.
@@ -118,12 +119,18 @@ where
 struct Socket {
     stream: TcpStream,
     line: Line,
+    /// For how long a write may wait.
+    patience: Duration,
     is_capped: bool,
     /// Runs while a write waits.
     stalled: Option<Pin<Box<Sleep>>>,
 }
 
 impl Socket {
+    fn new(stream: TcpStream, line: Line, patience: Duration) -> Self {
+        Socket { stream, line, patience, is_capped: false, stalled: None }
+    }
+
     fn cap(&mut self) {
         if self.is_capped || !self.line.is_streaming() {
             return;
@@ -133,7 +140,7 @@ impl Socket {
         let capped = socket
             .set_send_buffer_size(SEND_BUFFER)
             .and_then(|()| socket.set_tcp_notsent_lowat(UNSENT))
-            .and_then(|()| socket.set_tcp_user_timeout(Some(PATIENCE)));
+            .and_then(|()| socket.set_tcp_user_timeout(Some(self.patience)));
         if let Err(error) = capped {
             tracing::warn!(%error, "a stream's buffers could not be bounded");
         }
@@ -145,7 +152,8 @@ impl Socket {
             self.stalled = None;
             return written;
         }
-        let stalled = self.stalled.get_or_insert_with(|| Box::pin(sleep(PATIENCE)));
+        let patience = self.patience;
+        let stalled = self.stalled.get_or_insert_with(|| Box::pin(sleep(patience)));
         ready!(stalled.as_mut().poll(cx));
         Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
     }
@@ -184,5 +192,63 @@ impl AsyncWrite for Socket {
 
     fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         Pin::new(&mut self.stream).poll_shutdown(cx)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::clock::Stopwatch;
+    use std::task::Waker;
+    use tokio::io::AsyncWriteExt;
+
+    /// As long as a stream's client has in these tests.
+    const SHORT: Duration = Duration::from_millis(400);
+    const PIECE: [u8; 4_096] = [b'x'; 4_096];
+
+    /// A connection that streams, and the client's end of it.
+    async fn streaming() -> (Socket, TcpStream) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+        SockRef::from(&client).set_recv_buffer_size(4_096).unwrap();
+        let line = Line::default();
+        line.streams();
+        (Socket::new(listener.accept().await.unwrap().0, line, SHORT), client)
+    }
+
+    #[tokio::test]
+    async fn a_client_that_reads_nothing_is_cut_off_when_its_time_is_over() {
+        let (mut socket, _client) = streaming().await;
+        let (mut written, mut waited) = (0, Stopwatch::start());
+        let error = loop {
+            match socket.write(&PIECE).await {
+                Ok(some) => (written, waited) = (written + some, Stopwatch::start()),
+                Err(error) => break error,
+            }
+        };
+        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
+        assert!(Duration::from_micros(waited.micros()) >= SHORT, "not before");
+        // What the kernel takes for a client that is not there is bounded too.
+        assert!(written < 512 << 10, "{written}");
+    }
+
+    #[tokio::test]
+    async fn a_client_that_reads_now_and_then_has_all_of_its_time_again() {
+        let (mut socket, _client) = streaming().await;
+        socket.write_all(b"x").await.unwrap();
+        let mut cx = Context::from_waker(Waker::noop());
+        assert!(socket.bounded::<()>(&mut cx, Poll::Pending).is_pending(), "a write begins to wait");
+        sleep(SHORT).await;
+        assert!(socket.bounded(&mut cx, Poll::Ready(Ok(()))).is_ready(), "and gets through");
+        assert!(socket.bounded::<()>(&mut cx, Poll::Pending).is_pending(), "the next one has just begun to wait");
+    }
+
+    #[tokio::test]
+    async fn the_kernel_gives_a_peer_up_that_acknowledges_nothing_for_as_long() {
+        let (mut socket, _client) = streaming().await;
+        let before = SockRef::from(&socket.stream).tcp_user_timeout().unwrap();
+        socket.write_all(b"x").await.unwrap();
+        assert_eq!((before, SockRef::from(&socket.stream).tcp_user_timeout().unwrap()), (None, Some(SHORT)));
+        assert_eq!(PATIENCE, Duration::from_secs(45));
     }
 }

@@ -2,7 +2,7 @@
 
 use super::batch::{Batch, Numbered};
 use super::fact::Fact;
-use super::kinds::{Event, EventLink, EventRecord, HolderRow, Snapshot};
+use super::kinds::{Event, EventLink, EventRecord, HolderRow, Position, Snapshot};
 use super::tagging::touched_tags;
 use super::{IngestError, IngestReport, references, security, signed};
 use crate::clock::Clock;
@@ -12,7 +12,7 @@ use crate::rwa::totals;
 use crate::scoring_run::{self, Scope};
 use crate::store::event_places::{self, Deciding};
 use crate::store::publication::{self, Touched};
-use crate::store::{Db, StoreError, Tx, assets, event_feed, event_states, facts, markets, tags};
+use crate::store::{Db, StoreError, Tx, assets, event_feed, event_states, facts, markets, rwa, scores, tags};
 use rds_shared::route::Tag;
 use rds_shared::wire::Timestamp;
 use std::collections::BTreeMap;
@@ -37,13 +37,15 @@ async fn apply(tx: &mut Tx<'_>, batch: &Batch, now: Timestamp) -> Result<IngestR
         faults.sort_by_key(|fault| fault.line);
         return Err(IngestError::Faults(faults));
     }
-    let Written { mut touched, mut changed, readings, first_told, feed_moved } = write(tx, batch).await?;
+    let Written { mut touched, mut changed, readings, first_told, before, now: decided, feed_moved } =
+        write(tx, batch).await?;
     let mut faults = signed::faults(tx, batch).await?;
     faults.extend(signed::contradictions(tx, batch).await?);
     if !faults.is_empty() {
         faults.sort_by_key(|fault| fault.line);
         return Err(IngestError::Faults(faults));
     }
+    let stated = rwa::newest_number(&mut **tx).await?;
     write_evidence(tx, batch, &mut changed).await?;
     security::write(tx, batch, &mut changed).await?;
     write_baskets(tx, batch, &mut changed).await?;
@@ -60,8 +62,10 @@ async fn apply(tx: &mut Tx<'_>, batch: &Batch, now: Timestamp) -> Result<IngestR
     if ASSET_SIDE.iter().any(|kind| report.changed.contains_key(kind)) {
         assets::mark_changed(tx, report.data_version).await?;
     }
-    let earliest = batch.rwa_observations.iter().map(|(_, one)| one.effective_at.0).min();
-    if totals::revise(tx, now, earliest).await? > 0 {
+    // Only of what is new: a figure that is told again restates no day.
+    let new = rwa::stated_since(&mut **tx, stated).await?;
+    let is_revised = totals::revise(tx, now, &new).await? > 0;
+    if is_revised {
         assets::mark_changed(tx, report.data_version).await?;
     }
     report.events_published = publish(tx, batch, &first_told, &readings, now).await?;
@@ -74,12 +78,18 @@ async fn apply(tx: &mut Tx<'_>, batch: &Batch, now: Timestamp) -> Result<IngestR
     report.score_changes = run.changes.len() as u64;
     report.score_run_id = run.id;
     report.events_published += run.events;
+    let again = decided.reappeared(&before);
+    scores::renew_places(tx, report.data_version, &again.chains, &again.vaults).await?;
     let changed = serde_json::json!(report.changed);
     publication::record_batch(tx, report.data_version, now.into(), report.lines, &changed).await?;
     publication::advance_to(tx, report.data_version).await?;
     let mut tags = touched_tags(&report);
     if feed_moved {
         tags.push(Tag::Events);
+    }
+    // Any batch may be the first of a day, and then the day's total is new.
+    if is_revised {
+        tags.push(Tag::Assets);
     }
     tags::touch(tx, &tags).await?;
     Ok(report)
@@ -99,6 +109,9 @@ struct Written<'b> {
     readings: Readings<'b>,
     /// Events that nobody told of before.
     first_told: Vec<i64>,
+    /// What its chains and vaults decided before and after.
+    before: Deciding,
+    now: Deciding,
     /// Whether chains or vaults moved rows of the events feed.
     feed_moved: bool,
 }
@@ -146,6 +159,8 @@ async fn write<'b>(tx: &mut Tx<'_>, batch: &'b Batch) -> Result<Written<'b>, Sto
     let holders: Vec<HolderRow> = batch.holders.iter().map(|(_, snapshot)| snapshot.row()).collect();
     // No score depends on holders or strategies, so their vaults are not touched.
     count("holder_snapshot", facts::upsert(tx, &holders).await?.len());
+    let held: Vec<Position> = batch.holders.iter().flat_map(|(_, snapshot)| snapshot.positions()).collect();
+    facts::upsert(tx, &held).await?;
     readings.strategic = upsert(tx, &batch.strategies).await?;
     count("strategy", readings.strategic.len());
     for more in [states, snapshots, rewards, exposures] {
@@ -163,7 +178,7 @@ async fn write<'b>(tx: &mut Tx<'_>, batch: &'b Batch) -> Result<Written<'b>, Sto
 
     let first_told = event_states::unknown_among(tx, &batch.event_ids()).await?;
     write_events(tx, batch, &mut touched, &mut count).await?;
-    Ok(Written { touched, changed, readings, first_told, feed_moved })
+    Ok(Written { touched, changed, readings, first_told, before, now, feed_moved })
 }
 
 /// What the batch's chains and vaults decide of the places of events.

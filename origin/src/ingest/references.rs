@@ -238,7 +238,7 @@ impl Faults {
                 .remove(asset_id)
                 .unwrap_or_default()
                 .into_iter()
-                .map(|review| (review.observed_at.0, None, stored_dimensions(&review.dimensions)))
+                .map(|review| (review.observed_at.0, None, stored_dimensions(&review.dimensions).asked_of(*category)))
                 .collect();
             history.extend(reviews.iter().map(|r| (r.1.observed_at.0, Some(*r), check::dimensions(&r.1))));
             history.sort_by_key(|(at, new, _)| (*at, new.is_some()));
@@ -275,7 +275,9 @@ fn review_field(error: &ReviewError) -> String {
     match error {
         ReviewError::BackingSum | ReviewError::BackingNotApplicable => "backing_profile".to_owned(),
         ReviewError::HedgedTooShallow => format!("dimensions.{}", Dimension::DependencyDepth),
-        ReviewError::EvidenceWithdrawn(dimension) => format!("dimensions.{dimension}"),
+        ReviewError::NotAsked(dimension) | ReviewError::EvidenceWithdrawn(dimension) => {
+            format!("dimensions.{dimension}")
+        }
     }
 }
 

@@ -23,6 +23,7 @@ use rds_shared::push::cursor::Jump;
 use ring::Ring;
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{Connection, PgConnection};
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use tokio::sync::{Notify, watch};
 
@@ -69,6 +70,13 @@ impl Journal {
         self.signal.send_modify(|count| *count = count.wrapping_add(1));
     }
 
+    /// Forgets what was read, and has every stream find out for itself what follows its place.
+    pub fn begin_after(&self, place: u64) {
+        self.ring.begin_after(place);
+        self.meters.tail.store(place, Relaxed);
+        self.signal();
+    }
+
     async fn until_due(&self) {
         self.due.notified().await;
     }
@@ -89,12 +97,16 @@ pub fn successor(jumps: &[Jump], last: u64) -> u64 {
 
 /// A connection of the journal's own: a pool that is used up, or a reader that is slow, must not hold it up. A statement may take
 /// `statement`; the server gives up a transaction or a peer that says nothing for two seconds, and with it the lock it holds.
-async fn connect(db: &Db, name: &str, statement: Duration) -> Result<PgConnection, StoreError> {
+///
+/// What is asked on it finds a few rows among very many, by an index. An hour that has just begun has statistics that say otherwise.
+pub async fn connect(db: &Db, name: &str, statement: Duration) -> Result<PgConnection, StoreError> {
     let statement = statement.as_millis().to_string();
     let options: PgConnectOptions = (*db.pool.connect_options()).clone().application_name(name).options([
         ("statement_timeout", statement.as_str()),
         ("idle_in_transaction_session_timeout", "2000"),
         ("tcp_user_timeout", "2000"),
+        ("client_connection_check_interval", "2000"),
+        ("enable_seqscan", "off"),
     ]);
     match tokio::time::timeout(CONNECT, PgConnection::connect_with(&options)).await {
         Ok(connected) => Ok(connected?),
@@ -102,8 +114,11 @@ async fn connect(db: &Db, name: &str, statement: Duration) -> Result<PgConnectio
     }
 }
 
-/// A database call that ends in time even if nobody answers: the connection is then given up by the caller.
-async fn in_time<T>(limit: Duration, call: impl Future<Output = Result<T, StoreError>>) -> Result<T, StoreError> {
+/// A database call that ends in time even if nobody answers: the connection is then given up, by the caller or by the pool.
+pub(crate) async fn in_time<T>(
+    limit: Duration,
+    call: impl Future<Output = Result<T, StoreError>>,
+) -> Result<T, StoreError> {
     match tokio::time::timeout(limit, call).await {
         Ok(result) => result,
         Err(_) => Err(StoreError::Unavailable(sqlx::Error::PoolTimedOut)),

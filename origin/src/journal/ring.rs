@@ -43,6 +43,8 @@ pub struct Batch {
     pub upto: u64,
     /// Whether more is known to follow.
     pub more: bool,
+    /// Operations that were fetched from the journal for it, shown or not.
+    pub fetched: u32,
 }
 
 #[derive(Debug, Default)]
@@ -59,10 +61,13 @@ struct Held {
 pub struct Ring(RwLock<Held>);
 
 impl Ring {
-    /// Appends operations that follow the last ones, and lets the oldest go.
+    /// Appends operations that follow the last ones, and lets the oldest go. What lies behind the tail is not taken any more.
     pub fn append(&self, slots: impl IntoIterator<Item = Slot>) {
         let mut held = self.0.write().unwrap_or_else(PoisonError::into_inner);
         for slot in slots {
+            if slot.seq <= held.tail {
+                continue;
+            }
             held.tail = slot.seq;
             held.bytes += slot.bytes();
             held.slots.push_back(slot);
@@ -159,6 +164,7 @@ mod tests {
         ring.append((0..200).map(|more| large(3 * MOST as u64 + 1 + more)));
         assert!(ring.size().1 <= MOST_BYTES);
         ring.begin_after(7);
+        ring.append([slot(6, "read before it began anew"), slot(7, "v")]);
         assert_eq!((ring.size(), ring.tail()), ((0, 0), 7));
     }
 

@@ -18,6 +18,8 @@ const BUSY: Duration = Duration::from_millis(5);
 const IDLE: Duration = Duration::from_millis(50);
 /// What a tick may take, and what it may take at most after it was doubled.
 const TICK: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
+/// What a step over lost numbers may take: it goes through everything that is retained, and nothing can be numbered before it.
+const STEP: Duration = Duration::from_secs(3_600);
 /// The pause after a failure.
 const PAUSE: Duration = Duration::from_millis(200);
 /// How much longer than the server we wait for the end of a statement.
@@ -27,10 +29,7 @@ const MARGIN: Duration = Duration::from_secs(1);
 pub async fn keep_numbering(app: &App) {
     let (mut limit, mut working) = (TICK.0, true);
     loop {
-        let error = match number(app, &mut limit, &mut working).await {
-            Ok(never) => match never {},
-            Err(error) => error,
-        };
+        let Err(error) = number(app, &mut limit, &mut working).await else { continue };
         app.journal.meters.ticks_failed.fetch_add(1, Relaxed);
         if error.sqlstate().as_deref() == Some("57014") {
             app.journal.meters.ticks_timed_out.fetch_add(1, Relaxed);
@@ -44,10 +43,8 @@ pub async fn keep_numbering(app: &App) {
     }
 }
 
-enum Never {}
-
-/// Numbers on one connection, until it fails.
-async fn number(app: &App, limit: &mut Duration, working: &mut bool) -> Result<Never, StoreError> {
+/// Numbers on one connection, until it fails or is to be made anew.
+async fn number(app: &App, limit: &mut Duration, working: &mut bool) -> Result<(), StoreError> {
     let mut connection = connect(&app.db, "rds-sequencer", *limit).await?;
     check_incarnation(app, &mut connection, *limit + MARGIN).await?;
     let mut pause = BUSY;
@@ -60,7 +57,7 @@ async fn number(app: &App, limit: &mut Duration, working: &mut bool) -> Result<N
         if *limit > TICK.0 {
             // The backlog is gone: from the next connection on a tick may take no longer than usual.
             *limit = TICK.0;
-            connection = connect(&app.db, "rds-sequencer", *limit).await?;
+            return Ok(());
         }
         pause = if numbered > 0 { BUSY } else { (pause * 2).min(IDLE) };
         let _ = timeout(pause, app.journal.until_due()).await;
@@ -83,19 +80,25 @@ async fn tick(app: &App, connection: &mut PgConnection, limit: Duration) -> Resu
 }
 
 /// Whether the numbers may go on where they are. A restore or a change of primary always breaks the connection, so it is asked
-/// once on each.
+/// on each, before anything is numbered on it.
 async fn check_incarnation(app: &App, connection: &mut PgConnection, limit: Duration) -> Result<(), StoreError> {
     let seen = i64::try_from(app.journal.ring.tail()).unwrap_or(i64::MAX);
     for cause in [Cause::Moved, Cause::Behind(seen)] {
-        if let Some(stepped) = in_time(limit, table::step(connection, cause, app.clock.now())).await? {
-            app.journal.meters.steps.fetch_add(1, Relaxed);
-            tracing::error!(
-                from = stepped.from,
-                to = stepped.to,
-                numbered = stepped.numbered,
-                "the database is not the one that gave the last number, or an older copy of it: numbers were stepped over"
-            );
+        if !in_time(limit, table::must_step(connection, cause)).await? {
+            continue;
         }
+        let mut patient = connect(&app.db, "rds-sequencer-step", STEP).await?;
+        let Some(stepped) = in_time(STEP, table::step(&mut patient, cause, app.clock.now())).await? else { continue };
+        app.journal.meters.steps.fetch_add(1, Relaxed);
+        tracing::error!(
+            from = stepped.from,
+            to = stepped.to,
+            numbered = stepped.numbered,
+            "the database is not the one that gave the last number, or an older copy of it: numbers were stepped over"
+        );
+        // What was read of the numbers that are gone is shown to nobody any more.
+        app.journal.begin_after(stepped.to.unsigned_abs());
+        app.journal.numbered();
     }
     Ok(())
 }

@@ -1,14 +1,14 @@
 //! The tailer: one reader a process, which follows the numbers, encodes each operation once and puts it into the ring.
 //!
-//! A notice only shortens the wait; polling is the truth. Numbers that do not follow each other, a recorded jump apart, are an
-//! alarm: then the ring begins anew, and streams read what they miss from the journal.
+//! A notice only shortens the wait; polling is the truth. Where numbers do not follow each other the ring begins anew, and streams
+//! find out for themselves what their place is worth: behind a recorded jump, and, with an alarm, where there is none.
 
 use super::ring::Slot;
 use super::{connect, in_time, successor};
 use crate::app::App;
 use crate::clock::Stopwatch;
 use crate::store::StoreError;
-use crate::store::journal::read::{self as table, Entry};
+use crate::store::journal::read::{self as table, Entry, Most, Stretch};
 use axum::body::Bytes;
 use rds_shared::push::cursor::Jump;
 use rds_shared::push::{Cursor, frames};
@@ -19,10 +19,13 @@ use tokio::time::{sleep, timeout};
 
 /// How often the head is looked at.
 const POLL: Duration = Duration::from_millis(100);
+/// How long more is waited for after something was read: operations that come within this time of each other leave together, so
+/// that a stream is woken, and its socket written, once for several of them. What comes after a quiet moment leaves at once.
+const GATHER: Duration = Duration::from_millis(20);
 /// How often it is asked whether a chain was withheld.
 const WITHHELD_POLL: Duration = Duration::from_secs(1);
-/// Operations read at a time.
-const AT_ONCE: u32 = 1_000;
+/// What is read at a time: far less than the ring holds.
+const AT_ONCE: Most = Most { rows: 1_000, bytes: 8 << 20 };
 /// What one statement may take.
 const STATEMENT: Duration = Duration::from_secs(10);
 /// The pause after a failure.
@@ -51,33 +54,34 @@ async fn follow(app: &App, began: &mut bool, working: &mut bool) -> Result<Never
     let mut withheld = in_time(limit, table::withheld(&mut connection)).await?;
     if !std::mem::replace(began, true) {
         let extent = in_time(limit, table::extent(&mut connection, app.clock.now())).await?;
-        begin_after(app, extent.tail.get());
+        app.journal.begin_after(extent.tail.get());
     }
     let mut asked = Stopwatch::start();
+    let mut grew: Option<Stopwatch> = None;
     loop {
         if asked.micros() >= WITHHELD_POLL.as_micros() as u64 {
             let now = in_time(limit, table::withheld(&mut connection)).await?;
             if now != withheld {
                 // What the ring holds may be of a chain that is withheld from now on; the journal tells which.
                 withheld = now;
-                begin_after(app, app.journal.ring.tail());
+                app.journal.begin_after(app.journal.ring.tail());
             }
             asked = Stopwatch::start();
         }
+        let tail = app.journal.ring.tail();
         let full = in_time(limit, read_on(app, &mut connection)).await?;
+        if app.journal.ring.tail() != tail {
+            grew = Some(Stopwatch::start());
+        }
         if !std::mem::replace(working, true) {
             tracing::info!("the journal is followed again");
         }
         if !full {
             let _ = timeout(POLL, app.journal.until_moved()).await;
+            sleep(grew.map_or(Duration::ZERO, |grew| GATHER.saturating_sub(Duration::from_micros(grew.micros()))))
+                .await;
         }
     }
-}
-
-fn begin_after(app: &App, place: u64) {
-    app.journal.ring.begin_after(place);
-    app.journal.meters.tail.store(place, Relaxed);
-    app.journal.signal();
 }
 
 /// Reads what is new. `true` when there may be more.
@@ -85,7 +89,11 @@ async fn read_on(app: &App, connection: &mut PgConnection) -> Result<bool, Store
     let (head, tail) = (table::head(&mut *connection).await?, app.journal.ring.tail());
     app.journal.meters.head.store(head, Relaxed);
     if head < tail {
-        // An older copy of the database, and nobody has stepped over the lost numbers yet: the sequencer will.
+        // An older copy of the database, and nobody has stepped over the lost numbers yet: the sequencer will, by the place that
+        // was reached here. What had been read up to there may be lost.
+        if app.journal.ring.size().0 > 0 {
+            app.journal.begin_after(tail);
+        }
         tracing::error!(head, tail, "the head of the journal went back");
         return Err(StoreError::Unavailable(sqlx::Error::RowNotFound));
     }
@@ -93,31 +101,42 @@ async fn read_on(app: &App, connection: &mut PgConnection) -> Result<bool, Store
         return Ok(false);
     }
     let watch = Stopwatch::start();
-    let entries = table::after(&mut *connection, tail, AT_ONCE, None).await?;
-    let full = entries.len() == AT_ONCE as usize;
-    let Some(first) = entries.first() else { return Ok(false) };
-    // Jumps are rare, so they are read only where one may be.
-    let jumps = match is_dense(&[], tail, &entries) {
-        true => Vec::new(),
-        false => table::extent(&mut *connection, app.clock.now()).await?.jumps,
-    };
-    if !is_dense(&jumps, tail, &entries) {
-        app.journal.meters.broken.fetch_add(1, Relaxed);
-        tracing::error!(tail, first = first.seq, "numbers of the journal are missing");
-        begin_after(app, first.seq - 1);
+    let Stretch { entries, more } = table::after(&mut *connection, tail, AT_ONCE, None).await?;
+    let Some(last) = entries.last().map(|entry| entry.seq).filter(|_| is_dense(&[], tail, &entries)) else {
+        // Jumps are rare, so they are read only where one may be.
+        let jumps = table::extent(&mut *connection, app.clock.now()).await?.jumps;
+        pass_over(app, &jumps, tail, head, &entries);
         return Ok(true);
-    }
-    let last = entries.last().map_or(tail, |entry| entry.seq);
+    };
     let missing = entries.iter().filter(|entry| !entry.is_whole).count();
-    if missing > 0 {
-        app.journal.meters.broken.fetch_add(missing as u64, Relaxed);
-        tracing::error!(missing, tail, last, "operations of the journal are missing");
-    }
     app.journal.ring.append(entries.into_iter().map(slot));
     app.journal.meters.tail.store(last, Relaxed);
     app.journal.meters.read_micros.store(watch.micros(), Relaxed);
+    if missing > 0 {
+        app.journal.meters.broken.fetch_add(missing as u64, Relaxed);
+        tracing::error!(missing, tail, last, "operations of the journal are missing");
+        // Streams are told of that where they read the journal themselves.
+        app.journal.begin_after(last);
+    }
     app.journal.signal();
-    Ok(full)
+    Ok(more)
+}
+
+/// Begins anew behind numbers that do not follow `tail` or each other.
+fn pass_over(app: &App, jumps: &[Jump], tail: u64, head: u64, entries: &[Entry]) {
+    let before = std::iter::once(tail).chain(entries.iter().map(|entry| entry.seq));
+    let behind = entries.iter().zip(before).filter(|(entry, before)| entry.seq != before.saturating_add(1)).last();
+    // Without entries nothing is between the two: whatever comes gets a number above the head.
+    let place = behind.map_or(head, |(entry, _)| entry.seq.saturating_sub(1));
+    let is_recorded = match entries {
+        [] => successor(jumps, tail) == head.saturating_add(1),
+        entries => is_dense(jumps, tail, entries),
+    };
+    if !is_recorded && !jumps.iter().any(|jump| jump.lost(Cursor::new(tail))) {
+        app.journal.meters.broken.fetch_add(1, Relaxed);
+        tracing::error!(tail, place, "numbers of the journal are missing");
+    }
+    app.journal.begin_after(place);
 }
 
 /// Whether the entries follow `last` and each other.

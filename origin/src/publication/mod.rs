@@ -29,6 +29,7 @@ use crate::store::{StoreError, Tx, event_feed, event_states};
 use rds_shared::model::event::PublicationState;
 use rds_shared::wire::Timestamp;
 use serde::Serialize;
+use std::collections::BTreeSet;
 
 /// The source of the events that tell of moved ratings: what `excludeSource` takes to drop them.
 pub const RATING_CHANGE_SOURCE: &str = "rating-change";
@@ -233,9 +234,17 @@ fn operation(
         stream_op: Some(op),
         event_id: placed.detail.row.id.clone(),
         vault_ids: placed.vault_ids.clone(),
-        chain_ids: placed.chain_ids.clone(),
+        chain_ids: chains(placed),
         body: &placed.detail,
     }
+}
+
+/// Every chain that the body names, those of the vaults that an event of a whole protocol touches included: a body that was captured
+/// is never changed, so all of it is told no more once one of them is withheld.
+fn chains(placed: &Placed) -> Vec<i64> {
+    let named = placed.detail.affected_vaults.iter().filter_map(|vault| i64::try_from(vault.chain_id.0).ok());
+    let all: BTreeSet<i64> = placed.chain_ids.iter().copied().chain(named).collect();
+    all.into_iter().collect()
 }
 
 fn row<T: Serialize>(operation: Operation<'_, T>) -> Result<OperationRow, StoreError> {

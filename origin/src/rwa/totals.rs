@@ -7,7 +7,7 @@ use rds_shared::rules::canonical_aum::{Book, CARRY_DAYS, DAY, Observation};
 use rds_shared::scoring::decimal::from_float;
 use rds_shared::select::assets::RWA_CATEGORIES;
 use rds_shared::wire::Timestamp;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Days back that a late figure still revises.
 const REVISED_DAYS: i64 = 366;
@@ -33,10 +33,13 @@ pub fn observation(row: &ObservationRow) -> Observation {
     }
 }
 
-/// Works out every day from `earliest`, or from the last day with a total, up to the day of `now`; answers how many were
-/// recorded. The days before the first figure have no total; from then on every day has one, also one without any figure,
-/// which says so. Identities are those of now: a day is not restated because a mapping came later.
-pub async fn revise(tx: &mut Tx<'_>, now: Timestamp, earliest: Option<Timestamp>) -> Result<u64, StoreError> {
+/// Works out the days of which `new` figures may speak, and every day from the last one with a total up to the day of `now`;
+/// answers how many were recorded. `new` are the instants that the figures are of.
+///
+/// The days before the first figure have no total; from then on every day has one, also one without any figure, which says
+/// so. A day is worked out with the identities of now, and only for the sake of a figure: it is not restated because a mapping
+/// came later or a chain is withheld.
+pub async fn revise(tx: &mut Tx<'_>, now: Timestamp, new: &[At]) -> Result<u64, StoreError> {
     let deployments = rwa::deployments(&mut **tx, RWA_CATEGORIES).await?;
     let newest = rwa::newest_day(&mut **tx).await?;
     // Where totals have begun, a day without any deployment has one too: their chains may all have been withheld.
@@ -45,8 +48,10 @@ pub async fn revise(tx: &mut Tx<'_>, now: Timestamp, earliest: Option<Timestamp>
     }
     let today = day_of(now);
     let since = newest.map_or(today, |at| at.0);
-    let first =
-        earliest.map_or(since, |at| day_of(at).min(since)).clamp(today.plus_seconds(-REVISED_DAYS * DAY), today);
+    let told: BTreeSet<Timestamp> = new.iter().map(|at| day_of(at.0)).collect();
+    let first = told.first().map_or(since, |day| since.min(*day)).clamp(today.plus_seconds(-REVISED_DAYS * DAY), today);
+    // A figure speaks for its day, and for those after it that it is carried to.
+    let is_spoken_for = |day: Timestamp| told.range(day.plus_seconds(-(CARRY_DAYS - 1) * DAY)..=day).next().is_some();
     // With the day before, which tells whether totals have begun.
     let kept: BTreeMap<At, SnapshotRow> =
         rwa::snapshots(&mut **tx, At(first.plus_seconds(-DAY))).await?.into_iter().map(|row| (row.day, row)).collect();
@@ -55,13 +60,17 @@ pub async fn revise(tx: &mut Tx<'_>, now: Timestamp, earliest: Option<Timestamp>
     let book = Book::new(identity::deployments(&deployments, &mappings), observed.iter().map(observation).collect());
     let (mut day, mut revised, mut has_begun) = (first, 0, kept.contains_key(&At(first.plus_seconds(-DAY))));
     while day <= today {
-        let (total, before) = (book.snapshot(day), kept.get(&At(day)));
-        if before.map_or(has_begun || total.included.products > 0, |row| row.content.0 != total) {
-            let revision = before.map_or(0, |row| row.revision) + 1;
-            rwa::revise(tx, At(day), revision, At(now), &total).await?;
-            revised += 1;
+        let before = kept.get(&At(day));
+        has_begun |= before.is_some();
+        if before.is_none() || day >= since || is_spoken_for(day) {
+            let total = book.snapshot(day);
+            has_begun |= total.included.products > 0;
+            if before.map_or(has_begun, |row| row.content.0 != total) {
+                let revision = before.map_or(0, |row| row.revision) + 1;
+                rwa::revise(tx, At(day), revision, At(now), &total).await?;
+                revised += 1;
+            }
         }
-        has_begun |= before.is_some() || total.included.products > 0;
         day = day.plus_seconds(DAY);
     }
     Ok(revised)

@@ -94,7 +94,7 @@ async fn run_whole(db: &Db, now: Timestamp, every_seconds: Option<i64>) -> Resul
             let version = publication::current_version(tx).await? + 1;
             let scored = score_assets(tx, now, version).await?;
             let run = run(tx, now, version, Scope::All).await?;
-            let is_revised = totals::revise(tx, now, None).await? > 0;
+            let is_revised = totals::revise(tx, now, &[]).await? > 0;
             if is_revised {
                 asset_table::mark_changed(tx, version).await?;
             }

@@ -1,10 +1,10 @@
 //! Who holds the simulated vaults' shares: an indexer that has finished with some vaults, is busy with others, and has not
 //! begun with the rest.
 
-use super::SOURCE;
 use super::moment::Moment;
 use super::random::Random;
 use super::vault::SimVault;
+use super::{SOURCE, positions};
 use crate::ingest::fact::Kind;
 use crate::ingest::kinds::{Holder, HolderSnapshot};
 use rds_shared::model::status::{HolderCategory, HolderMethod};
@@ -29,13 +29,17 @@ enum Progress {
 
 fn progress(vault: &SimVault, moment: Moment) -> Option<Progress> {
     match vault.number % 9 {
-        _ if vault.number >= INDEXED => None,
-        4 => None,
+        _ if !is_indexed(vault) => None,
         3 => Some(Progress::Backfilling),
         5 if !moment.in_the_last(CATCHES_UP) => Some(Progress::Backfilling),
         7 => Some(Progress::OffBy),
         _ => Some(Progress::Done),
     }
+}
+
+/// Whether anybody looks at all of its holders.
+pub fn is_indexed(vault: &SimVault) -> bool {
+    vault.number < INDEXED && vault.number % 9 != 4
 }
 
 /// What a look at `moment` finds; null where none is due or the vault is not indexed.
@@ -44,6 +48,20 @@ pub fn seen(vault: &SimVault, moment: Moment, seed: u64) -> Option<HolderSnapsho
     let progress = progress(vault, moment).filter(|_| due)?;
     let mut holders = holders(vault, moment, seed);
     let total = |holders: &[(Holder, u128)]| holders.iter().map(|(_, raw)| raw).sum::<u128>();
+    let known = |(address, raw): (String, u128)| {
+        let balance_raw = raw.to_string();
+        (
+            Holder {
+                address,
+                balance_raw,
+                label: None,
+                category: HolderCategory::Account,
+                method: Some(HolderMethod::Bytecode),
+            },
+            raw,
+        )
+    };
+    holders.splice(0..0, positions::among(vault, total(&holders)).into_iter().map(known));
     let supply = total(&holders);
     if progress == Progress::Backfilling {
         holders.truncate(holders.len() / 2);

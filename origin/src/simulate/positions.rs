@@ -1,9 +1,11 @@
-//! Who holds what of the simulated vaults.
+//! Three holders of several simulated vaults. Where a vault's holders are indexed they are among them; of the others somebody
+//! read their balances alone.
 
-use super::SOURCE;
 use super::actor::Actor;
 use super::moment::Moment;
 use super::random::Random;
+use super::vault::SimVault;
+use super::{SOURCE, holders};
 use crate::ingest::Observation;
 use crate::ingest::fact::Kind;
 use crate::ingest::kinds::Position;
@@ -27,10 +29,22 @@ fn holder(number: u64) -> String {
     Random::of(0, "holder", number).address()
 }
 
-/// What is known of holders, once, at the run's first hour.
+/// Their balances among the holders of an indexed vault, whose other holders have `others` shares together.
+pub fn among(vault: &SimVault, others: u128) -> Vec<(String, u128)> {
+    let held = || HELD.iter().filter(|(_, name, _)| *name == vault.name);
+    let parts = |parts: &Option<u32>| u128::from(parts.unwrap_or(0));
+    let all: u128 = held().map(|(_, _, of)| parts(of)).sum();
+    let unit = others / 1_000_000_u128.saturating_sub(all).max(1);
+    held().map(|(number, _, of)| (holder(*number), unit * parts(of))).filter(|(_, balance)| *balance > 0).collect()
+}
+
+/// What is known of holders of the other vaults, once, at the run's first hour.
 pub fn news(moment: Moment, actors: &[Actor]) -> Vec<Observation> {
     let held = |(number, name, parts): &(u64, &str, Option<u32>)| {
         let vault = actors.iter().find(|actor| actor.name() == *name)?.at(moment);
+        if holders::is_indexed(&vault) {
+            return None;
+        }
         let units = vault.market.tvl_usd.unwrap_or(1e6) / vault.token.usd * f64::from(parts.unwrap_or(1)) / 1e6;
         // A share token of six decimals, whatever its asset has.
         let balance = (units * 1e6) as u128;

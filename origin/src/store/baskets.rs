@@ -132,7 +132,7 @@ pub async fn versions(db: &Db, basket_id: &str, page: PageRequest) -> Result<(Ve
     let rows = sqlx::query("SELECT * FROM basket_version WHERE basket_id = $1 ORDER BY number DESC OFFSET $2 LIMIT $3")
         .bind(basket_id)
         .bind(i64::try_from(page.offset()).unwrap_or(i64::MAX))
-        .bind(i64::try_from(page.size).unwrap_or(i64::MAX))
+        .bind(i64::try_from(page.rows()).unwrap_or(i64::MAX))
         .fetch_all(&db.pool)
         .await?;
     Ok((rows.iter().map(version_row).collect::<Result<_, _>>()?, total.unsigned_abs()))

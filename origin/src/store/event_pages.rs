@@ -181,7 +181,7 @@ impl FeedFilter<'_> {
 /// A page of the feed, and whether another follows.
 pub async fn page(db: &Db, filter: &FeedFilter<'_>, page: PageRequest) -> Result<(Vec<EventRow>, bool), StoreError> {
     // One row more than asked for says whether there are more.
-    let slice = Slice { offset: page.offset(), limit: page.size.saturating_add(1) };
+    let slice = Slice { offset: page.offset(), limit: page.rows().saturating_add(1) };
     let mut rows: Vec<PgRow> = Vec::new();
     for reach in filter.reaches(slice) {
         // The page is cut before its rows are joined with their events: whatever lies before it costs an index entry.
@@ -195,7 +195,7 @@ pub async fn page(db: &Db, filter: &FeedFilter<'_>, page: PageRequest) -> Result
             break;
         }
     }
-    let size = usize::try_from(page.size).unwrap_or(usize::MAX);
+    let size = usize::try_from(page.rows()).unwrap_or(usize::MAX);
     let listed = rows.iter().take(size).map(row_of).collect::<Result<_, _>>()?;
     Ok((listed, rows.len() > size))
 }

@@ -17,6 +17,31 @@ pub struct Deciding {
 
 type Whose = (i64, String, Option<String>, bool);
 
+impl Deciding {
+    /// What shows in another way than `before`: chains that are served again, and vaults that began or ceased to be active.
+    pub fn reappeared<'a>(&'a self, before: &Deciding) -> Reappeared<'a> {
+        let again = |chain: &i64| self.chains.get(chain) == Some(&true) && before.chains.get(chain) == Some(&false);
+        let is_active = |whose: Option<&Whose>| whose.map(|(.., is_active)| *is_active);
+        let turned = |id: &&String| {
+            let was = is_active(before.vaults.get(*id));
+            was.is_some() && was != is_active(self.vaults.get(*id))
+        };
+        Reappeared {
+            chains: self.chains.keys().copied().filter(again).collect(),
+            vaults: self.vaults.keys().filter(turned).map(String::as_str).collect(),
+        }
+    }
+}
+
+/// Whose vaults a reader of changes must be told of, though none of their clocks moved.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Reappeared<'a> {
+    /// Chains that are served again.
+    pub chains: Vec<i64>,
+    /// Vaults that began or ceased to be active.
+    pub vaults: Vec<&'a str>,
+}
+
 /// What these chains and vaults decide now. Those that are not there yet decide nothing.
 pub async fn deciding(tx: &mut Tx<'_>, chains: &[i64], vaults: &[&str]) -> Result<Deciding, StoreError> {
     let mut deciding = Deciding::default();

@@ -66,10 +66,13 @@ pub struct MarketFacts {
     pub reserves: HashMap<String, Vec<ReserveRecord>>,
 }
 
-/// The gates of hub-and-spoke reserves, by the vault row they belong to: joined to `v`, the vault.
+/// The gates of hub-and-spoke reserves, by the vault row they belong to: joined to `v`, the vault. A reserve of a spoke has them
+/// even if its observer read neither, and then they are unknown; one that is gone has them no more.
 pub(super) const RESERVE_GATES: &str = "LEFT JOIN LATERAL ( \
-         SELECT r.borrow_status, r.deposit_status, r.deposit_capacity_usd FROM market_reserve r \
-         WHERE r.chain_id = v.chain_id AND r.token_address = v.address AND r.borrow_status IS NOT NULL \
+         SELECT coalesce(r.borrow_status, 'unknown') AS borrow_status, coalesce(r.deposit_status, 'unknown') AS deposit_status, \
+                r.deposit_capacity_usd, r.observed_at \
+         FROM market_reserve r JOIN market m USING (contract) \
+         WHERE r.chain_id = v.chain_id AND r.token_address = v.address AND r.is_active AND m.shape = 'spoke' \
          ORDER BY r.contract COLLATE \"C\", r.reserve COLLATE \"C\" LIMIT 1 \
      ) AS gate ON true";
 

@@ -56,7 +56,7 @@ mod word;
 pub use at::At;
 
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
-use sqlx::{PgPool, Postgres, Transaction};
+use sqlx::{Connection, PgPool, Postgres, Transaction};
 use std::future::Future;
 use std::pin::Pin;
 use std::str::FromStr;
@@ -64,6 +64,12 @@ use std::time::Duration;
 
 /// How long a caller waits for a pooled connection before the database counts as unavailable.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(2);
+/// How long a connection may take to answer when it is given back.
+const RELEASE_TIMEOUT: Duration = Duration::from_secs(2);
+/// What one statement of the service may take: twice what a read may, for those that nobody waits for.
+const STATEMENT_TIMEOUT: &str = "120s";
+/// How long the server waits for a peer that has vanished; the locks of its transaction go with it.
+const PEER_TIMEOUT: &str = "30s";
 /// How often a transaction that lost a race is run again.
 const MAX_ATTEMPTS: u32 = 5;
 
@@ -139,9 +145,22 @@ fn is_unavailable(sqlstate: &str) -> bool {
 }
 
 /// The settings of every pool. JIT is off: our statements are short, and after a bulk load compiling one took longer than running it.
+///
+/// A call that was given up may have left its connection behind without an answer. Such a one is closed when it comes back: else it
+/// would keep its place in the pool until the kernel gives it up, a quarter of an hour later.
 fn pool_options(url: &str, max_connections: u32) -> Result<(PgPoolOptions, PgConnectOptions), StoreError> {
-    let options = PgConnectOptions::from_str(url)?.application_name("rds-origin").options([("jit", "off")]);
-    Ok((PgPoolOptions::new().max_connections(max_connections).acquire_timeout(ACQUIRE_TIMEOUT), options))
+    let options = PgConnectOptions::from_str(url)?
+        .application_name("rds-origin")
+        .options([("jit", "off"), ("tcp_user_timeout", PEER_TIMEOUT)]);
+    let pool = PgPoolOptions::new().max_connections(max_connections).acquire_timeout(ACQUIRE_TIMEOUT).after_release(
+        |connection, _| {
+            Box::pin(async move {
+                let answered = tokio::time::timeout(RELEASE_TIMEOUT, connection.ping()).await;
+                answered.unwrap_or(Err(sqlx::Error::PoolTimedOut)).map(|()| true)
+            })
+        },
+    );
+    Ok((pool, options))
 }
 
 impl Db {
@@ -151,10 +170,10 @@ impl Db {
         Ok(Db { pool: pool.connect_with(options).await? })
     }
 
-    /// Like [`connect`](Self::connect), but the first connection is made when the first statement needs it.
+    /// The service's: the first connection is made when the first statement needs it, and no statement takes for ever.
     pub fn connect_lazy(url: &str, max_connections: u32) -> Result<Db, StoreError> {
         let (pool, options) = pool_options(url, max_connections)?;
-        Ok(Db { pool: pool.connect_lazy_with(options) })
+        Ok(Db { pool: pool.connect_lazy_with(options.options([("statement_timeout", STATEMENT_TIMEOUT)])) })
     }
 
     /// Runs `body` in one transaction and commits it.

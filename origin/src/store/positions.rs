@@ -18,14 +18,17 @@ pub struct PositionRecord {
     pub observed_at: Timestamp,
 }
 
-/// The positions of `holder`, at most `limit` of them, in byte order of their vaults.
-pub async fn of(db: &Db, holder: &Address, limit: u32) -> Result<Vec<PositionRecord>, StoreError> {
+/// The positions of `holder`, at most one a vault.
+///
+/// Who held shares before the newest look that found every holder, and was not among them, has left.
+pub async fn of(db: &Db, holder: &Address) -> Result<Vec<PositionRecord>, StoreError> {
     let rows = sqlx::query(
-        "SELECT vault_id, balance_raw, share, observed_at FROM vault_position \
-         WHERE holder = $1 AND balance_raw ~ '[1-9]' ORDER BY vault_id COLLATE \"C\" LIMIT $2",
+        "SELECT vault_id, balance_raw, share, observed_at FROM vault_position p \
+         WHERE holder = $1 AND balance_raw ~ '[1-9]' AND NOT EXISTS ( \
+             SELECT FROM holder_snapshot h WHERE h.vault_id = p.vault_id AND h.observed_at > p.observed_at \
+               AND h.coverage_status = 'complete')",
     )
     .bind(holder.as_str())
-    .bind(i64::from(limit))
     .fetch_all(&db.pool)
     .await?;
     let position = |row: &sqlx::postgres::PgRow| {

@@ -115,16 +115,19 @@ pub async fn observations(db: impl PgExecutor<'_>, from: At) -> Result<Vec<Obser
     .await?)
 }
 
-/// Every source, by id.
+/// Every source, by id. A market catalog states no figures: what it surfaced at one instant is its publication, without an id.
 pub async fn sources(db: impl PgExecutor<'_>) -> Result<Vec<SourceRow>, StoreError> {
     Ok(sqlx::query_as(
         "SELECT s.id, s.name, s.source_type, s.is_enabled, s.is_configured, s.priority, s.max_age_seconds, s.last_attempt_at, \
-                s.last_attempt_ok, newest.publication_id, newest.published_at, told.publications, told.observations \
+                s.last_attempt_ok, newest.publication_id, greatest(newest.published_at, surfaced.published_at) AS published_at, \
+                told.publications + surfaced.publications AS publications, told.observations \
          FROM rwa_source s \
          LEFT JOIN LATERAL (SELECT publication_id, published_at FROM rwa_observation o WHERE o.source_id = s.id \
                             ORDER BY published_at DESC, number DESC LIMIT 1) AS newest ON true, \
          LATERAL (SELECT count(DISTINCT publication_id) AS publications, count(*) AS observations \
-                  FROM rwa_observation o WHERE o.source_id = s.id) AS told \
+                  FROM rwa_observation o WHERE o.source_id = s.id) AS told, \
+         LATERAL (SELECT max(observed_at) AS published_at, count(DISTINCT observed_at) AS publications FROM rwa_candidate c \
+                  WHERE c.source_id = s.id AND s.source_type = 'market_catalog') AS surfaced \
          ORDER BY s.id COLLATE \"C\"",
     )
     .fetch_all(db)
@@ -161,6 +164,17 @@ pub async fn contradicted(
     .bind(statements)
     .fetch_all(&mut **tx)
     .await?)
+}
+
+/// The number of the newest statement; 0 before the first.
+pub async fn newest_number(db: impl PgExecutor<'_>) -> Result<i64, StoreError> {
+    Ok(sqlx::query_scalar("SELECT coalesce(max(number), 0) FROM rwa_observation").fetch_one(db).await?)
+}
+
+/// The instants that the statements after number `number` are of.
+pub async fn stated_since(db: impl PgExecutor<'_>, number: i64) -> Result<Vec<At>, StoreError> {
+    let instants = "SELECT DISTINCT effective_at FROM rwa_observation WHERE number > $1 ORDER BY 1";
+    Ok(sqlx::query_scalar(instants).bind(number).fetch_all(db).await?)
 }
 
 /// Midnight of the newest day that has a total.

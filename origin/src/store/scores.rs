@@ -113,6 +113,25 @@ pub async fn confirm_scores(tx: &mut Tx<'_>, run: RunStamp<'_>, ids: &[String]) 
     Ok(())
 }
 
+/// Puts vaults at the end of both change feeds, with the instants they have: those of chains that are served again, and those
+/// named. Readers passed the places that they had while they were not shown, or shown as something else.
+pub async fn renew_places(tx: &mut Tx<'_>, version: i64, chains: &[i64], vaults: &[&str]) -> Result<(), StoreError> {
+    if chains.is_empty() && vaults.is_empty() {
+        return Ok(());
+    }
+    sqlx::query(
+        "UPDATE vault_score p SET changed_version = $1, synced_version = $1, \
+             published_version = CASE WHEN p.published_version IS NOT NULL THEN $1 END \
+         FROM vault v WHERE v.id = p.vault_id AND (v.chain_id = ANY($2) OR v.id = ANY($3))",
+    )
+    .bind(version)
+    .bind(chains)
+    .bind(vaults)
+    .execute(&mut **tx)
+    .await?;
+    Ok(())
+}
+
 /// A row of `score_history`.
 #[derive(Debug, Serialize)]
 #[allow(missing_docs, reason = "the columns of `score_history`")]

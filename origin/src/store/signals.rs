@@ -66,7 +66,7 @@ pub async fn list(db: &Db, filter: &SignalFilter, page: PageRequest) -> Result<(
         .bind(chain)
         .bind(address)
         .bind(i64::try_from(page.offset()).unwrap_or(i64::MAX))
-        .bind(i64::try_from(page.size).unwrap_or(i64::MAX))
+        .bind(i64::try_from(page.rows()).unwrap_or(i64::MAX))
         .fetch_all(&db.pool)
         .await?;
     Ok((rows.iter().map(signal).collect::<Result<_, _>>()?, total.unsigned_abs()))

@@ -9,26 +9,34 @@ use rds_shared::wire::time::Day;
 use sqlx::{PgConnection, Row};
 use std::collections::BTreeMap;
 
-/// The last readings of eligible vaults on each UTC day from `from` to before `to`, by symbol in upper case.
+/// The last readings of eligible vaults on each of these UTC days, by symbol in upper case.
+///
+/// Costs two looks into an index for each vault, and one more for each of its days: not the readings of the days.
 ///
 /// Eligible is who is so now: active, not shut down, not closed to deposits, and on a chain that is served. `spellings` are the exact texts of the
 /// symbols to read; all of them when null.
 pub async fn readings(
     db: &mut PgConnection,
     spellings: Option<&[String]>,
-    from: Timestamp,
-    to: Timestamp,
+    days: &[Day],
 ) -> Result<BTreeMap<String, Vec<DayReading>>, StoreError> {
     let sql = format!(
-        "SELECT DISTINCT ON (v.id COLLATE \"C\", (s.observed_at AT TIME ZONE 'UTC')::date) \
-                v.id, v.asset_symbol, s.observed_at, s.tvl_usd, s.base_apr \
-         FROM vault v JOIN chain c ON c.chain_id = v.chain_id AND c.is_served JOIN vault_snapshot s ON s.vault_id = v.id LEFT JOIN vault_state st ON st.vault_id = v.id {RESERVE_GATES} \
+        "SELECT v.id, v.asset_symbol, s.observed_at, s.tvl_usd, s.base_apr \
+         FROM vault v JOIN chain c ON c.chain_id = v.chain_id AND c.is_served LEFT JOIN vault_state st ON st.vault_id = v.id {RESERVE_GATES} \
+         CROSS JOIN LATERAL (SELECT min(b.observed_at) AS first, max(b.observed_at) AS last FROM vault_snapshot b \
+                             WHERE b.vault_id = v.id) AS read \
+         JOIN unnest($2::timestamptz[]) AS day (start) \
+              ON day.start <= read.last AND day.start + interval '24 hours' > read.first \
+         CROSS JOIN LATERAL (SELECT b.observed_at, b.tvl_usd, b.base_apr FROM vault_snapshot b \
+                             WHERE b.vault_id = v.id AND b.observed_at >= day.start \
+                               AND b.observed_at < day.start + interval '24 hours' AND b.tvl_usd IS NOT NULL \
+                             ORDER BY b.observed_at DESC LIMIT 1) AS s \
          WHERE v.is_active AND NOT v.is_shutdown AND coalesce(gate.deposit_status, st.deposit_status, 'unknown') <> 'closed' \
            AND v.asset_symbol IS NOT NULL AND ($1::text[] IS NULL OR v.asset_symbol = ANY($1)) \
-           AND s.observed_at >= $2 AND s.observed_at < $3 AND s.tvl_usd IS NOT NULL \
-         ORDER BY v.id COLLATE \"C\", (s.observed_at AT TIME ZONE 'UTC')::date, s.observed_at DESC"
+         ORDER BY v.id COLLATE \"C\", s.observed_at"
     );
-    let rows = sqlx::query(&sql).bind(spellings).bind(At(from)).bind(At(to)).fetch_all(&mut *db).await?;
+    let starts: Vec<At> = days.iter().map(|day| At(day.start())).collect();
+    let rows = sqlx::query(&sql).bind(spellings).bind(starts).fetch_all(&mut *db).await?;
     let mut ids: Vec<String> = rows.iter().map(|row| row.try_get("id")).collect::<Result<_, _>>()?;
     ids.dedup();
     let steps = rewards::histories(&mut *db, &ids).await?;

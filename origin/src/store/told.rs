@@ -1,6 +1,7 @@
 //! What was last told of a subject, and the readings that are compared with it.
 
 use super::facts::json_array;
+use super::markets::RESERVE_GATES;
 use super::{At, StoreError, Tx};
 use serde::Serialize;
 use serde_json::Value;
@@ -83,17 +84,11 @@ pub struct Gate {
 
 /// The gates of these vaults.
 pub async fn gates(tx: &mut Tx<'_>, vaults: &[String]) -> Result<Vec<Gate>, StoreError> {
-    Ok(sqlx::query_as(
+    let gates = format!(
         "SELECT v.id AS vault_id, v.name, gate.deposit_status AS gate_status, gate.observed_at AS gate_at \
-         FROM vault v LEFT JOIN LATERAL ( \
-             SELECT r.deposit_status, r.observed_at FROM market_reserve r \
-             WHERE r.chain_id = v.chain_id AND r.token_address = v.address AND r.borrow_status IS NOT NULL \
-             ORDER BY r.contract COLLATE \"C\", r.reserve COLLATE \"C\" LIMIT 1) AS gate ON true \
-         WHERE v.id = ANY($1) ORDER BY v.id COLLATE \"C\"",
-    )
-    .bind(vaults)
-    .fetch_all(&mut **tx)
-    .await?)
+         FROM vault v {RESERVE_GATES} WHERE v.id = ANY($1) ORDER BY v.id COLLATE \"C\""
+    );
+    Ok(sqlx::query_as(&gates).bind(vaults).fetch_all(&mut **tx).await?)
 }
 
 /// A reading of bad debt.

@@ -12,7 +12,7 @@ use rds_shared::push::webhook::EventId;
 use rds_shared::wire::Timestamp;
 use sqlx::Row;
 use sqlx::postgres::PgRow;
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 /// How long a lease holds, in seconds: four times the longest attempt, and time to write down what became of it.
 pub const LEASE_SECONDS: i32 = 45;
@@ -253,29 +253,27 @@ pub async fn write_down(tx: &mut Tx<'_>, made: &[Made], now: Timestamp) -> Resul
     Ok(())
 }
 
-/// Final outcomes of a subscription after `from`, as far as they decide anything: no more are counted than twice the failed
-/// ones and one more, because from there on fewer than half have failed.
-pub async fn finals(tx: &mut Tx<'_>, subscription: i64, from: Timestamp) -> Result<Finals, StoreError> {
-    let failed = "
-        -- failed_webhook_finals
-        select count(*) from webhook_delivery
-        where subscription_id = $1 and state = 'failed_terminal' and finished_at > $2";
-    let failed: i64 = sqlx::query_scalar(failed).bind(subscription).bind(At(from)).fetch_one(&mut **tx).await?;
-    if failed == 0 {
-        return Ok(Finals::default());
-    }
-    let total = "
+/// Final outcomes of subscriptions, each after an instant of its own, as far as they decide anything: of one nothing of which was
+/// given up there are none, and of the others no more are counted than twice the failed ones and one more, because from there on
+/// fewer than half have failed.
+pub async fn finals(tx: &mut Tx<'_>, since: &[(i64, Timestamp)]) -> Result<BTreeMap<i64, Finals>, StoreError> {
+    let (ids, from): (Vec<i64>, Vec<At>) = since.iter().map(|(id, from)| (*id, At(*from))).unzip();
+    let sql = "
         -- webhook_finals
-        select count(*) from (select from webhook_delivery
-            where subscription_id = $1 and state <> 'pending' and finished_at > $2 limit $3) as counted";
-    let total: i64 = sqlx::query_scalar(total)
-        .bind(subscription)
-        .bind(At(from))
-        .bind(failed.saturating_mul(2).saturating_add(1))
-        .fetch_one(&mut **tx)
-        .await?;
+        select o.id, failed.n as failed, total.n as total
+        from unnest($1::bigint[], $2::timestamptz[]) as o (id, since)
+        cross join lateral (select count(*) as n from webhook_delivery d
+            where d.subscription_id = o.id and d.state = 'failed_terminal' and d.finished_at > o.since) as failed
+        cross join lateral (select count(*) as n from (select from webhook_delivery d
+            where d.subscription_id = o.id and d.state <> 'pending' and d.finished_at > o.since
+            limit failed.n * 2 + 1) as counted) as total
+        where failed.n > 0";
+    let rows: Vec<(i64, i64, i64)> = sqlx::query_as(sql).bind(ids).bind(from).fetch_all(&mut **tx).await?;
     let number = |count: i64| u32::try_from(count).unwrap_or(u32::MAX);
-    Ok(Finals { total: number(total), failed: number(failed) })
+    Ok(rows
+        .into_iter()
+        .map(|(id, failed, total)| (id, Finals { total: number(total), failed: number(failed) }))
+        .collect())
 }
 
 /// Enqueues deliveries again that were given up from `from` to `to`: how many there were.

@@ -144,17 +144,16 @@ impl Streams {
         table::gone(db, self.process).await
     }
 
-    /// Tells the database what was given back. What cannot be told stays to be told.
+    /// Tells the database what was given back. What cannot be told stays to be told, also where this is cut off. By one caller at a time.
     pub(super) async fn give_back(&self, db: &Db) -> Result<(), StoreError> {
-        let ids = std::mem::take(&mut self.held().given_back);
+        let ids = self.held().given_back.clone();
         if ids.is_empty() {
             return Ok(());
         }
-        let told = table::release(db, &ids).await;
-        if told.is_err() {
-            self.held().given_back.extend(ids);
-        }
-        told
+        table::release(db, &ids).await?;
+        // Others are only appended meanwhile.
+        self.held().given_back.drain(..ids.len());
+        Ok(())
     }
 
     /// Compares what is open with what the database counts. A stream whose place is gone ends: this process was taken for dead,

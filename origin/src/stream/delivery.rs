@@ -5,6 +5,7 @@
 //! could be lost or come twice.
 
 use super::Place;
+use super::alarm::Alarm;
 use super::body::Outlet;
 use super::pages::{self, Page};
 use crate::app::App;
@@ -16,13 +17,12 @@ use axum::body::Bytes;
 use rds_shared::push::Cursor;
 use rds_shared::push::cursor::{REPLAY_LIMIT, Resume, Start, Window};
 use rds_shared::push::frames::{self, HEARTBEAT_SECONDS, QUEUE_FRAMES};
-use rds_shared::push::gap::Gap;
+use rds_shared::push::gap::{Gap, GapReason};
 use rds_shared::wire::Timestamp;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 use tokio::sync::watch;
-use tokio::time::timeout;
 
 /// A frame that is not taken for so long, in microseconds, waits for a client that does not read; less is a burst on its way.
 const STALLED: u64 = 100_000;
@@ -30,8 +30,16 @@ const STALLED: u64 = 100_000;
 const AT_ONCE: usize = 32;
 /// How soon a client learns that operations were passed over; a crowd of them is one cursor.
 const CHECKPOINT: Duration = Duration::from_secs(1);
+/// The longest that a stream says nothing.
+const SILENCE: Duration = Duration::from_secs(HEARTBEAT_SECONDS as u64);
+/// Operations that are fetched from the journal for one stream before it is sent on its way with a cursor: what concerns few
+/// vaults is looked for in turns, like everything else that takes long.
+const FETCHED: u32 = 50_000;
 /// Streams end over so many milliseconds when the service stops, so that clients do not all come back at once.
 const STAGGER: u64 = 2_000;
+
+/// The shortest wait.
+const SHORTEST: Duration = Duration::from_millis(10);
 
 /// What a stream delivers.
 #[derive(Debug)]
@@ -63,8 +71,16 @@ struct Delivery {
     replay_to: u64,
     /// Operations replayed.
     replayed: u32,
+    /// Operations fetched from the journal since the ring was last reached.
+    fetched: u32,
     /// When the next heartbeat is due.
     beat: Timestamp,
+    /// Since when nothing was sent, as of the last rest.
+    silent: Stopwatch,
+    /// Whether something was sent since then.
+    beaten: bool,
+    /// Rings when a heartbeat is due, or something else is.
+    alarm: Alarm,
     /// Since when operations were passed over that the client was not told of.
     passing: Option<Stopwatch>,
 }
@@ -78,19 +94,34 @@ pub async fn deliver(app: Arc<App>, subscription: Subscription, out: Outlet) {
     let signals = app.journal.signals();
     let at = start.after.get();
     let (replay_to, beat) = (extent.tail.get(), app.clock.now().plus_seconds(i64::from(HEARTBEAT_SECONDS)));
-    let mut delivery =
-        Delivery { app, out, vault, extent, place, at, told: at, replay_to, replayed: 0, beat, passing: None };
+    let mut delivery = Delivery {
+        app,
+        out,
+        vault,
+        extent,
+        place,
+        at,
+        told: at,
+        replay_to,
+        replayed: 0,
+        fetched: 0,
+        beat,
+        silent: Stopwatch::start(),
+        beaten: false,
+        alarm: Alarm::default(),
+        passing: None,
+    };
     if let Some(gap) = &start.gap {
         delivery.count(gap);
     }
-    delivery.send(Bytes::from(frames::opening(asked.as_deref(), &start))).await;
     // However it ends, what is to be said about it has been said.
-    let _ = delivery.run(signals).await;
+    let _ = delivery.run(Bytes::from(frames::opening(asked.as_deref(), &start)), signals).await;
 }
 
 impl Delivery {
-    async fn run(&mut self, mut signals: watch::Receiver<u64>) -> Result<(), Over> {
-        let mut leaves_at: Option<Timestamp> = None;
+    async fn run(&mut self, opening: Bytes, mut signals: watch::Receiver<u64>) -> Result<(), Over> {
+        self.send(opening).await?;
+        let mut leaving: Option<(Stopwatch, Duration)> = None;
         loop {
             if self.place.is_over() {
                 return Err(Over);
@@ -100,17 +131,16 @@ impl Delivery {
             let batch = self.next().await?;
             let more = batch.more;
             self.hand_out(batch).await?;
-            let now = self.app.clock.wall();
-            if self.app.is_draining() && leaves_at.is_none() {
-                self.send(Bytes::from_static(frames::DRAINING)).await;
-                let wait = i64::try_from(self.place.number() % STAGGER).unwrap_or(0);
-                leaves_at = Some(Timestamp::from_millis(now.as_millis() + wait));
+            if self.app.is_draining() && leaving.is_none() {
+                leaving = Some((Stopwatch::start(), Duration::from_millis(self.place.number() % STAGGER)));
+                self.send(Bytes::from_static(frames::DRAINING)).await?;
             }
-            if leaves_at.is_some_and(|at| now >= at) {
+            let left = leaving.map(|(since, wait)| wait.saturating_sub(since.elapsed()));
+            if left == Some(Duration::ZERO) {
                 return Err(Over);
             }
             if !more {
-                self.rest(&mut signals, leaves_at).await;
+                self.rest(&mut signals, left).await?;
             }
         }
     }
@@ -119,30 +149,36 @@ impl Delivery {
     async fn next(&mut self) -> Result<Batch, Over> {
         loop {
             if let Some(batch) = self.app.journal.ring.after(self.at, self.vault.as_deref(), AT_ONCE) {
+                self.fetched = 0;
                 return Ok(batch);
             }
             match pages::read(&self.app, &mut self.extent, self.at, self.vault.as_deref()).await {
-                Ok(Page::Frames(batch)) => return Ok(batch),
-                Ok(Page::Gone) => self.begin_again().await?,
+                Ok(Page::Frames(batch)) => {
+                    self.fetched = self.fetched.saturating_add(batch.fetched);
+                    return Ok(batch);
+                }
+                Ok(Page::Gone) => self.begin_again(None).await?,
+                Ok(Page::Missing(upto)) => self.begin_again(Some(Cursor::new(upto))).await?,
                 Err(error) => return self.failed(&error).await,
             }
         }
     }
 
-    /// Goes on from the window's floor where the journal has moved on from under the stream.
-    async fn begin_again(&mut self) -> Result<(), Over> {
-        let Extent { floor, tail, jumps } = &self.extent;
-        let start = Window { floor: *floor, tail: *tail, jumps }.start(Resume::After(Cursor::new(self.at)));
-        let Some(gap) = start.gap else {
+    /// Goes on from the window's floor where the journal has moved on from under the stream, or behind what is `missing` in it.
+    async fn begin_again(&mut self, missing: Option<Cursor>) -> Result<(), Over> {
+        let (Extent { floor, tail, jumps }, at) = (&self.extent, Cursor::new(self.at));
+        let start = Window { floor: *floor, tail: *tail, jumps }.start(Resume::After(at));
+        // What is missing inside the window is no position that one could be given anything from.
+        let hole = missing.map(|to| Gap { reason: GapReason::CursorUnknown, from: Some(at), to: Some(to), cursor: to });
+        let Some(gap) = start.gap.or(hole) else {
             self.app.journal.meters.broken.fetch_add(1, Relaxed);
-            tracing::error!(at = self.at, "the journal holds a place, but not what follows it");
-            return self.end_with(Gap::replay_failed(Cursor::new(self.at))).await;
+            tracing::error!(%at, "the journal holds a place, but not what follows it");
+            return self.end_with(Gap::replay_failed(at)).await;
         };
         self.count(&gap);
-        self.send(Bytes::from(frames::gap(&gap))).await;
-        (self.at, self.replay_to) = (start.after.get(), self.extent.tail.get());
-        self.checkpoint().await;
-        Ok(())
+        self.send(Bytes::from(frames::gap(&gap))).await?;
+        (self.at, self.replay_to) = (gap.cursor.get(), self.extent.tail.get());
+        self.checkpoint().await
     }
 
     async fn hand_out(&mut self, batch: Batch) -> Result<(), Over> {
@@ -150,13 +186,11 @@ impl Delivery {
         for (seq, frame) in batch.frames {
             if seq <= self.replay_to {
                 if self.replayed == REPLAY_LIMIT {
-                    self.checkpoint().await;
-                    let tail = self.app.journal.ring.tail().max(self.replay_to);
-                    return self.end_with(Gap::replay_truncated(Cursor::new(self.at), Cursor::new(tail))).await;
+                    return self.truncate().await;
                 }
                 self.replayed += 1;
             }
-            let micros = self.send(frame).await;
+            let micros = self.send(frame).await?;
             (self.at, self.told) = (seq, seq);
             if micros >= STALLED && seq > self.replay_to && self.is_behind() {
                 return self.overflow().await;
@@ -168,11 +202,21 @@ impl Delivery {
             self.passing = None;
         } else if batch.more && frames == 0 {
             // A replay that finds nothing to show says how far it is, page by page.
-            self.checkpoint().await;
+            self.checkpoint().await?;
         } else if self.passing.is_none() {
             self.passing = Some(Stopwatch::start());
         }
-        Ok(())
+        match batch.more && self.fetched >= FETCHED {
+            true => self.truncate().await,
+            false => Ok(()),
+        }
+    }
+
+    /// Ends a replay that is longer than one connection gives: the client comes back with the cursor.
+    async fn truncate(&mut self) -> Result<(), Over> {
+        self.checkpoint().await?;
+        let tail = self.app.journal.ring.tail().max(self.replay_to);
+        self.end_with(Gap::replay_truncated(Cursor::new(self.at), Cursor::new(tail))).await
     }
 
     fn is_behind(&self) -> bool {
@@ -185,7 +229,7 @@ impl Delivery {
         while room > 0 {
             let batch = self.next().await?;
             for (seq, frame) in batch.frames.into_iter().take(room) {
-                self.send(frame).await;
+                self.send(frame).await?;
                 (self.at, self.told) = (seq, seq);
                 room -= 1;
             }
@@ -198,31 +242,36 @@ impl Delivery {
     }
 
     /// Waits for a signal, or for the next thing that is due by time.
-    async fn rest(&mut self, signals: &mut watch::Receiver<u64>, leaves_at: Option<Timestamp>) {
+    async fn rest(&mut self, signals: &mut watch::Receiver<u64>, left: Option<Duration>) -> Result<(), Over> {
         let now = self.app.clock.now();
-        if now >= self.beat {
-            self.send(Bytes::from_static(frames::HEARTBEAT)).await;
-            return;
+        if std::mem::take(&mut self.beaten) {
+            self.beat = now.plus_seconds(i64::from(HEARTBEAT_SECONDS));
+            self.silent = Stopwatch::start();
         }
-        let mut wait = until(now, self.beat);
+        let silence = silence_left(now, self.beat, self.silent.elapsed());
+        if silence.is_zero() {
+            return self.send(Bytes::from_static(frames::HEARTBEAT)).await.map(drop);
+        }
+        let mut wait = silence.min(left.unwrap_or(silence));
         if let Some(passing) = self.passing {
-            let passed = Duration::from_micros(passing.micros());
+            let passed = passing.elapsed();
             if passed >= CHECKPOINT {
-                self.checkpoint().await;
-                return;
+                return self.checkpoint().await;
             }
             wait = wait.min(CHECKPOINT.saturating_sub(passed));
         }
-        if let Some(at) = leaves_at {
-            wait = wait.min(until(self.app.clock.wall(), at));
+        // Whatever it was that ended the wait, the next round finds it. A clock that stands still keeps nobody busy.
+        tokio::select! {
+            biased;
+            _ = signals.changed() => {}
+            () = self.alarm.within(wait.max(SHORTEST)) => {}
         }
-        // Whatever it was that ended the wait, the next round finds it.
-        let _ = timeout(wait, signals.changed()).await;
+        Ok(())
     }
 
-    async fn checkpoint(&mut self) {
+    async fn checkpoint(&mut self) -> Result<(), Over> {
         (self.told, self.passing) = (self.at, None);
-        self.send(Bytes::from(frames::checkpoint(Cursor::new(self.at)))).await;
+        self.send(Bytes::from(frames::checkpoint(Cursor::new(self.at)))).await.map(drop)
     }
 
     async fn failed<T>(&mut self, error: &StoreError) -> Result<T, Over> {
@@ -232,7 +281,7 @@ impl Delivery {
 
     async fn end_with<T>(&mut self, gap: Gap) -> Result<T, Over> {
         self.count(&gap);
-        self.send(Bytes::from(frames::gap(&gap))).await;
+        self.send(Bytes::from(frames::gap(&gap))).await?;
         Err(Over)
     }
 
@@ -240,16 +289,37 @@ impl Delivery {
         self.app.streams.meters.gap(gap.reason, self.app.clock.now());
     }
 
-    /// Sends a frame, and puts the heartbeat off.
-    async fn send(&mut self, frame: Bytes) -> u64 {
-        let micros = self.out.send(frame).await;
-        self.beat = self.app.clock.now().plus_seconds(i64::from(HEARTBEAT_SECONDS));
-        micros
+    /// Sends a frame, and puts the heartbeat off. Whoever is to get nothing more gets not even what had been read for it.
+    async fn send(&mut self, frame: Bytes) -> Result<u64, Over> {
+        if self.place.is_over() {
+            return Err(Over);
+        }
+        self.beaten = true;
+        Ok(self.out.send(frame).await)
     }
 }
 
-/// How long from `now` to `at`; never nothing, so that a clock that stands still keeps nobody busy.
-fn until(now: Timestamp, at: Timestamp) -> Duration {
-    let micros = at.as_micros().saturating_sub(now.as_micros()).max(10_000);
-    Duration::from_micros(micros.unsigned_abs())
+/// How much longer a stream may say nothing that has said nothing for so long: until its heartbeat is due by the service's clock,
+/// and no longer than it may by anybody's, for that clock may have been set back.
+fn silence_left(now: Timestamp, beat: Timestamp, silent: Duration) -> Duration {
+    let by_clock = beat.as_micros().saturating_sub(now.as_micros()).max(0);
+    Duration::from_micros(by_clock.unsigned_abs()).min(SILENCE.saturating_sub(silent))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_heartbeat_is_due_by_whichever_clock_says_so_first() {
+        let at = Timestamp::from_seconds;
+        let after = Duration::from_secs;
+        assert_eq!(silence_left(at(100), at(120), after(0)), SILENCE);
+        assert_eq!(silence_left(at(115), at(120), after(15)), after(5));
+        assert_eq!(silence_left(at(120), at(120), after(3)), Duration::ZERO, "moved ahead");
+        assert_eq!(silence_left(at(900), at(120), after(3)), Duration::ZERO);
+        assert_eq!(silence_left(at(100 - 3_600), at(120), after(15)), after(5), "set back by an hour");
+        assert_eq!(silence_left(at(100 - 3_600), at(120), after(20)), Duration::ZERO);
+        assert_eq!(silence_left(at(100 - 3_600), at(120), after(90)), Duration::ZERO);
+    }
 }

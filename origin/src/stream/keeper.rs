@@ -2,6 +2,8 @@
 //! heartbeats that follow a clock that was moved.
 
 use crate::app::App;
+use crate::journal::in_time;
+use crate::store::StoreError;
 use crate::store::stream_leases as table;
 use rds_shared::wire::Timestamp;
 use std::sync::atomic::Ordering::Relaxed;
@@ -14,6 +16,8 @@ const ALIVE: Duration = Duration::from_secs(5);
 const KEYS: Duration = Duration::from_secs(1);
 /// How often what could not be given back is tried again.
 const RETRY: Duration = Duration::from_secs(1);
+/// What one question to the database may take: one that nobody answers must not keep a revoked key's streams open.
+const ANSWER: Duration = Duration::from_secs(5);
 /// How often the clock is compared with the wall's.
 const CLOCK: Duration = Duration::from_millis(250);
 /// A difference that changed by this many microseconds was changed by somebody.
@@ -23,7 +27,7 @@ const MOVED: i64 = 1_000_000;
 pub async fn keep_giving_back(app: &App) {
     loop {
         let _ = timeout(RETRY, app.streams.until_given_back()).await;
-        if app.streams.give_back(&app.db).await.is_err() {
+        if in_time(ANSWER, app.streams.give_back(&app.db)).await.is_err() {
             sleep(RETRY).await;
         }
     }
@@ -38,10 +42,10 @@ pub async fn keep_alive(app: &App) {
             if let Some(at) = app.streams.meters.overflowed_at() {
                 table::overflowed(&app.db, at).await?;
             }
-            Ok::<_, crate::store::StoreError>(ended)
+            Ok::<_, StoreError>(ended)
         };
         // The sequencer says when the database is down; once is enough.
-        if let Ok(ended @ 1..) = kept.await {
+        if let Ok(ended @ 1..) = in_time(ANSWER, kept).await {
             tracing::warn!(
                 ended,
                 "streams were ended: this process had been taken for dead and their places given away"
@@ -56,7 +60,7 @@ pub async fn keep_alive(app: &App) {
 pub async fn keep_revoking(app: &App) {
     loop {
         let _ = timeout(KEYS, app.streams.until_keys_change()).await;
-        if let Ok(ended @ 1..) = app.streams.end_revoked(&app.db).await {
+        if let Ok(ended @ 1..) = in_time(ANSWER, app.streams.end_revoked(&app.db)).await {
             app.streams.meters.revoked.fetch_add(ended as u64, Relaxed);
             app.journal.signal();
         }
@@ -81,7 +85,7 @@ pub async fn keep_time(app: &App) {
 }
 
 /// Whether a stream of any process overflowed in the `seconds` before `now`: what the status page asks.
-pub async fn overflowed_within(app: &App, now: Timestamp, seconds: i64) -> Result<bool, crate::store::StoreError> {
+pub async fn overflowed_within(app: &App, now: Timestamp, seconds: i64) -> Result<bool, StoreError> {
     let since = now.plus_seconds(-seconds);
     let here = app.streams.meters.overflowed_at().is_some_and(|at| at >= since);
     Ok(here || table::overflowed_since(&app.db, since).await?)

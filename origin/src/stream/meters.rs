@@ -17,6 +17,8 @@ pub struct StreamMeters {
     pub revoked: AtomicU64,
     /// Operation frames handed to connections.
     pub frames: AtomicU64,
+    /// Pages read from the journal for streams that the ring did not reach back to.
+    pub pages: AtomicU64,
     /// Callers who came with a cursor above the head: an older copy of the database would show so.
     pub ahead: AtomicU64,
     gaps: [AtomicU64; GapReason::ALL.len()],
@@ -52,6 +54,7 @@ impl StreamMeters {
             ("rds_streams_refused_total", "Event streams refused for want of a place.", &self.refused),
             ("rds_streams_revoked_total", "Event streams ended with their key.", &self.revoked),
             ("rds_stream_frames_total", "Operation frames handed to connections.", &self.frames),
+            ("rds_stream_pages_total", "Pages read from the journal for streams.", &self.pages),
             ("rds_stream_cursors_ahead_total", "Callers whose cursor was above the head.", &self.ahead),
         ] {
             metric(out, name, help, "counter", value.load(Relaxed) as f64);

@@ -9,11 +9,11 @@ use crate::app::App;
 use crate::store::webhook_deliveries::{self as table, Claimed, Made};
 use crate::store::webhooks::{self as subscriptions};
 use crate::store::{StoreError, Tx};
-use rds_shared::push::breaker::{Event, Finals, Transition};
+use rds_shared::push::breaker::{Event, Transition};
 use rds_shared::push::schedule::{Delivery, Failure, Outcome};
 use rds_shared::push::webhook::attempt_headers;
 use rds_shared::wire::Timestamp;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -29,6 +29,8 @@ const CLAIMED: u32 = 64;
 const WRITTEN: usize = 64;
 /// How often it is asked what is due: a moved test clock takes effect this soon.
 const POLL: Duration = Duration::from_millis(200);
+/// How long more is waited for where fewer were due than could be taken up: a claim costs the same for one as for many.
+const GATHER: Duration = Duration::from_millis(10);
 /// How long the store rests after a failure.
 const REST: Duration = Duration::from_millis(500);
 /// A delivery whose leases ended so often without a word is given up: whatever it does to us, it shall stop.
@@ -89,6 +91,9 @@ async fn keep_delivering(app: &Arc<App>, mut stopped: watch::Receiver<bool>) {
                 () = app.webhooks.until_due() => {}
                 _ = stopped.changed() => {}
             }
+        }
+        if found < CLAIMED as usize {
+            sleep(GATHER).await;
         }
     }
     drop(made);
@@ -224,13 +229,17 @@ async fn end(tx: &mut Tx<'_>, batch: &[Attempted], now: Timestamp) -> Result<(u6
         return Ok((0, fenced as u64));
     }
     table::write_down(tx, &rows, now).await?;
-    let mut finals = BTreeMap::<i64, Finals>::new();
-    for (owner, made) in &made {
-        let final_now = !matches!(made.delivery, Delivery::Pending { .. });
-        if let Some(owner) = owners.get(owner).filter(|owner| final_now && !finals.contains_key(&owner.id)) {
-            finals.insert(owner.id, table::finals(tx, owner.id, owner.breaker.finals_from(now)).await?);
-        }
-    }
+    let ended: BTreeSet<i64> = made
+        .iter()
+        .filter(|(_, made)| !matches!(made.delivery, Delivery::Pending { .. }))
+        .map(|(owner, _)| *owner)
+        .collect();
+    let since: Vec<(i64, Timestamp)> = owners
+        .values()
+        .filter(|owner| ended.contains(&owner.id))
+        .map(|owner| (owner.id, owner.breaker.finals_from(now)))
+        .collect();
+    let finals = if since.is_empty() { BTreeMap::new() } else { table::finals(tx, &since).await? };
     for (id, owner) in &mut owners {
         let before = owner.breaker;
         let mut moved = None;

@@ -10,6 +10,7 @@
 //! | [`fanout`] | one delivery per event and subscription, out of the journal |
 //! | [`deliver`] | taking up due deliveries, and what becomes of them |
 //! | [`send`], [`guard`] | one attempt, and where it may connect to |
+//! | [`kept`] | connections that the next delivery may use |
 //! | [`seal`] | signing secrets at rest |
 //! | [`upkeep`] | what time alone changes: pauses that end, overlaps, old rows, gauges |
 //! | [`counters`] | what is counted |
@@ -21,6 +22,7 @@ pub mod counters;
 pub mod deliver;
 pub mod fanout;
 pub mod guard;
+pub mod kept;
 pub mod seal;
 pub mod send;
 pub mod slots;

@@ -3,10 +3,13 @@
 //! The connection goes to an address that the guard has judged and to no other; the certificate is that of the URL's host. No
 //! proxy is used, whatever the environment says; no redirect is followed; an answer's body is read to a small bound, never
 //! unpacked, and shown to nobody.
+//!
+//! A connection whose last answer came whole is kept for a moment ([`Kept`]). Where a kept one turns out to have been closed, the
+//! same attempt goes on over a new one: the receiver may then be told twice, under one event id, as after any broken connection.
 
 use super::guard::{Guard, NoWay};
+use super::kept::{Kept, Line, Place};
 use crate::clock::Stopwatch;
-use crate::outbound::driven;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::http::header::HOST;
 use axum::http::{HeaderName, HeaderValue, Method, Request, Response, Uri};
@@ -77,6 +80,7 @@ pub struct Sender {
     guard: Guard,
     tls: TlsConnector,
     deadline: Duration,
+    kept: Arc<Kept>,
 }
 
 impl std::fmt::Debug for Sender {
@@ -101,7 +105,7 @@ impl Sender {
             .with_root_certificates(roots)
             .with_no_client_auth();
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        Ok(Sender { guard, tls: TlsConnector::from(Arc::new(config)), deadline })
+        Ok(Sender { guard, tls: TlsConnector::from(Arc::new(config)), deadline, kept: Arc::default() })
     }
 
     /// The guard before every connection.
@@ -112,6 +116,11 @@ impl Sender {
     /// How long an attempt may take.
     pub fn deadline(&self) -> Duration {
         self.deadline
+    }
+
+    /// The connections that are kept.
+    pub fn kept(&self) -> &Kept {
+        &self.kept
     }
 
     /// Makes one attempt; also says how many milliseconds it took.
@@ -131,21 +140,39 @@ impl Sender {
             NoWay::NoAnswer => failed(()),
             NoWay::Ours(why) => Ended::Ours(why),
         })?;
+        let place = place(&target);
+        if let Some(line) = self.kept.take(&place, &addresses) {
+            match self.over(line, request(&target, parcel.clone()).map_err(failed)?, &place).await {
+                Err(Broken { is_closed: true }) => {}
+                answered => return answered.map_err(failed),
+            }
+        }
         let request = request(&target, parcel).map_err(failed)?;
-        let stream = self.connect(&target, &addresses).await?;
-        let (mut sender, connection) =
+        let (stream, peer) = self.connect(&target, &addresses).await?;
+        let (requests, connection) =
             http1::Builder::new().max_buf_size(HEAD_BYTES).handshake(TokioIo::new(stream)).await.map_err(failed)?;
-        let answered = async {
-            let response = sender.send_request(request).await?;
-            let status = response.status().as_u16();
-            read(response).await?;
-            Ok(status)
-        };
-        driven(answered, connection).await.map_err(failed)
+        // Its end shows in the requests that it carried.
+        let driving = tokio::spawn(async move {
+            let _ = connection.await;
+        });
+        self.over(Line::new(requests, peer, driving), request, &place).await.map_err(failed)
+    }
+
+    /// Sends a request over `line`, and keeps that if the answer came whole.
+    async fn over(&self, mut line: Line, request: Request<Body>, place: &Place) -> Result<u16, Broken> {
+        let response = line.requests.send_request(request).await.map_err(|error| Broken {
+            // What made no sense was an answer all the same.
+            is_closed: error.is_closed() || error.is_canceled() || error.is_incomplete_message() || is_reset(&error),
+        })?;
+        let status = response.status().as_u16();
+        if read(response).await.map_err(|_| Broken { is_closed: false })? {
+            self.kept.keep(place.clone(), line);
+        }
+        Ok(status)
     }
 
     /// A connection to the first of `addresses` that takes one, its other end checked, with TLS for the URL's host.
-    async fn connect(&self, target: &Target, addresses: &[IpAddr]) -> Result<TlsStream<TcpStream>, Ended> {
+    async fn connect(&self, target: &Target, addresses: &[IpAddr]) -> Result<(TlsStream<TcpStream>, IpAddr), Ended> {
         let each = self.deadline / u32::try_from(ADDRESSES).unwrap_or(1);
         let mut fault = Ended::Failed(Failure::DeliveryError);
         for address in addresses.iter().take(ADDRESSES) {
@@ -156,7 +183,7 @@ impl Sender {
                 _ => timeout(each, connecting).await.unwrap_or_else(|_| Err(io::ErrorKind::TimedOut.into())),
             };
             match connected {
-                Ok(stream) => return self.secure(target, *address, stream).await,
+                Ok(stream) => return Ok((self.secure(target, *address, stream).await?, *address)),
                 Err(error) => fault = refused(&error),
             }
         }
@@ -175,6 +202,26 @@ impl Sender {
         };
         self.tls.connect(name, stream).await.map_err(failed)
     }
+}
+
+fn place(target: &Target) -> Place {
+    let host = match target.host() {
+        Host::Address(address) => address.to_string(),
+        Host::Name(name) => name.clone(),
+    };
+    Place { host, port: target.port() }
+}
+
+/// A request that came to nothing.
+struct Broken {
+    /// The connection had been closed, or was in that very moment, before an answer came.
+    is_closed: bool,
+}
+
+fn is_reset(error: &hyper::Error) -> bool {
+    use io::ErrorKind::{BrokenPipe, ConnectionAborted, ConnectionReset, UnexpectedEof};
+    let cause = std::error::Error::source(error).and_then(|cause| cause.downcast_ref::<io::Error>());
+    cause.is_some_and(|cause| matches!(cause.kind(), BrokenPipe | ConnectionAborted | ConnectionReset | UnexpectedEof))
 }
 
 /// A fault of the receiver's: no connection, no valid certificate, or no valid HTTP. Why is nobody's business but its own.
@@ -208,14 +255,14 @@ fn request(target: &Target, parcel: Parcel) -> Result<Request<Body>, axum::http:
     Ok(request)
 }
 
-/// Reads an answer's body to its end or its bound, and forgets it.
-async fn read(response: Response<Incoming>) -> hyper::Result<()> {
+/// Reads an answer's body to its end or its bound, and forgets it. Whether that was its end.
+async fn read(response: Response<Incoming>) -> hyper::Result<bool> {
     let (mut body, mut bytes) = (response.into_body(), 0);
     while let Some(frame) = poll_fn(|cx| Pin::new(&mut body).poll_frame(cx)).await {
         bytes += frame?.data_ref().map_or(0, |data| data.len());
         if bytes >= BODY_BYTES {
-            break;
+            return Ok(false);
         }
     }
-    Ok(())
+    Ok(true)
 }

@@ -1,4 +1,4 @@
-//! What time alone changes of webhooks: pauses end, overlaps end, old rows go, gauges are read.
+//! What time alone changes of webhooks: pauses end, overlaps end, old rows and unused connections go, gauges are read.
 
 use crate::app::App;
 use crate::store::webhook_upkeep::{self as table, Standing};
@@ -41,6 +41,7 @@ pub async fn resume(db: &Db, now: Timestamp) -> Result<usize, StoreError> {
 pub async fn keep_up(app: &App) {
     let mut look: u64 = 0;
     loop {
+        app.webhooks.sender.kept().let_go();
         match once(app, look).await {
             // The catalog's refresh says when the database is down; once is enough.
             Ok(()) | Err(StoreError::Unavailable(_)) => {}

@@ -48,9 +48,6 @@ fn dimensions() -> Dimensions {
         at("governance_controls", 9_000),
         at("protocol_security", 9_000),
         at("liquidity", 9_500),
-        at("operator_quality", 9_000),
-        at("bridge_mechanism", 9_500),
-        at("dependency_depth", 9_500),
     ]
     .into_iter()
     .collect()
@@ -244,6 +241,44 @@ async fn every_version_keeps_the_score_that_was_published_under_it() {
 }
 
 #[tokio::test]
+async fn what_does_not_apply_to_the_category_is_null_even_when_the_category_changed_after_the_review() {
+    let test = attested().await;
+    let review = json!({ "asset_id": "dollar", "review_status": "reviewed", "dimensions": { "peg_stability": 9.5, "liquidity": 9,
+        "governance_controls": 9, "protocol_security": 9, "issuer_custody": 1 },
+        "backing_profile": { "offchain_pct": 100, "crypto_exogenous_pct": 0, "crypto_endogenous_pct": 0, "delta_hedge_pct": 0 } });
+    test.ingest(&line("asset_review", "2026-11-20T12:00:00Z", review)).await;
+    let answered = |row: &Value| {
+        let dimensions = row["dimensions"].as_object().unwrap().iter().filter(|(_, value)| !value.is_null());
+        dimensions.map(|(name, _)| name.clone()).collect::<Vec<_>>().join(" ")
+    };
+    let told = keyed(&test, &detail()).await.json()["data"].clone();
+    assert_eq!(answered(&told), "governance_controls issuer_custody liquidity peg_stability protocol_security");
+    assert_eq!(told["backing_profile"]["offchain_pct"], 100.0);
+
+    let asset =
+        json!({ "id": "dollar", "chain_id": 1, "address": DOLLAR, "symbol": "USDX", "category": "governance_token" });
+    test.ingest(&line("asset", "2026-11-20T13:00:00Z", asset)).await;
+    for row in [
+        keyed(&test, &detail()).await.json()["data"].clone(),
+        keyed(&test, "/v1/assets/enriched").await.json()["data"][0].clone(),
+    ] {
+        assert_eq!(answered(&row), "governance_controls liquidity protocol_security");
+        assert_eq!(row["backing_profile"], Value::Null);
+    }
+    // The next review need not repeat what is asked no more, however bad it was, and cannot.
+    let next = |dimensions: Value| {
+        line(
+            "asset_review",
+            "2026-11-20T14:00:00Z",
+            json!({ "asset_id": "dollar", "review_status": "reviewed", "dimensions": dimensions }),
+        )
+    };
+    let refused = test.admin("POST", "/ingest", &next(json!({ "issuer_custody": 1 }))).await;
+    assert_eq!(refused.json()["error"]["details"][0]["name"], "line 1, dimensions.issuer_custody");
+    test.ingest(&next(json!({ "volatility": 5, "liquidity": 9 }))).await;
+}
+
+#[tokio::test]
 async fn an_asset_is_found_by_chain_and_address_in_any_spelling() {
     let test = attested().await;
     let upper = format!("/v1/assets/ethereum/0x{}", DOLLAR[2..].to_uppercase());
@@ -257,6 +292,20 @@ async fn an_asset_is_found_by_chain_and_address_in_any_spelling() {
     ] {
         assert_eq!(test.get(&target).await.code(), code, "{target}");
     }
+}
+
+#[tokio::test]
+async fn a_chains_own_coin_has_a_detail_without_an_address() {
+    let test = attested().await;
+    assert_eq!(test.get("/v1/assets/ethereum/native").await.code(), "NOT_FOUND");
+    let coin = json!({ "id": "ether", "chain_id": 1, "symbol": "ETH", "category": "native" });
+    test.ingest(&line("asset", SIGNED, coin)).await;
+    for network in ["ethereum", "1"] {
+        let found = test.json(&format!("/v1/assets/{network}/native")).await["data"].clone();
+        assert_eq!((&found["slug"], &found["address"]), (&json!("ether"), &Value::Null), "{network}");
+    }
+    assert_eq!(test.get("/v1/assets/base/native").await.code(), "NOT_FOUND");
+    assert_eq!(test.get("/v1/assets/ethereum/coin").await.code(), "INVALID_ADDRESS");
 }
 
 #[tokio::test]

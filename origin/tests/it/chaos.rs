@@ -4,10 +4,17 @@ use std::sync::Arc;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum State {
+    Whole,
+    Cut,
+    Dead,
+}
+
 /// A TCP proxy before the database.
 pub struct ChaosProxy {
     url: String,
-    mended: Arc<watch::Sender<bool>>,
+    state: Arc<watch::Sender<State>>,
 }
 
 impl ChaosProxy {
@@ -19,9 +26,9 @@ impl ChaosProxy {
         let (user, target) =
             authority.rsplit_once('@').map_or((String::new(), authority), |(user, host)| (format!("{user}@"), host));
         let url = format!("{scheme}://{user}{}/{path}", listener.local_addr().unwrap());
-        let mended = Arc::new(watch::channel(true).0);
-        tokio::spawn(forward(listener, target.to_owned(), mended.clone()));
-        ChaosProxy { url, mended }
+        let state = Arc::new(watch::channel(State::Whole).0);
+        tokio::spawn(forward(listener, target.to_owned(), state.clone()));
+        ChaosProxy { url, state }
     }
 
     /// The database's address through the wire.
@@ -31,26 +38,36 @@ impl ChaosProxy {
 
     /// Ends every connection; new ones are closed at once.
     pub fn cut(&self) {
-        self.mended.send_replace(false);
+        self.state.send_replace(State::Cut);
+    }
+
+    /// Nothing that is sent arrives any more, and nobody is told: not even later, when new connections are let through.
+    pub fn deaden(&self) {
+        self.state.send_replace(State::Dead);
     }
 
     /// Lets new connections through.
     pub fn mend(&self) {
-        self.mended.send_replace(true);
+        self.state.send_replace(State::Whole);
     }
 }
 
-async fn forward(listener: TcpListener, target: String, mended: Arc<watch::Sender<bool>>) {
+async fn forward(listener: TcpListener, target: String, state: Arc<watch::Sender<State>>) {
     while let Ok((mut near, _)) = listener.accept().await {
-        let (target, mut state) = (target.clone(), mended.subscribe());
+        let (target, mut state) = (target.clone(), state.subscribe());
         tokio::spawn(async move {
-            if !*state.borrow() {
-                return;
-            }
             let mut far = TcpStream::connect(target).await.unwrap();
-            tokio::select! {
-                _ = tokio::io::copy_bidirectional(&mut near, &mut far) => {}
-                _ = state.wait_for(|mended| !mended) => {}
+            let now = *state.borrow();
+            let ended = match now {
+                State::Whole => tokio::select! {
+                    _ = tokio::io::copy_bidirectional(&mut near, &mut far) => State::Cut,
+                    ended = state.wait_for(|state| *state != State::Whole) => ended.map_or(State::Cut, |state| *state),
+                },
+                ended => ended,
+            };
+            if ended == State::Dead {
+                // Both ends stay open, and neither hears of the other.
+                let _ = state.wait_for(|state| *state == State::Cut).await;
             }
         });
     }

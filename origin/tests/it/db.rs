@@ -43,6 +43,22 @@ impl TestDb {
     }
 }
 
+/// Rows of the journal's partitions that were read so far, by anybody, as the database counts them. `connection` is the one that
+/// read last.
+pub async fn rows_read(connection: &mut PgConnection) -> i64 {
+    sqlx::query("SELECT pg_stat_force_next_flush()").execute(&mut *connection).await.unwrap();
+    let sql = "SELECT coalesce(sum(seq_tup_read + coalesce(idx_tup_fetch, 0)), 0)::bigint FROM pg_stat_user_tables \
+               WHERE relname ~ '^(journal|push_operation)_([0-9]+|other)$'";
+    sqlx::query_scalar(sql).fetch_one(connection).await.unwrap()
+}
+
+/// The same of the transaction that `connection` is in, whatever others read meanwhile.
+pub async fn rows_read_in(connection: &mut PgConnection) -> i64 {
+    let sql = "SELECT coalesce(sum(seq_tup_read + coalesce(idx_tup_fetch, 0)), 0)::bigint FROM pg_stat_xact_user_tables \
+               WHERE relname ~ '^(journal|push_operation)_([0-9]+|other)$'";
+    sqlx::query_scalar(sql).fetch_one(connection).await.unwrap()
+}
+
 impl Drop for TestDb {
     /// `WITH (FORCE)` ends whatever is still connected, so that nothing a test leaves open keeps its database.
     fn drop(&mut self) {

@@ -3,6 +3,7 @@
 use crate::events_feed::{event, titles};
 use crate::market::{VAULTS, address, line};
 use crate::testapp::{NOW, TestApp};
+use rds_origin::store::journal::read::{self as journal, Most};
 use serde_json::{Value, json};
 
 /// Base, served or withheld from a moment on.
@@ -71,4 +72,27 @@ async fn a_markets_bad_debt_names_a_vault_of_it_that_is_served() {
     assert_eq!(named().await, [json!(VAULTS[8].id()), json!(VAULTS[4].id())]);
     test.ingest(&base(false, "2026-11-20T00:00:00Z")).await;
     assert_eq!(named().await, [json!(VAULTS[8].id()), json!(VAULTS[4].id())]);
+}
+
+#[tokio::test]
+async fn what_was_told_of_a_whole_protocol_is_told_no_more_once_a_vault_of_it_is_withheld() {
+    let test = TestApp::with_market().await;
+    let mut one = test.app.db.pool.acquire().await.unwrap();
+    let told = async |one: &mut sqlx::PgConnection| -> Vec<String> {
+        rds_origin::store::journal::tick(one, test.app.clock.now()).await.unwrap();
+        let found = journal::after(one, 0, Most { rows: 1_000, bytes: 1 << 24 }, None).await.unwrap();
+        let rows = found.entries.into_iter().filter_map(|entry| entry.told).map(|told| told.row);
+        rows.filter(|row| row.contains("whole-")).collect()
+    };
+    let fields = json!({"severity": "Critical", "protocol_id": "harbor", "affects_protocol_score": true});
+    test.ingest(&event("whole-before", 1, fields.clone())).await;
+    let before = told(&mut one).await;
+    assert!(before.len() == 1 && before[0].contains("\"chain_id\":8453"), "{before:?}");
+    test.ingest(&base(false, "2026-11-20T00:00:00Z")).await;
+    assert_eq!(told(&mut one).await, Vec::<String>::new());
+    test.ingest(&event("whole-since", 1, fields)).await;
+    let since = told(&mut one).await;
+    assert!(since.len() == 1 && since[0].contains("whole-since") && !since[0].contains("8453"), "{since:?}");
+    test.ingest(&base(true, "2026-11-20T00:00:01Z")).await;
+    assert_eq!(told(&mut one).await.len(), 2);
 }

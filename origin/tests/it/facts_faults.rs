@@ -91,6 +91,7 @@ async fn values_out_of_range_are_refused_by_field() {
         (review(json!({"liquidity": 10.01})), "dimensions.liquidity"),
         (review(json!({"liquidity": 7.123})), "dimensions.liquidity"),
         (review(json!({"charm": 5})), "dimensions.charm"),
+        (review(json!({"operator_quality": 5})), "dimensions.operator_quality"),
         (holding(json!([part(1.5, "usdx")])), "parts[0].share"),
         (holding(json!([part(0.6, "usdx"), part(0.6, "usdy")])), "parts"),
         (state(2, json!({"utilization": -0.1})), "utilization"),

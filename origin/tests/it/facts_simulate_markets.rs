@@ -101,14 +101,28 @@ async fn the_demo_has_days_that_were_observed_and_days_that_are_derived() {
 #[tokio::test]
 async fn the_demo_has_holders() {
     let test = demo().await;
-    let holders: Vec<String> = sqlx::query_scalar("SELECT DISTINCT holder FROM vault_position ORDER BY 1")
-        .fetch_all(&test.app.db.pool)
-        .await
-        .unwrap();
-    let mut scores = 0;
+    // Who holds shares of several vaults, by what is known of all their holders and by what was read of these alone.
+    let several =
+        "SELECT holder FROM vault_position WHERE balance_raw <> '0' GROUP BY 1 HAVING count(*) > 1 ORDER BY 1";
+    let holders: Vec<String> = sqlx::query_scalar(several).fetch_all(&test.app.db.pool).await.unwrap();
+    assert_eq!(holders.len(), 2, "{holders:?}");
     for holder in &holders {
         let held = test.json(&format!("/v1/portfolio/{holder}")).await["data"].clone();
-        scores += u32::from(!held["weighted_risk_score"].is_null());
+        assert!(held["positions"].as_array().unwrap().len() == 3 && !held["weighted_risk_score"].is_null(), "{held}");
     }
-    assert!(holders.len() == 3 && scores >= 2, "{holders:?} {scores}");
+    // The largest holder of any vault has a portfolio with it.
+    let vaults = test.json("/v1/vaults?limit=30").await["data"].clone();
+    let mut complete = 0;
+    for vault in vaults.as_array().unwrap() {
+        let path = format!("/v1/vault/devnet/{}/holders?completeOnly=true", vault["address"].as_str().unwrap());
+        let seen = test.json(&path).await["data"].clone();
+        let Some(largest) = seen["top_holders"].get(0) else { continue };
+        let held = test.json(&format!("/v1/portfolio/{}", largest["address"].as_str().unwrap())).await["data"].clone();
+        let found =
+            held["positions"].as_array().unwrap().iter().find(|it| it["vault_id"] == vault["id"]).unwrap().clone();
+        assert_eq!(found["balance_raw"], largest["balance_raw"]);
+        assert!((found["share"].as_f64().unwrap() - largest["pct"].as_f64().unwrap()).abs() < 1e-6, "{found}");
+        complete += 1;
+    }
+    assert!(complete > 5, "{complete}");
 }

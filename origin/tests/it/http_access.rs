@@ -1,9 +1,10 @@
 //! What a key opens: the gate at the origin, a key's own description, scores in bulk.
 
+use crate::events_feed::event;
 use crate::http_vaults::with_header;
 use crate::keys_operators::wish;
-use crate::market::VAULTS;
-use crate::testapp::{Reply, TestApp, holder, signed_as};
+use crate::market::{VAULTS, line};
+use crate::testapp::{NOW, Reply, TestApp, holder, signed_as};
 use axum::http::StatusCode;
 use rds_origin::keys::{self, KeyWish};
 use rds_shared::access::{Plan, Principal};
@@ -47,6 +48,39 @@ async fn a_key_lifts_the_depth_of_a_list() {
     let test = TestApp::with_market().await;
     assert_eq!(test.get("/v1/vaults?page=3&limit=100").await.code(), "FORBIDDEN");
     assert_eq!(test.get_as(&holder(Plan::Data), "/v1/vaults?page=3&limit=100").await.status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn a_page_that_reaches_beyond_the_open_rows_ends_with_them_unless_a_key_opens_the_rest() {
+    let test = TestApp::with_market().await;
+    let mut lines = String::new();
+    for number in 0..250 {
+        lines += &line("curator", NOW, json!({"id": format!("one-{number}"), "name": format!("One {number}")}));
+        lines += &event(&format!("event-{number}"), 1, json!({"vault_ids": [VAULTS[0].id()]}));
+    }
+    test.ingest(&lines).await;
+    for (target, open, keyed, total) in [
+        ("/v1/curators?page=3&limit=99", 2, 55, json!(253)),
+        ("/v1/curators?page=2&limit=100", 100, 100, json!(253)),
+        ("/v1/events?page=7&limit=30&eventType=Incident", 20, 30, Value::Null),
+        ("/v1/curators/north/events?offset=199&limit=20", 1, 20, Value::Null),
+        ("/v1/curators/north?vaultPage=1&vaultLimit=100", 2, 2, Value::Null),
+    ] {
+        let rows = |reply: &Reply| {
+            let data = data(reply);
+            let list = if data.is_array() { &data } else { data.get("vaults").unwrap_or(&data["events"]) };
+            list.as_array().unwrap().clone()
+        };
+        let (anybody, holder) = (test.get(target).await, test.get_as(&holder(Plan::Data), target).await);
+        let (some, all) = (rows(&anybody), rows(&holder));
+        assert_eq!((some.len(), all.len()), (open, keyed), "{target}");
+        assert_eq!(some[..], all[..open], "{target}");
+        assert_eq!(anybody.header("etag") == holder.header("etag"), open == keyed, "{target}");
+        let meta = [&anybody, &holder].map(|reply| reply.json()["meta"].clone());
+        assert_eq!((&meta[0], &meta[0]["total"]), (&meta[1], &total), "the list is as long as it is: {target}");
+    }
+    assert_eq!(test.json("/v1/events?page=7&limit=30&eventType=Incident").await["meta"]["hasMore"], true);
+    assert_eq!(test.get("/v1/curators?page=11").await.code(), "FORBIDDEN");
 }
 
 #[tokio::test]

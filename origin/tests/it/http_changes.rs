@@ -4,21 +4,19 @@ use crate::market::{VAULTS, line};
 use crate::testapp::{Reply, TestApp, Wish, holder};
 use axum::http::StatusCode;
 use rds_origin::catalog::refresh;
-use rds_origin::clock::Clock;
-use rds_origin::{ingest, scoring_run};
+use rds_origin::scoring_run;
 use rds_shared::access::Plan;
 use serde_json::{Value, json};
-use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::collections::BTreeSet;
 
 /// Before every reading of the market.
-const BEGINNING: &str = "2026-11-01T00:00:00Z";
+pub const BEGINNING: &str = "2026-11-01T00:00:00Z";
 
 async fn ask(test: &TestApp, query: &str) -> Reply {
     test.get_as(&holder(Plan::Data), &format!("/v1/vaults/changes?{query}")).await
 }
 
-async fn page(test: &TestApp, query: &str) -> Page {
+pub async fn page(test: &TestApp, query: &str) -> Page {
     let reply = ask(test, query).await;
     assert_eq!(reply.status, StatusCode::OK, "{query}: {}", reply.text());
     assert_eq!(reply.header("cache-control"), Some("no-store"));
@@ -33,16 +31,16 @@ async fn page(test: &TestApp, query: &str) -> Page {
     }
 }
 
-struct Page {
-    rows: Vec<Value>,
-    cursor: String,
-    total: u64,
-    limit: u64,
-    has_more: bool,
+pub struct Page {
+    pub rows: Vec<Value>,
+    pub cursor: String,
+    pub total: u64,
+    pub limit: u64,
+    pub has_more: bool,
 }
 
 /// `(id, instant)` of each row, on the clock that is followed.
-fn keys(rows: &[Value], clock: &str) -> Vec<(String, String)> {
+pub fn keys(rows: &[Value], clock: &str) -> Vec<(String, String)> {
     rows.iter().map(|row| (text(&row["id"]), text(&row[clock]))).collect()
 }
 
@@ -51,7 +49,7 @@ fn text(value: &Value) -> String {
 }
 
 /// Reads from `since` to the end of the feed.
-async fn drain(test: &TestApp, since: &str, more: &str) -> (Vec<Value>, String) {
+pub async fn drain(test: &TestApp, since: &str, more: &str) -> (Vec<Value>, String) {
     let (mut rows, mut since) = (Vec::new(), since.to_owned());
     loop {
         let page = page(test, &format!("since={since}{more}")).await;
@@ -117,18 +115,18 @@ async fn an_instant_is_inclusive_and_only_keeps_out_what_was_there_when_it_was_g
     assert_eq!(page(&test, "since=2026-11-20T23:55:00Z").await.rows.len(), 1, "a new reader is told by time");
 }
 
-fn late_id() -> String {
+pub fn late_id() -> String {
     format!("harbor-1-{}", crate::market::address(77))
 }
 
-fn late_vault() -> String {
+pub fn late_vault() -> String {
     let fields = json!({
         "protocol_id": "harbor", "chain_id": 1, "address": crate::market::address(77), "name": "Late", "asset_mode": "lending",
     });
     line("vault", BEGINNING, fields)
 }
 
-fn late_state(at: &str) -> String {
+pub fn late_state(at: &str) -> String {
     line("vault_state", at, json!({ "vault_id": late_id(), "tvl_usd": 1000 }))
 }
 
@@ -160,6 +158,62 @@ async fn the_score_clock_follows_published_changes_and_nothing_else() {
         assert_eq!(change.rows.iter().map(|row| text(&row["id"])).collect::<Vec<_>>(), [VAULTS[0].id()]);
     }
     assert_ne!(first.rows[0]["total_score"], second.rows[0]["total_score"]);
+}
+
+/// A chain's line, and where the readers of both clocks are after it.
+async fn chain_served(test: &TestApp, is_served: bool, at: &str, since: [&str; 2]) -> ([Vec<Value>; 2], [String; 2]) {
+    let fields = json!({"chain_id": 8453, "slug": "base", "name": "Base", "namespace": "evm", "is_settlement": true,
+        "is_served": is_served});
+    test.ingest(&line("chain", at, fields)).await;
+    let (synced, sync_end) = drain(test, since[0], "&limit=2").await;
+    let (scored, score_end) = drain(test, since[1], "&changed=score&limit=2").await;
+    ([synced, scored], [sync_end, score_end])
+}
+
+fn on_base(rows: &[Value]) -> BTreeSet<String> {
+    rows.iter().filter(|row| row["chain_id"] == 8453).map(|row| text(&row["id"])).collect()
+}
+
+#[tokio::test]
+async fn what_a_reader_passed_while_its_chain_was_withheld_is_told_when_it_is_shown_again() {
+    let test = TestApp::with_market().await;
+    let parts = json!([{ "asset_id": "dollar", "share": 1.0, "oracle": "attested_push", "same_peg": true }]);
+    let scored = VAULTS.iter().find(|vault| vault.chain == 8453 && vault.protocol == "harbor").unwrap();
+    let exposure = json!({ "vault_id": scored.id(), "status": "observed", "parts": parts });
+    let mut identity: Value = serde_json::from_str(&scored.identity()).unwrap();
+    (identity["asset_mode"], identity["observed_at"]) = (json!("holdings"), json!("2026-11-20T23:55:00Z"));
+    test.ingest(&format!("{identity}\n{}", line("exposure", "2026-11-20T23:55:00Z", exposure))).await;
+    let all = [drain(&test, BEGINNING, "").await.0, drain(&test, BEGINNING, "&changed=score").await.0];
+    let expected = all.each_ref().map(|rows| on_base(rows));
+    assert!(expected.iter().all(|ids| !ids.is_empty()) && expected[0].len() < 13, "{expected:?}");
+
+    let (rows, end) =
+        chain_served(&test, false, "2026-11-20T23:56:00Z", ["2026-11-01T00:00:00Z", "2026-11-01T00:00:00Z"]).await;
+    assert!(rows.iter().all(|rows| on_base(rows).is_empty() && !rows.is_empty()));
+    let (rows, _) = chain_served(&test, true, "2026-11-20T23:57:00Z", [&end[0], &end[1]]).await;
+    assert_eq!(rows.each_ref().map(|rows| on_base(rows)), expected);
+    assert_eq!(rows.map(|rows| rows.len()), expected.map(|ids| ids.len()), "and nothing else is told again");
+    let again = [drain(&test, BEGINNING, "").await.0, drain(&test, BEGINNING, "&changed=score").await.0];
+    for (clock, (before, after)) in ["last_synced_at", "score_updated_at"].iter().zip(all.iter().zip(&again)) {
+        let sorted = |rows: &[Value]| keys(rows, clock).into_iter().collect::<BTreeSet<_>>();
+        assert_eq!(sorted(before), sorted(after), "{clock} stays what it was");
+    }
+}
+
+#[tokio::test]
+async fn a_vault_that_is_shut_down_is_told_as_gone_on_both_clocks() {
+    let test = TestApp::with_market().await;
+    let (_, synced) = drain(&test, BEGINNING, "").await;
+    let (_, scored) = drain(&test, BEGINNING, "&changed=score").await;
+    let vault = &VAULTS[0];
+    let mut gone: Value = serde_json::from_str(&vault.identity()).unwrap();
+    (gone["is_active"], gone["observed_at"]) = (json!(false), json!("2026-11-20T23:56:00Z"));
+    test.ingest(&format!("{gone}\n")).await;
+    for (query, end) in [("", &synced), ("&changed=score", &scored)] {
+        let told = page(&test, &format!("since={end}{query}")).await;
+        let states: Vec<_> = told.rows.iter().map(|row| (text(&row["id"]), row["is_active"].clone())).collect();
+        assert_eq!(states, [(vault.id(), json!(false))], "{query}");
+    }
 }
 
 #[tokio::test]
@@ -213,86 +267,4 @@ async fn a_process_that_is_behind_waits_and_one_that_never_was_there_says_so() {
     let elsewhere = TestApp::new().await;
     let refused = ask(&elsewhere, &format!("since={cursor}")).await;
     assert_eq!((refused.status, refused.code()), (StatusCode::BAD_REQUEST, "INVALID_CURSOR".to_owned()));
-}
-
-#[tokio::test]
-async fn a_writer_that_commits_late_with_older_instants_is_not_overtaken() {
-    let test = TestApp::with_market().await;
-    let other = TestApp::with(Wish { database: Some(test.facts.url.clone()), ..Wish::default() }).await;
-    // The writer has written its rows, and is held up at the record of its run.
-    let mut gate = test.facts.db.pool.begin().await.unwrap();
-    sqlx::query("LOCK TABLE score_run IN EXCLUSIVE MODE").execute(&mut *gate).await.unwrap();
-    let (db, clock) = (test.facts.db.clone(), Clock::held(test.app.clock.now()));
-    let lines = format!("{}{}", late_vault(), late_state("2026-11-02T00:00:00Z"));
-    let writer = tokio::spawn(async move { ingest::from_reader(&db, &clock, lines.as_bytes()).await.unwrap() });
-    let held_up = "SELECT count(*) FROM pg_locks WHERE relation = 'score_run'::regclass AND NOT granted";
-    while sqlx::query_scalar::<_, i64>(held_up).fetch_one(&mut *gate).await.unwrap() == 0 {
-        tokio::task::yield_now().await;
-    }
-    let (rows, cursor) = drain(&test, BEGINNING, "&limit=5").await;
-    assert_eq!(rows.len(), 13, "nothing of it is visible");
-    gate.rollback().await.unwrap();
-    writer.await.unwrap();
-    for app in [&test.app, &other.app] {
-        refresh::refresh(app).await.unwrap();
-    }
-    for reader in [&test, &other] {
-        let late = page(reader, &format!("since={cursor}")).await;
-        assert_eq!(keys(&late.rows, "last_synced_at"), [(late_id(), "2026-11-02T00:00:00.000Z".to_owned())]);
-    }
-}
-
-#[tokio::test]
-async fn a_reader_beside_many_writers_and_two_processes_sees_everything() {
-    let (first, writers, rounds) = (TestApp::with_market().await, 3, 12);
-    let second = TestApp::with(Wish { database: Some(first.facts.url.clone()), ..Wish::default() }).await;
-    let done = AtomicBool::new(false);
-    let write = async {
-        let tasks = (0..writers).map(|writer| {
-            let (db, now) = (first.facts.db.clone(), first.app.clock.now());
-            tokio::spawn(async move {
-                for round in 0..rounds {
-                    // Each writer's instants jump to and fro around the others', and many of them are the same.
-                    let mut lines = String::new();
-                    for (number, vault) in
-                        VAULTS.iter().enumerate().filter(|(number, _)| (number + writer + round) % 3 == 0)
-                    {
-                        let minute = (round * 7 + writer * 13 + number) % 50;
-                        lines += &vault
-                            .state(&format!("2026-11-20T23:{minute:02}:00.{round:06}Z"), json!({ "tvl_usd": minute }));
-                    }
-                    let clock = Clock::held(now);
-                    ingest::from_reader(&db, &clock, lines.as_bytes()).await.unwrap();
-                }
-            })
-        });
-        for task in tasks.collect::<Vec<_>>() {
-            task.await.unwrap();
-        }
-        done.store(true, Ordering::SeqCst);
-    };
-    let read = async {
-        let (mut seen, mut since, mut turn) = (BTreeMap::new(), BEGINNING.to_owned(), 0_usize);
-        loop {
-            let over = done.load(Ordering::SeqCst);
-            // The processes take turns, and each is brought up to date only now and then.
-            let reader = if turn.is_multiple_of(2) { &first } else { &second };
-            if over || turn.is_multiple_of(3) {
-                refresh::refresh(&reader.app).await.unwrap();
-            }
-            let page = page(reader, &format!("since={since}&limit=2")).await;
-            seen.extend(keys(&page.rows, "last_synced_at"));
-            since = page.cursor;
-            turn += 1;
-            if over && page.rows.is_empty() && !page.has_more && turn.is_multiple_of(2) {
-                return seen;
-            }
-            tokio::task::yield_now().await;
-        }
-    };
-    let ((), seen) = tokio::join!(write, read);
-    refresh::refresh(&first.app).await.unwrap();
-    let (rows, _) = drain(&first, BEGINNING, "").await;
-    let latest: BTreeMap<String, String> = keys(&rows, "last_synced_at").into_iter().collect();
-    assert_eq!((latest.len(), &seen), (13, &latest), "the reader ends knowing the latest reading of every vault");
 }

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 const SEEN: &str = "2026-11-20T12:00:00Z";
 const LATER: &str = "2026-11-20T13:00:00Z";
+const LATEST: &str = "2026-11-20T14:00:00Z";
 const POOL: u32 = 0xb1;
 const SPOKE: u32 = 0xb2;
 const PAIR: u32 = 0xb3;
@@ -164,6 +165,33 @@ async fn both_gates_decide_about_a_spokes_reserve_and_its_vault_row_says_the_sam
         test.json("/v1/vaults?depositable=false&search=Harbor Deficit".replace(' ', "%20").as_str()).await["meta"]["total"],
         1
     );
+}
+
+#[tokio::test]
+async fn a_spokes_reserve_is_open_only_by_its_gates_and_one_that_is_gone_has_none() {
+    let test = TestApp::with_market().await;
+    let spoke = market(SEEN, SPOKE, "Spoke", json!({"shape": "spoke", "protocol_version": "v4"}));
+    let of = |at: &str, changed: Value| reserve(at, SPOKE, "a", Some(VAULTS[0].address()), changed);
+    let row = async || {
+        let row = test.json(&format!("/v1/vaults/{}", VAULTS[0].id())).await["data"]["vault"].clone();
+        (row["borrow_status"].clone(), row["deposit_status"].clone(), row["deposit_capacity_usd"].clone())
+    };
+    let own = (json!("open"), json!("open"), Value::Null);
+    assert_eq!(row().await, own);
+    // The observer of the reserve read neither gate, and so nobody knows, whatever the vault's own reading says.
+    test.ingest(&[spoke, of(SEEN, json!({}))].concat()).await;
+    assert_eq!(row().await, (json!("unknown"), json!("unknown"), Value::Null));
+    let page = detail(&test, "harbor-v4-ethereum-spoke").await;
+    assert_eq!(
+        (&page["reserves"][0]["borrow_status"], &page["reserves"][0]["is_depositable"]),
+        (&json!("unknown"), &Value::Null)
+    );
+
+    let halted = || gates(open().0, with(open().1, json!({"halted": true})));
+    test.ingest(&of(LATER, halted())).await;
+    assert_eq!(row().await, (json!("paused"), json!("closed"), json!(1_200.0)));
+    test.ingest(&of(LATEST, with(halted(), json!({"is_active": false})))).await;
+    assert_eq!(row().await, own, "the gates of a reserve that is gone are nobody's");
 }
 
 fn pair(at: &str, number: u32, name: &str, listed: bool) -> String {

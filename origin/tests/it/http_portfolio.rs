@@ -54,6 +54,69 @@ async fn positions_are_worth_their_share_of_the_vault_and_weigh_by_it() {
     );
 }
 
+/// A look at the holders of a vault: by number, with their balances.
+fn look(vault: usize, at: &str, backfill_complete: bool, holders: &[(u32, u64)]) -> String {
+    let holders: Vec<Value> = holders
+        .iter()
+        .map(|(number, balance)| json!({"address": address(*number), "balance_raw": balance.to_string()}))
+        .collect();
+    let fields = json!({"vault_id": VAULTS[vault].id(), "backfill_complete": backfill_complete, "holders": holders});
+    line("holder_snapshot", at, fields)
+}
+
+/// What an address holds: (vault's id, balance, share).
+async fn held(test: &TestApp, holder: u32) -> Vec<(String, String, Option<f64>)> {
+    let positions = test.json(&format!("/v1/portfolio/{}", address(holder))).await["data"]["positions"].clone();
+    let text = |it: &Value| it.as_str().unwrap().to_owned();
+    let of = |it: &Value| (text(&it["vault_id"]), text(&it["balance_raw"]), it["share"].as_f64());
+    positions.as_array().unwrap().iter().map(of).collect()
+}
+
+#[tokio::test]
+async fn whoever_is_among_a_vaults_holders_has_a_position_of_it_until_they_are_not() {
+    let test = TestApp::with_market().await;
+    let is = |vault: usize, balance: &str, share: Option<f64>| vec![(VAULTS[vault].id(), balance.to_owned(), share)];
+    test.ingest(&look(0, "2026-11-20T10:00:00Z", true, &[(HOLDER, 30), (7, 10)])).await;
+    assert_eq!((held(&test, HOLDER).await, held(&test, 7).await), (is(0, "30", Some(0.75)), is(0, "10", Some(0.25))));
+    let top =
+        test.json(&format!("/v1/vault/1/{}/holders", VAULTS[0].address())).await["data"]["top_holders"][0].clone();
+    assert_eq!((&top["address"], &top["balance_raw"]), (&json!(address(HOLDER)), &json!("30")));
+
+    // Not all were found: who is missing may still be there. Without the supply nobody's share is known.
+    test.ingest(&look(0, "2026-11-20T11:00:00Z", false, &[(7, 20)])).await;
+    assert_eq!((held(&test, HOLDER).await, held(&test, 7).await), (is(0, "30", Some(0.75)), is(0, "20", None)));
+    // All were found, and one who was there is not. That an older balance of theirs comes in late changes nothing.
+    test.ingest(&look(0, "2026-11-20T13:00:00Z", true, &[(7, 40)])).await;
+    assert_eq!((held(&test, HOLDER).await, held(&test, 7).await), (vec![], is(0, "40", Some(1.0))));
+    test.ingest(&position(0, "5", Some(0.5))).await;
+    test.ingest(&look(0, "2026-11-20T12:30:00Z", true, &[(HOLDER, 1), (7, 1)])).await;
+    assert_eq!((held(&test, HOLDER).await, held(&test, 7).await), (vec![], is(0, "40", Some(1.0))));
+    // Back again.
+    test.ingest(&look(0, "2026-11-20T14:00:00Z", true, &[(HOLDER, 60), (7, 40)])).await;
+    assert_eq!(held(&test, HOLDER).await, is(0, "60", Some(0.6)));
+}
+
+#[tokio::test]
+async fn of_very_many_positions_the_most_valuable_are_listed_and_all_are_added_up() {
+    let test = TestApp::with_market().await;
+    let lines = (0..1_100).map(|number: u32| {
+        let contract = address(0x9_0000 + number);
+        let id = format!("harbor-1-{contract}");
+        let vault = json!({"protocol_id": "harbor", "chain_id": 1, "address": contract, "name": "One of many", "asset_mode": "holdings"});
+        let held = json!({"holder": address(HOLDER), "vault_id": id, "balance_raw": "1", "share": 0.5});
+        // The later in the order of ids, the more it is worth.
+        [line("vault", SEEN, vault), line("vault_state", SEEN, json!({"vault_id": id, "tvl_usd": 2 * (number + 1)})), line("position", SEEN, held)].concat()
+    });
+    test.ingest(&lines.collect::<String>()).await;
+    let data = test.json(&format!("/v1/portfolio/{}", address(HOLDER))).await["data"].clone();
+    assert_eq!((&data["position_count"], data["positions"].as_array().unwrap().len()), (&json!(1_100), 1_000));
+    assert_eq!(
+        (&data["positions"][0]["value_usd"], &data["positions"][999]["value_usd"]),
+        (&json!(1_100.0), &json!(101.0))
+    );
+    assert_eq!(data["total_value_usd"], json!(f64::from(1_100 * 1_101 / 2)));
+}
+
 #[tokio::test]
 async fn nothing_known_is_an_empty_portfolio_and_nothing_priced_has_no_total() {
     let test = TestApp::with_market().await;

@@ -135,6 +135,40 @@ async fn two_processes_keep_a_day_once() {
 }
 
 #[tokio::test]
+async fn a_symbol_with_a_slash_has_a_history_like_any_other() {
+    let test = TestApp::with_market().await;
+    let identity =
+        VAULTS[4].identity().replace("2026-11-01T00:00:00Z", "2026-11-20T23:59:00Z").replace("xETH", "s/xETH");
+    test.ingest(&identity).await;
+    let meta = test.json("/v1/assets/s%2Fxeth/history").await["meta"].clone();
+    assert_eq!(meta, json!({"symbol": "S/XETH", "range": "30d", "points": 1}));
+    assert_eq!(test.get("/v1/assets/s/xETH/history").await.code(), "NOT_FOUND");
+}
+
+#[tokio::test]
+async fn kept_days_in_the_middle_are_told_as_they_were_kept_and_the_rest_is_derived() {
+    let test = TestApp::with_market().await;
+    let reading = |day: u32, tvl: f64| close(&VAULTS[4], &format!("2026-11-{day}T12:00:00Z"), json!({"tvl_usd": tvl}));
+    test.ingest(&[reading(16, 16.0), reading(17, 17.0), reading(18, 18.0)].concat()).await;
+    let now = at(&test, "2026-11-18T01:00:00Z");
+    assert!(symbol_days::keep_due(&test.app.db, now).await.unwrap());
+    at(&test, NOW);
+    // What comes in late moves the derived days around the kept one, and not that.
+    let late = |day: u32| close(&VAULTS[4], &format!("2026-11-{day}T23:00:00Z"), json!({"tvl_usd": 1.0}));
+    test.ingest(&[late(16), late(17), late(18)].concat()).await;
+    let told: Vec<_> =
+        days(&test, "xETH/history?range=7d").await.into_iter().map(|day| (day.0, day.1, day.2)).collect();
+    let day = |date: &str, source: &str, tvl: f64| (format!("2026-11-{date}"), source.to_owned(), tvl);
+    let expected = [
+        day("16", "derived", 1.0),
+        day("17", "observed", 17.0),
+        day("18", "derived", 1.0),
+        day("20", "derived", 7.5e5),
+    ];
+    assert_eq!(told, expected);
+}
+
+#[tokio::test]
 async fn an_unknown_symbol_or_range_is_told() {
     let test = TestApp::with_market().await;
     assert_eq!(test.get("/v1/assets/USD/history").await.code(), "NOT_FOUND", "no variants");

@@ -3,9 +3,10 @@
 //! The cases F1 to F10 and F14 of the fault list.
 
 use crate::chaos::ChaosProxy;
-use crate::db::TestDb;
+use crate::db::{TestDb, rows_read};
 use crate::streaming::{PATIENCE, Serving, eventually, head, operation, service};
 use crate::testapp::{TestApp, Wish};
+use rds_origin::clock::Stopwatch;
 use rds_origin::store::Db;
 use rds_origin::store::journal::{self, Tick};
 use rds_origin::store::push_operations;
@@ -116,39 +117,49 @@ async fn f3_a_savepoint_gives_its_operations_once_or_not_at_all() {
 #[tokio::test]
 async fn f4_an_old_transaction_holds_nobody_up_and_a_tick_reads_only_what_is_new() {
     let facts = TestDb::new().await;
-    let (mut old, mut quick, mut turn) = (connect(&facts).await, connect(&facts).await, connect(&facts).await);
+    let (mut old, mut quick) = (connect(&facts).await, connect(&facts).await);
+    let mut turn = rds_origin::journal::connect(&facts.db, "rds-sequencer", Duration::from_secs(10)).await.unwrap();
     run(&mut old, "BEGIN ISOLATION LEVEL REPEATABLE READ").await;
     append(&mut old, "old").await;
-    for _ in 0..300 {
-        append(&mut quick, "quick").await;
-    }
-    assert_eq!(journal::tick(&mut turn, NOW).await.unwrap(), Tick::Numbered(300));
-    // All of them are newer than the oldest open transaction; asked for by that, they would be found again at every tick.
-    run(&mut turn, "SET enable_seqscan = off").await;
+    // All of them are newer than the oldest open transaction; asked for by that, they would be read again at every tick.
+    run(
+        &mut quick,
+        "INSERT INTO push_operation (recorded_at, stream_op, event_id, vault_ids, chain_ids, body) \
+         SELECT '2026-11-21', 'published', 'quick', '{}', '{1}', '{}' FROM generate_series(1, 5000)",
+    )
+    .await;
+    assert_eq!(journal::tick(&mut turn, NOW).await.unwrap(), Tick::Numbered(5_000));
+    run(&mut quick, "ANALYZE push_operation").await;
+    let before = rows_read(&mut turn).await;
     for _ in 0..3 {
         append(&mut quick, "more").await;
+        assert!(journal::is_due(&mut turn).await.unwrap());
         assert_eq!(journal::tick(&mut turn, NOW).await.unwrap(), Tick::Numbered(1));
     }
+    let read = rows_read(&mut turn).await - before;
+    assert!(read < 50, "{read} rows read to number three");
     run(&mut old, "COMMIT").await;
     assert_eq!(journal::tick(&mut turn, NOW).await.unwrap(), Tick::Numbered(1));
-    assert_eq!(numbered(&facts.db.pool).await.last().unwrap(), &(304, "old".to_owned()));
+    assert_eq!(numbered(&facts.db.pool).await.last().unwrap(), &(5_004, "old".to_owned()));
 }
 
 #[tokio::test]
 async fn f6_one_who_freezes_with_the_turn_loses_it_and_does_no_harm_when_it_wakes() {
     let facts = TestDb::new().await;
-    let (mut frozen, mut one, mut turn) = (connect(&facts).await, connect(&facts).await, connect(&facts).await);
+    // The sequencer's own connection.
+    let mut frozen = rds_origin::journal::connect(&facts.db, "rds-sequencer", Duration::from_secs(1)).await.unwrap();
+    let (mut one, mut turn) = (connect(&facts).await, connect(&facts).await);
     append(&mut one, "first").await;
-    // What the sequencer's own connections are opened with, shorter.
-    run(&mut frozen, "SET idle_in_transaction_session_timeout = '300ms'").await;
     run(&mut frozen, "BEGIN").await;
     run(&mut frozen, "SELECT FROM journal_state FOR UPDATE").await;
     assert_eq!(journal::tick(&mut turn, NOW).await.unwrap(), Tick::Taken, "nobody waits for the turn");
     let mut waiting = connect(&facts).await;
+    let frozen_for = Stopwatch::start();
     eventually("the turn is free again", async || {
         matches!(journal::tick(&mut waiting, NOW).await.unwrap(), Tick::Numbered(1))
     })
     .await;
+    assert!(frozen_for.elapsed() < Duration::from_secs(10), "by the server's doing, in about two seconds");
     assert!(sqlx::query("UPDATE journal_state SET head = 77").execute(&mut frozen).await.is_err());
     append(&mut one, "second").await;
     assert_eq!(journal::tick(&mut turn, NOW).await.unwrap(), Tick::Numbered(1));
@@ -293,6 +304,36 @@ async fn a_backlog_longer_than_a_tick_may_take_is_numbered_all_the_same() {
     });
     assert!(waited.await.is_ok(), "the limit grows until the tick is done");
     assert!(serving.app.journal.meters.ticks_timed_out.load(Relaxed) >= 1);
+}
+
+#[tokio::test]
+async fn a_statement_of_the_sequencer_ends_in_its_time() {
+    let facts = TestDb::new().await;
+    let mut turn = rds_origin::journal::connect(&facts.db, "rds-sequencer", Duration::from_secs(1)).await.unwrap();
+    let error = sqlx::query("SELECT pg_sleep(20)").execute(&mut turn).await.unwrap_err();
+    assert_eq!(error.as_database_error().unwrap().code().as_deref(), Some("57014"));
+}
+
+#[tokio::test]
+async fn a_connection_that_is_made_anew_asks_again_whether_the_numbers_may_go_on() {
+    let test = TestApp::with(Wish { env: vec![("RDS_SCORE_EVERY_SECONDS", "0")], ..Wish::default() }).await;
+    let mut one = connect(&test.facts).await;
+    // A long backlog; and when it is done, before the connection for the usual ticks is made, the database is another.
+    for sql in [
+        "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.7); RETURN NEW; END'",
+        "CREATE TRIGGER slow BEFORE INSERT ON journal FOR EACH ROW EXECUTE FUNCTION slow()",
+        "CREATE FUNCTION elsewhere() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN NEW.incarnation := ''1/00000001''; RETURN NEW; END'",
+        "CREATE TRIGGER elsewhere BEFORE UPDATE ON journal_state FOR EACH ROW WHEN (OLD.head = 0) EXECUTE FUNCTION elsewhere()",
+    ] {
+        run(&mut one, sql).await;
+    }
+    for number in 0..3 {
+        append(&mut one, &number.to_string()).await;
+    }
+    let serving = Serving::of(&test).await;
+    eventually("the step is made", async || head(&test.app.db).await == journal::STEP as u64).await;
+    assert!(serving.app.journal.meters.ticks_timed_out.load(Relaxed) >= 1);
+    assert_eq!(serving.app.journal.meters.steps.load(Relaxed), 1);
 }
 
 #[tokio::test]

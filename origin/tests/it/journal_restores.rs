@@ -2,12 +2,14 @@
 
 use crate::db::TestDb;
 use crate::stream_client::Ask;
-use crate::streaming::{eventually, key, published, service};
+use crate::streaming::{Serving, eventually, key, published, service};
+use crate::testapp::{TestApp, Wish};
 use rds_origin::store::journal::{self, Cause, STEP, Stepped, Tick};
 use rds_shared::wire::Timestamp;
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{Connection, PgConnection};
 use std::str::FromStr;
+use std::sync::atomic::Ordering::Relaxed;
 
 const NOW: Timestamp = Timestamp::from_seconds(1_795_219_200);
 
@@ -170,10 +172,40 @@ async fn f12_a_running_process_that_saw_higher_numbers_notices_that_the_head_wen
         head == STEP
     })
     .await;
-    append(&mut one, "six").await;
+    // Nothing has come since: who read what is lost is told at once, and nobody else is shown it.
     let gap = client.next().await;
     assert_eq!((gap.event.as_str(), gap.json()["reason"].as_str()), ("gap", Some("cursor_unknown")));
-    assert_eq!(client.titles(4).await, ["1", "2", "3", "six"]);
+    assert_eq!(client.titles(3).await, ["1", "2", "3"]);
+    let mut newcomer = Ask::with(&key).after("v2:2").opened(&serving).await;
+    assert_eq!(newcomer.titles(1).await, ["3"]);
+    assert_eq!(newcomer.next().await.id, Some(format!("v2:{STEP}")), "neither 4 nor 5");
+    append(&mut one, "six").await;
+    assert_eq!(client.titles(1).await, ["six"]);
+    assert_eq!(newcomer.titles(1).await, ["six"]);
+    assert_eq!(test.app.journal.meters.broken.load(Relaxed), 0, "a recorded jump is no alarm");
+}
+
+#[tokio::test]
+async fn f12_a_step_that_takes_longer_than_a_tick_may_is_made_all_the_same() {
+    let test = TestApp::with(Wish { env: vec![("RDS_SCORE_EVERY_SECONDS", "0")], ..Wish::default() }).await;
+    let mut one = connect(&test.facts).await;
+    for text in ["1", "2", "3"] {
+        append(&mut one, text).await;
+    }
+    journal::tick(&mut one, NOW).await.unwrap();
+    as_restored_from_another_cluster(&mut one).await;
+    // Each row is slow to settle, as very many would be.
+    for sql in [
+        "CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN PERFORM pg_sleep(0.8); RETURN NEW; END'",
+        "CREATE TRIGGER slow BEFORE UPDATE ON push_operation FOR EACH ROW EXECUTE FUNCTION slow()",
+    ] {
+        sqlx::query(sql).execute(&mut one).await.unwrap();
+    }
+    let serving = Serving::of(&test).await;
+    eventually("the step is made", async || crate::streaming::head(&test.app.db).await == STEP as u64).await;
+    let meters = &serving.app.journal.meters;
+    let (failed, steps) = (meters.ticks_failed.load(Relaxed), meters.steps.load(Relaxed));
+    assert_eq!((failed, steps), (0, 1), "at the first try");
 }
 
 #[tokio::test]

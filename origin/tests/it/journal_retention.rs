@@ -1,11 +1,11 @@
 //! The journal's partitions: made ahead, dropped whole, and never while somebody needs them.
 
-use crate::db::TestDb;
+use crate::db::{TestDb, rows_read};
 use crate::stream_client::Ask;
 use crate::streaming::{eventually, key, operation, publish_rows, published, service};
 use crate::testapp::TestApp;
 use rds_origin::store::At;
-use rds_origin::store::journal::{self, retention, retention::HOUR};
+use rds_origin::store::journal::{self, Cause, Tick, retention, retention::HOUR};
 use rds_shared::wire::Timestamp;
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{Connection, PgConnection};
@@ -127,6 +127,70 @@ async fn a_producer_that_is_slow_is_not_waited_for() {
     assert_eq!(rows(&facts, "push_operation").await.len(), 1);
     sqlx::query("COMMIT").execute(&mut slow).await.unwrap();
     assert!(retention::round(&mut one, hours(30), 0).await.unwrap().dropped >= 1);
+}
+
+#[tokio::test]
+async fn a_round_reads_nothing_of_the_hours_that_stay() {
+    let facts = unread().await;
+    let mut one = connect(&facts).await;
+    retention::round(&mut one, hours(-2), 30).await.unwrap();
+    for hour in 0..27 {
+        let sql = "INSERT INTO push_operation (recorded_at, stream_op, event_id, vault_ids, chain_ids, body) \
+                   SELECT $1, 'published', 'x', '{}', '{1}', '{}' FROM generate_series(1, 2000)";
+        sqlx::query(sql).bind(At(hours(hour))).execute(&mut one).await.unwrap();
+        assert_eq!(journal::tick(&mut one, hours(hour)).await.unwrap(), Tick::Numbered(2_000));
+    }
+    sqlx::query("ANALYZE journal, push_operation").execute(&mut one).await.unwrap();
+    let before = rows_read(&mut one).await;
+    let round = retention::round(&mut one, hours(26), 0).await.unwrap();
+    assert_eq!((round.dropped, round.kept), (2, 0), "an hour of each table");
+    let read = rows_read(&mut one).await - before;
+    assert!(read < 500, "{read} of 104,000 rows that stay");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_comes_in_while_the_lock_is_waited_for_is_kept() {
+    let facts = unread().await;
+    let (mut one, mut slow, mut watch) = (connect(&facts).await, connect(&facts).await, connect(&facts).await);
+    retention::round(&mut one, hours(-2), 3).await.unwrap();
+    append(&mut one, NOW).await;
+    journal::tick(&mut one, NOW).await.unwrap();
+    sqlx::query("BEGIN").execute(&mut slow).await.unwrap();
+    append(&mut slow, NOW).await;
+    let round = tokio::spawn(async move {
+        let round = retention::round(&mut one, hours(30), 0).await.unwrap();
+        (one, round)
+    });
+    eventually("the round waits for the lock", async || {
+        let sql = "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock')";
+        round.is_finished() || sqlx::query_scalar::<_, bool>(sql).fetch_one(&mut watch).await.unwrap()
+    })
+    .await;
+    sqlx::query("COMMIT").execute(&mut slow).await.unwrap();
+    let (mut one, round) = round.await.unwrap();
+    assert!(round.kept >= 1, "{round:?}");
+    assert_eq!(rows(&facts, "push_operation").await.iter().map(|(_, count)| count).sum::<i64>(), 2);
+    assert_eq!(journal::tick(&mut one, hours(30)).await.unwrap(), Tick::Numbered(1), "it is told like any other");
+}
+
+#[tokio::test]
+async fn nothing_is_dropped_while_nobody_knows_what_has_a_number() {
+    let facts = unread().await;
+    let mut one = connect(&facts).await;
+    retention::round(&mut one, hours(-2), 3).await.unwrap();
+    append(&mut one, NOW).await;
+    journal::tick(&mut one, NOW).await.unwrap();
+    append(&mut one, NOW).await;
+    // As after a restore elsewhere: the snapshot is of another cluster, and takes everything of this one for numbered.
+    let sql = "UPDATE journal_state SET incarnation = '1/00000001', snap = '2000000:2000000:'";
+    sqlx::query(sql).execute(&mut one).await.unwrap();
+    assert_eq!(retention::round(&mut one, hours(40), 0).await.unwrap().dropped, 0);
+    let stepped = journal::step(&mut one, Cause::Moved, hours(40)).await.unwrap().unwrap();
+    assert_eq!(stepped.numbered, 1);
+    retention::round(&mut one, hours(40), 0).await.unwrap();
+    assert_eq!(rows(&facts, "push_operation").await[0].1, 2, "the second is told only now");
+    retention::round(&mut one, hours(70), 0).await.unwrap();
+    assert_eq!((rows(&facts, "push_operation").await, rows(&facts, "journal").await), (vec![], vec![]));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -54,7 +54,7 @@ pub fn lines() -> String {
 pub fn registries() -> String {
     let dimensions = json!({
         "peg_stability": 9.5, "issuer_custody": 9, "redeemability": 9.5, "reserve_transparency": 9, "governance_controls": 9,
-        "protocol_security": 9, "liquidity": 9.5, "operator_quality": 9, "bridge_mechanism": 9.5, "dependency_depth": 9.5,
+        "protocol_security": 9, "liquidity": 9.5,
     });
     let protocol = |id: &str, name: &str, more: Value| {
         let mut fields =

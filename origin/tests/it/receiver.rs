@@ -77,6 +77,8 @@ pub enum Manner {
     Body(Vec<u8>, Duration),
     /// Writes the bytes one by one, each after a moment, for ever over again.
     Drips(&'static [u8], Duration),
+    /// Answers so many requests of a connection with 200; the next one it takes and closes without a word.
+    Keeps(usize),
     /// Takes the request, and says nothing.
     Hangs,
     /// Takes the connection, and says nothing, not even in TLS.
@@ -264,6 +266,14 @@ async fn answer<S: AsyncRead + AsyncWrite + Unpin>(state: &State, stream: &mut S
                     return;
                 }
                 rest(pause).await;
+            }
+        }
+        Manner::Keeps(answers) => {
+            for _ in 0..answers {
+                let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n").await;
+                let _ = stream.flush().await;
+                let Some(seen) = request(stream).await else { return };
+                state.seen.send_modify(|all| all.push(seen));
             }
         }
         Manner::Hangs => {

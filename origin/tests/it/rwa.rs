@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
 /// The demo of three days, as of the tests' own instant.
-async fn demo() -> TestApp {
+pub async fn demo() -> TestApp {
     let facts = TestDb::new().await;
     let clock = Clock::held(Timestamp::parse(NOW).unwrap());
     simulate::run(&facts.db, &clock, Options { seed: 1, vaults: 3, hours: 30 }, &mut |_: &str| ()).await.unwrap();
@@ -136,70 +136,37 @@ async fn a_real_world_asset_is_withheld_and_opened_like_any_other() {
 }
 
 #[tokio::test]
-async fn every_point_of_the_history_accounts_for_its_value() {
-    let test = demo().await;
-    for target in ["/v1/rwa/stats/history?range=1y", "/v1/rwa/stats/history?range=1y&breakdown=category"] {
-        let history = keyed(&test, target).await.json();
-        let points = history["data"].as_array().unwrap();
-        assert_eq!(history["meta"]["points"], points.len());
-        assert!(points.len() >= 40);
-        for point in points {
-            let sum = |list: &str| {
-                let parts = point[list].as_array().unwrap().iter();
-                parts.map(|part| part["value_usd"].as_f64().unwrap()).sum::<f64>()
-            };
-            let value = point["value_usd"].as_f64().unwrap();
-            let unallocated = point["unallocated_value_usd"].as_f64().unwrap();
-            assert!(
-                (sum("breakdown") + unallocated - value).abs() < 0.01 && (sum("source_mix") - value).abs() < 0.01,
-                "{point}"
-            );
-            let excluded: u64 =
-                point["exclusions"].as_array().unwrap().iter().map(|it| it["count"].as_u64().unwrap()).sum();
-            assert_eq!(point["excluded_products"], excluded);
-        }
-    }
-    let days = keyed(&test, "/v1/rwa/stats/history?range=7d").await.json();
-    assert_eq!(days["data"].as_array().unwrap().len(), 7);
-    assert_eq!(keyed(&test, "/v1/rwa/stats/history?range=2d").await.code(), "INVALID_PARAMETER");
+async fn a_market_catalog_is_as_fresh_as_what_it_surfaced_last() {
+    let test = TestApp::with_market().await;
+    let source = json!({ "id": "bazaar", "name": "Bazaar", "source_type": "market_catalog", "priority": 90, "max_age_seconds": 3_600 });
+    test.ingest(&line("rwa_source", "2026-11-20T20:00:00Z", source)).await;
+    let state = async || {
+        let sources = test.json("/v1/rwa/coverage").await["data"]["sources"].clone();
+        (sources[0]["state"].clone(), sources[0]["publications"].clone(), sources[0]["published_at"].clone())
+    };
+    assert_eq!(state().await, (json!("unseen"), json!(0), Value::Null));
+    let surfaced = |at: &str, number: u32| {
+        let fields = json!({ "source_id": "bazaar", "chain_id": 1, "address": crate::market::address(number), "state": "discovered" });
+        line("rwa_candidate", at, fields)
+    };
+    let lines =
+        [surfaced("2026-11-20T22:00:00Z", 1), surfaced("2026-11-20T23:30:00Z", 2), surfaced("2026-11-20T23:30:00Z", 3)];
+    test.ingest(&lines.concat()).await;
+    assert_eq!(state().await, (json!("active"), json!(2), json!("2026-11-20T23:30:00.000000Z")));
+    assert!(test.app.clock.advance(1_801));
+    assert_eq!(state().await.0, "stale");
 }
 
 #[tokio::test]
-async fn a_day_is_revised_when_a_figure_of_it_is_corrected_and_earlier_revisions_stay() {
+async fn a_detail_that_only_grows_older_keeps_its_tag() {
     let test = demo().await;
-    let days = keyed(&test, "/v1/rwa/stats/history?range=7d").await.json();
-    let yesterday = &days["data"][5];
-    assert_eq!(
-        (&yesterday["snapshot_date"], &yesterday["revision"]),
-        (&json!("2026-11-20"), &json!(2)),
-        "the demo corrects it"
-    );
-    let correct = |publication: &str, published: &str, usd: f64| {
-        let fields = json!({ "source_id": "ledgerlight", "publication_id": publication, "asset_id": "dtb", "published_at": published,
-            "effective_at": "2026-11-18T00:00:00Z", "fund_aum_usd": usd });
-        line("rwa_observation", "2026-11-21T00:00:00Z", fields)
-    };
-    test.ingest(&correct("late", "2026-11-20T12:00:00Z", 1e9)).await;
-    let again = keyed(&test, "/v1/rwa/stats/history?range=7d").await.json();
-    let on = |days: &Value, place: usize| days["data"][place]["value_usd"].as_f64().unwrap();
-    assert!(on(&again, 3) > on(&days, 3) + 5e8);
-    assert_eq!((on(&again, 4), on(&again, 2)), (on(&days, 4), on(&days, 2)), "only that day moved");
-    assert_eq!(again["data"][3]["revision"], days["data"][3]["revision"].as_u64().unwrap() + 1);
-    let kept: i64 = sqlx::query_scalar("SELECT count(*) FROM rwa_aum_snapshot WHERE snapshot_date = '2026-11-18'")
-        .fetch_one(&test.facts.db.pool)
-        .await
-        .unwrap();
-    assert_eq!(kept, 2);
-
-    let refused = test.admin("POST", "/ingest", &correct("late", "2026-11-20T12:00:00Z", 2e9)).await;
-    assert_eq!(refused.status, StatusCode::BAD_REQUEST);
-    assert!(
-        refused.text().contains("publication_id") && refused.text().contains("other figures"),
-        "{}",
-        refused.text()
-    );
-    let repeated = test.ingest(&correct("late", "2026-11-20T12:00:00Z", 1e9)).await.json();
-    assert!(repeated.to_string().contains("\"changed\":{}"), "{repeated}");
+    let target = format!("/v1/rwa/{}", row(&rows(&test).await, "dtb")["asset_id"].as_str().unwrap());
+    let first = test.get(&target).await;
+    assert!(first.json()["data"]["canonical_aum"]["age_hours"].is_number());
+    assert!(test.app.clock.advance(60));
+    let again = test.get(&target).await;
+    assert_eq!(first.header("etag"), again.header("etag"));
+    assert_ne!(first.json()["data"]["canonical_aum"], again.json()["data"]["canonical_aum"], "and tells its age");
 }
 
 #[tokio::test]

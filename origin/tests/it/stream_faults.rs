@@ -7,6 +7,7 @@ use crate::db::TestDb;
 use crate::stream_client::Ask;
 use crate::streaming::{Serving, eventually, key, operation, publish, publish_rows, published, service};
 use crate::testapp::{ADMIN_TOKEN, TestApp, Wish};
+use rds_origin::store::Db;
 use rds_shared::push::gap::GapReason;
 use serde_json::Value;
 use sqlx::Connection;
@@ -25,7 +26,8 @@ async fn s16_a_service_that_stops_tells_its_streams_and_ends_them_one_after_the_
     let mut reading = tokio::task::JoinSet::new();
     for mut client in clients {
         reading.spawn(async move {
-            let frames = client.all().await;
+            let mut frames = client.all().await;
+            frames.retain(|frame| frame.comment.is_none());
             (frames, rds_origin::clock::Clock::system().wall())
         });
     }
@@ -112,6 +114,60 @@ async fn a_journal_that_cannot_be_read_is_a_gap_behind_a_known_cursor_and_an_ans
     assert_eq!(again.next().await.event, "ready");
     let next: u64 = last.strip_prefix("v2:").unwrap().parse().unwrap();
     assert_eq!(again.operation().await.number(), next + 1);
+}
+
+#[tokio::test]
+async fn a_journal_that_does_not_answer_is_a_gap_and_not_a_silence() {
+    let (test, serving) = service().await;
+    let key = key(&test).await;
+    publish_rows(&test, (0..900).map(|_| operation(&"x".repeat(4_000), &[])).collect()).await;
+    eventually("all are read", async || test.app.journal.ring.tail() == 900).await;
+    test.app.journal.ring.begin_after(900);
+    let mut replaying = Ask { receive_buffer: 4_096, ..Ask::with(&key).after("v2:0") }.opened(&serving).await;
+    assert_eq!(replaying.operation().await.number(), 1);
+    let mut one = sqlx::PgConnection::connect(&test.facts.url).await.unwrap();
+    let mut held = one.begin().await.unwrap();
+    sqlx::query("LOCK TABLE push_operation").execute(&mut *held).await.unwrap();
+    let frames = replaying.all().await;
+    assert_eq!(frames.last().unwrap().json()["reason"], "replay_failed");
+    assert_eq!(test.app.streams.open(), 0, "its place is free");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_revocation_is_noticed_though_an_answer_of_the_database_was_lost() {
+    let facts = TestDb::new().await;
+    let wire = ChaosProxy::before(&facts.url).await;
+    let env = vec![("RDS_SCORE_EVERY_SECONDS", "0")];
+    let test = TestApp::over(facts, Wish { database: Some(wire.url()), env, ..Wish::default() }).await;
+    let serving = Serving::of(&test).await;
+    let key = key(&test).await;
+    let mut client = Ask::with(&key).opened(&serving).await;
+    let (mut one, mut watch) = (
+        sqlx::PgConnection::connect(&test.facts.url).await.unwrap(),
+        sqlx::PgConnection::connect(&test.facts.url).await.unwrap(),
+    );
+    let mut held = one.begin().await.unwrap();
+    sqlx::query("LOCK TABLE api_key").execute(&mut *held).await.unwrap();
+    eventually("it is being asked", async || {
+        let sql = "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock' \
+                   AND query LIKE '%revoked_among%')";
+        sqlx::query_scalar::<_, bool>(sql).fetch_one(&mut watch).await.unwrap()
+    })
+    .await;
+    wire.deaden();
+    sqlx::query("UPDATE api_key SET revoked_at = now()").execute(&mut *held).await.unwrap();
+    held.commit().await.unwrap();
+    wire.mend();
+    assert!(client.has_ended().await);
+}
+
+#[tokio::test]
+async fn no_statement_of_the_service_takes_for_ever_and_an_operators_may() {
+    let test = TestApp::new().await;
+    let limit =
+        async |db: &Db| -> String { sqlx::query_scalar("SHOW statement_timeout").fetch_one(&db.pool).await.unwrap() };
+    assert_eq!(limit(&test.app.db).await, "2min");
+    assert_eq!(limit(&Db::connect(&test.facts.url, 1).await.unwrap()).await, "0");
 }
 
 #[tokio::test]

@@ -1,13 +1,16 @@
 //! Versions of tags: raised with the facts or not at all, in the order of commits, and told with every answer.
 
+use crate::db::TestDb;
 use crate::market::{self, line};
-use crate::testapp::{Reply, TestApp, signed};
+use crate::testapp::{NOW, Reply, TestApp, Wish, signed};
 use axum::http::HeaderValue;
 use rds_origin::catalog::refresh;
+use rds_origin::clock::Clock;
 use rds_origin::ingest::{self, Batch};
+use rds_origin::simulate::{self, Options};
 use rds_origin::store::{Db, StoreError, tags};
 use rds_shared::route::{Tag, TagVersions};
-use rds_shared::wire::headers;
+use rds_shared::wire::{Timestamp, headers};
 use serde_json::json;
 use std::collections::BTreeSet;
 
@@ -65,6 +68,29 @@ async fn a_touch_raises_its_tags_when_it_commits_and_no_others() {
     });
     assert!(rolled_back.await.is_err());
     assert_eq!(newest(&test).await, after);
+}
+
+#[tokio::test]
+async fn the_platforms_figures_follow_whatever_they_count() {
+    let test = TestApp::with_market().await;
+    let versions = made_of(&test.get("/v1/stats").await);
+    let told: Vec<Tag> = Tag::ALL.into_iter().filter(|tag| versions.of(*tag) > 0).collect();
+    assert_eq!(told, [Tag::Vaults, Tag::Markets, Tag::Feeds, Tag::Assets]);
+}
+
+#[tokio::test]
+async fn the_first_batch_of_a_day_raises_the_tag_of_the_days_total_whatever_it_brings() {
+    let facts = TestDb::new().await;
+    let clock = Clock::held(Timestamp::parse(NOW).unwrap());
+    simulate::run(&facts.db, &clock, Options { seed: 1, vaults: 1, hours: 1 }, &mut |_: &str| ()).await.unwrap();
+    let test = TestApp::over(facts, Wish::default()).await;
+    for (seconds, id, raises) in [(60, "one", false), (86_400, "two", true), (60, "three", false)] {
+        assert!(test.app.clock.advance(seconds));
+        let before = newest(&test).await;
+        test.ingest(&line("curator", "2026-11-20T00:00:00Z", json!({ "id": id, "name": "Newcomer" }))).await;
+        let after = newest(&test).await;
+        assert_eq!(raised(&before, &after).contains(&Tag::Assets), raises, "{id}");
+    }
 }
 
 #[tokio::test]

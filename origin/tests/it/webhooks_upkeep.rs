@@ -5,7 +5,9 @@ use crate::webhooks_world::World;
 use rds_origin::store::webhook_lists::{self, Recent};
 use rds_origin::store::webhook_upkeep;
 use rds_origin::webhooks::upkeep;
+use sqlx::Connection;
 use std::sync::atomic::Ordering::Relaxed;
+use std::time::Duration;
 
 #[tokio::test]
 async fn a_scrape_tells_attempts_by_what_they_came_to_and_how_much_waits() {
@@ -43,6 +45,46 @@ async fn a_scrape_tells_attempts_by_what_they_came_to_and_how_much_waits() {
         "rds_webhook_fanout_behind 1",
     ] {
         assert!(page.lines().any(|found| found == line), "{line}\n{page}");
+    }
+}
+
+/// W17: processes measure their clocks by the database's, which they share; one that is off is seen before receivers, who refuse
+/// what is five minutes old, refuse everything.
+#[tokio::test]
+async fn w17_a_clock_that_is_ten_minutes_off_is_told() {
+    let world = World::new().await;
+    for (ahead, told) in [(600, -600.0), (-600, 600.0)] {
+        set_databases_clock(&world, ahead).await;
+        let job = {
+            let app = world.app().clone();
+            tokio::spawn(async move { upkeep::keep_up(&app).await })
+        };
+        let offset = &world.app().metrics.webhooks.clock_offset_ms;
+        while offset.load(Relaxed) / 1_000 / 60 != -ahead / 60 {
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        job.abort();
+        let page = world.test.admin("GET", "/metrics", "").await.text();
+        let line = page.lines().find_map(|line| line.strip_prefix("rds_webhook_clock_offset_seconds ")).unwrap();
+        let seconds: f64 = line.parse().unwrap();
+        assert!((seconds - told).abs() < 30.0, "{seconds}");
+    }
+}
+
+/// Has everybody who connects from now on find the database's clock ahead by `seconds`, and everybody connect anew.
+async fn set_databases_clock(world: &World, seconds: i64) {
+    let mut one = sqlx::PgConnection::connect(&world.test.facts.url).await.unwrap();
+    for sql in [
+        format!(
+            "CREATE OR REPLACE FUNCTION public.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE AS \
+             $$ SELECT pg_catalog.clock_timestamp() + {seconds} * interval '1 second' $$"
+        ),
+        "DO $$ BEGIN EXECUTE 'ALTER DATABASE ' || current_database() || ' SET search_path = public, pg_catalog'; END $$"
+            .to_owned(),
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            .to_owned(),
+    ] {
+        sqlx::query(&sql).execute(&mut one).await.unwrap();
     }
 }
 

@@ -8,15 +8,30 @@ use crate::wire::page::PageRequest;
 /// Rows of one list that a caller without a key may reach.
 pub const KEYLESS_ROWS: u64 = 200;
 
-/// Lets a page pass, or says that it needs a key. A page that starts within the first 200 rows is served.
-pub fn admit(principal: &Principal, page: PageRequest) -> Result<(), ApiError> {
-    if principal.is_keyless() && page.offset() >= KEYLESS_ROWS {
-        return Err(ApiError::new(
+/// The page as far as the caller may have it, or that it needs a key.
+pub fn admit(principal: &Principal, page: PageRequest) -> Result<PageRequest, ApiError> {
+    Ok(page.cut_to(admit_rows(principal, page.offset(), page.size)?))
+}
+
+/// How many of the `rows` rows from `offset` on the caller may have, or that they need a key.
+///
+/// What begins within the first 200 rows is served to everybody, and to callers without a key no further than those.
+pub fn admit_rows(principal: &Principal, offset: u64, rows: u64) -> Result<u64, ApiError> {
+    if !principal.is_keyless() {
+        return Ok(rows);
+    }
+    match KEYLESS_ROWS.saturating_sub(offset) {
+        0 => Err(ApiError::new(
             ErrorCode::Forbidden,
             "without an API key only the first 200 rows of a list can be paged through; send a key, or narrow the list with filters",
-        ));
+        )),
+        left => Ok(rows.min(left)),
     }
-    Ok(())
+}
+
+/// Whether of the `rows` rows from `offset` on a key brings more than none does.
+pub fn is_more_with_key(offset: u64, rows: u64) -> bool {
+    offset.saturating_add(rows) > KEYLESS_ROWS
 }
 
 /// How far back a caller without a key may ask for changes, in seconds: 30 days.
@@ -53,20 +68,25 @@ mod tests {
 
     #[test]
     fn the_first_two_hundred_rows_are_open_to_everybody() {
-        for (number, size, open) in [
-            (1, 100, true),
-            (2, 100, true),
-            (3, 100, false),
-            (10, 20, true),
-            (11, 20, false),
-            (3, 99, true),
-            (u64::MAX, 100, false),
-        ] {
-            assert_eq!(
-                admit(&Principal::Anonymous, PageRequest::new(number, size)).is_ok(),
-                open,
-                "page {number} of {size}"
-            );
+        for (number, size, open) in
+            [(1, 100, true), (2, 100, true), (3, 100, false), (10, 20, true), (11, 20, false), (u64::MAX, 100, false)]
+        {
+            let page = PageRequest::new(number, size);
+            let admitted = admit(&Principal::Anonymous, page);
+            assert_eq!(admitted.ok(), open.then_some(page), "page {number} of {size}");
+            assert_eq!(is_more_with_key(page.offset(), page.size), !open, "page {number} of {size}");
         }
+    }
+
+    #[test]
+    fn a_page_that_reaches_beyond_them_ends_with_them_unless_a_key_opens_the_rest() {
+        let page = PageRequest::new(3, 99);
+        let cut = admit(&Principal::Anonymous, page).unwrap();
+        assert_eq!((cut.offset(), cut.rows(), cut.end(), cut.size), (198, 2, 200, 99));
+        assert!(is_more_with_key(page.offset(), page.size));
+        let key = Principal::Key { id: 1, org_id: 1, plan: Plan::Data };
+        assert_eq!(admit(&key, page).unwrap(), page);
+        assert_eq!(admit_rows(&Principal::Anonymous, 199, 100).ok(), Some(1));
+        assert!(admit_rows(&Principal::Anonymous, 200, 1).is_err());
     }
 }

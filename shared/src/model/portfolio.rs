@@ -23,7 +23,9 @@ pub struct Portfolio {
     pub scored_value_usd: f64,
     /// Positions without a price: they are in no sum.
     pub unpriced_count: u64,
-    /// Largest value first, the unpriced last.
+    /// All positions: more than are listed where there are very many.
+    pub position_count: u64,
+    /// Largest value first, the unpriced last; at most 1 000 of them.
     pub positions: Vec<Position>,
 }
 

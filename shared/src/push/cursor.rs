@@ -116,7 +116,7 @@ pub struct Jump {
 
 impl Jump {
     /// Whether `cursor` was issued by the timeline that is gone.
-    fn lost(&self, cursor: Cursor) -> bool {
+    pub fn lost(&self, cursor: Cursor) -> bool {
         self.from < cursor && cursor < self.to
     }
 }

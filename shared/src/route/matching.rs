@@ -89,15 +89,18 @@ fn literal_segments(template: &'static str, path: &str) -> Option<u32> {
     segments.next().is_none().then_some(literals)
 }
 
+/// Parameters that may hold a separator, encoded: some assets' symbols are spelled with one. They are looked up and nothing else.
+const WITH_SEPARATORS: [&str; 1] = ["symbol"];
+
 /// The decoded parameters; `None` for a broken escape, or one that hides a path separator or a control character.
 fn values(template: &'static str, path: &str) -> Option<Vec<String>> {
     template
         .split('/')
         .zip(path.split('/'))
-        .filter(|(wanted, _)| parameter_name(wanted).is_some())
-        .map(|(_, segment)| {
-            percent::decode(segment, false)
-                .filter(|value| !value.chars().any(|c| c.is_control() || matches!(c, '/' | '\\')))
+        .filter_map(|(wanted, segment)| Some((parameter_name(wanted)?, segment)))
+        .map(|(name, segment)| {
+            let hides = |c: char| c == '\\' || (c == '/' && !WITH_SEPARATORS.contains(&name));
+            percent::decode(segment, false).filter(|value| !value.chars().any(|c| c.is_control() || hides(c)))
         })
         .collect()
 }
@@ -156,6 +159,9 @@ mod tests {
             "/v1/vaults/a%2fb",
             "/v1/vaults/a%5Cb",
             "/v1/vaults/%00",
+            "/v1/assets/s/lvlUSD/history",
+            "/v1/assets/s%5ClvlUSD/history",
+            "/v1/assets/1%2f0x12/0x12",
             "/v1/vaults/%zz",
             "/v1/vaults/",
             "/v1/vaults/a/",
@@ -173,6 +179,13 @@ mod tests {
         let found = found(Method::Get, "/v1/curators/gauntlet%20prime").unwrap();
         assert_eq!(found.param(0), "gauntlet prime");
         assert_eq!(found.canonical_path(), "/v1/curators/gauntlet%20prime");
+    }
+
+    #[test]
+    fn a_symbol_may_hold_a_slash_that_stays_encoded() {
+        let found = found(Method::Get, "/v1/assets/s%2flvlUSD/history").unwrap();
+        assert_eq!((found.route.id, found.param(0)), (RouteId::AssetSymbolHistory, "s/lvlUSD"));
+        assert_eq!(found.canonical_path(), "/v1/assets/s%2FlvlUSD/history");
     }
 
     proptest! {

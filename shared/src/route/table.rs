@@ -48,7 +48,7 @@ routes! {
         access: Data, family: Public, cache: Cache::NEVER,
         query: [SINCE, Param::size("limit", 100, 500), CHANGED],
         answers: "Changes<VaultChanges>", errors: [MissingParameter, InvalidCursor],
-        about: "Vaults whose reading or published score changed since an instant or a cursor, at least once each, in the order in which the changes became visible.",
+        about: "Vaults whose reading or published score changed since an instant or a cursor, at least once each, in the order in which the changes became visible. A vault whose chain is shown again, and one that begins or ceases to be active, is given once more with the instants it has.",
     }
     VaultBatch: Post "/v1/vaults/batch" {
         access: Public, family: Public, cache: Cache::NEVER,
@@ -185,7 +185,7 @@ routes! {
         about: "One feed by chain and contract.",
     }
     Stats: Get "/v1/stats" {
-        access: Public, family: Public, cache: Cache::public(30), tags: [Vaults, Assets],
+        access: Public, family: Public, cache: Cache::public(30), tags: [Vaults, Markets, Assets, Feeds],
         query: [], answers: "Data<Stats>", errors: [],
         about: "What the platform covers: vaults, scores and value, by tier, chain, protocol, curator, asset category and strategy.",
     }
@@ -225,7 +225,7 @@ routes! {
     AssetDetail: Get "/v1/assets/{chain_id}/{address}" {
         access: Public, family: Public, cache: Cache::by_class(15), tags: [Assets, Vaults],
         query: [], answers: "Data<AssetDetail<AssetRow>>", errors: [InvalidAddress, AddressNamespaceMismatch],
-        about: "One asset with its versions, attestations and the breakdown of its score. Evidence needs a key.",
+        about: "One asset with its versions, attestations and the breakdown of its score. Evidence needs a key. A chain's own coin has no contract: its address is written native.",
     }
     RwaList: Get "/v1/rwa" {
         access: Public, family: Public, cache: Cache::by_class(15), tags: [Assets],

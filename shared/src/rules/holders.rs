@@ -62,6 +62,17 @@ pub fn share(part: &BigUint, whole: &BigUint) -> Option<Ppm> {
     i64::try_from(ppm).ok().map(Ppm)
 }
 
+/// `part` of `whole` as a fraction of at most 1, to fifteen decimals: a millionth is too coarse for what one of many holds. Null
+/// when there is nothing to have a part of.
+pub fn fraction(part: &BigUint, whole: &BigUint) -> Option<f64> {
+    const UNIT: u64 = 1_000_000_000_000_000;
+    if *whole == BigUint::ZERO {
+        return None;
+    }
+    let units = u64::try_from(part * UNIT / whole).unwrap_or(UNIT).min(UNIT);
+    Some(units as f64 / UNIT as f64)
+}
+
 /// The figures of `balances`, in any order. A balance of nothing is no holder.
 pub fn figures(balances: &[Balance]) -> HolderFigures {
     let held: Vec<&Balance> = balances.iter().filter(|balance| balance.raw != BigUint::ZERO).collect();
@@ -176,6 +187,13 @@ mod tests {
             scaled.reverse();
             prop_assert_eq!(figures(&balances), figures(&scaled));
         }
+    }
+
+    #[test]
+    fn a_fraction_tells_small_holders_apart_and_never_exceeds_the_whole() {
+        let of = |part: u64, whole: u64| fraction(&part.into(), &whole.into());
+        assert_eq!((of(1, 4), of(3, 10_000_000_000)), (Some(0.25), Some(3e-10)));
+        assert_eq!((of(7, 5), of(0, 5), of(1, 0)), (Some(1.0), Some(0.0), None));
     }
 
     #[test]

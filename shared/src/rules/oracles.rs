@@ -23,10 +23,12 @@ pub fn age_seconds(updated_at: Option<Timestamp>, now: Timestamp) -> Option<u64>
     updated_at.map(|updated| u64::try_from(now.seconds_since(updated)).unwrap_or(0))
 }
 
-/// The last instant at which the feed is fresh without another update; null when that cannot be said.
+/// The last instant at which the feed is fresh without another update: the end of the second in which its age in whole
+/// seconds reaches the heartbeat, so that status and age never contradict each other. Null when that cannot be said.
 pub fn fresh_until(updated_at: Option<Timestamp>, heartbeat_seconds: Option<u64>) -> Option<Timestamp> {
     let (updated, heartbeat) = updated_at.zip(heartbeat_seconds)?;
-    Some(updated.plus_seconds(i64::try_from(heartbeat).unwrap_or(i64::MAX)))
+    let until = updated.plus_seconds(i64::try_from(heartbeat).unwrap_or(i64::MAX)).as_micros();
+    Some(Timestamp::from_micros(until.saturating_add(999_999)))
 }
 
 /// How the feed stands at `now`.
@@ -52,6 +54,19 @@ mod tests {
             [at(-5), at(0), at(3_600), at(3_601)],
             [FeedStatus::Fresh, FeedStatus::Fresh, FeedStatus::Fresh, FeedStatus::Stale]
         );
+    }
+
+    #[test]
+    fn within_a_second_status_and_age_say_the_same() {
+        let until = fresh_until(Some(UPDATED), Some(60));
+        for micros in [59_999_999, 60_000_000, 60_000_001, 60_999_999, 61_000_000] {
+            let now = Timestamp::from_micros(UPDATED.as_micros() + micros);
+            assert_eq!(
+                status(until, now) == FeedStatus::Fresh,
+                age_seconds(Some(UPDATED), now) <= Some(60),
+                "{micros}"
+            );
+        }
     }
 
     #[test]

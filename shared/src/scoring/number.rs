@@ -219,7 +219,7 @@ mod tests {
 
     #[test]
     fn halves_go_to_the_even_neighbour() {
-        let rounded: std::vec::Vec<u128> = [5, 15, 25, 24, 26].iter().map(|n| rhe(*n, 10)).collect();
+        let rounded: Vec<u128> = [5, 15, 25, 24, 26].iter().map(|n| rhe(*n, 10)).collect();
         assert_eq!(rounded, [0, 2, 2, 2, 3]);
         assert_eq!(rhe(u128::MAX, u128::MAX), 1);
         assert_eq!(rhe(7, 0), 0);

@@ -191,8 +191,7 @@ impl Index {
     fn page_of(&self, matches: Option<Bitmap>, sort: Sort, page: PageRequest) -> Selection {
         let total = matches.as_ref().map_or(self.rows, Bitmap::len);
         let offset = usize::try_from(page.offset()).unwrap_or(usize::MAX);
-        let size = usize::try_from(page.size).unwrap_or(usize::MAX);
-        let end = offset.saturating_add(size).min(total);
+        let end = usize::try_from(page.end()).unwrap_or(usize::MAX).min(total);
         let rows = match self.orders.get(sort.by.0) {
             Some((order, _)) if offset < total => {
                 page::page(order, sort.descending, matches.as_ref(), total, offset, end)

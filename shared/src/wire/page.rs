@@ -3,19 +3,30 @@
 use alloc::vec::Vec;
 use serde::Serialize;
 
-/// Which rows of a list were asked for. `number` counts from 1, `size` is at least 1.
+/// Which rows of a list are served. `number` counts from 1, `size` is at least 1.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PageRequest {
     /// The page, counted from 1.
     pub number: u64,
     /// Rows per page.
     pub size: u64,
+    rows: u64,
 }
 
 impl PageRequest {
     /// A page request; zeros are lifted to 1.
     pub fn new(number: u64, size: u64) -> Self {
-        PageRequest { number: number.max(1), size: size.max(1) }
+        PageRequest { number: number.max(1), size: size.max(1), rows: size.max(1) }
+    }
+
+    /// The same page, of which only the first `rows` rows are served.
+    pub fn cut_to(self, rows: u64) -> Self {
+        PageRequest { rows: self.rows.min(rows), ..self }
+    }
+
+    /// How many rows of the page are served: all of them, but for a page that is cut.
+    pub fn rows(self) -> u64 {
+        self.rows
     }
 
     /// Rows before this page.
@@ -23,9 +34,9 @@ impl PageRequest {
         (self.number - 1).saturating_mul(self.size)
     }
 
-    /// Rows up to the end of this page: what a caller has to be allowed to reach.
+    /// Rows up to the end of what is served of this page.
     pub fn end(self) -> u64 {
-        self.offset().saturating_add(self.size)
+        self.offset().saturating_add(self.rows)
     }
 }
 

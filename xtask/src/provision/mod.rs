@@ -1,14 +1,17 @@
 //! Brings what the machine lacks, visibly, into a cache outside the clone.
 //!
 //! A README may ask for a Rust toolchain and Node 20. The rest comes from here: Postgres, the wasm
-//! target, `worker-build`, `wasm-bindgen`, esbuild, wasm-opt, workerd and, for tests, a browser. Nothing needs root.
+//! target, `worker-build`, `wasm-bindgen`, esbuild, wasm-opt, workerd and, for tests, a browser and
+//! reverse proxies. Nothing needs root.
 
 pub mod apt;
 pub mod browser;
 pub mod cache;
 pub mod debian;
 pub mod npm;
+pub mod peers;
 pub mod postgres;
+pub mod proxies;
 pub mod tools;
 pub mod user;
 pub mod wasm_toolchain;

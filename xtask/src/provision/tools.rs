@@ -1,4 +1,4 @@
-//! Cargo-installed tools: `worker-build` and `wasm-bindgen`.
+//! Cargo-installed tools: `worker-build` and `wasm-bindgen`; and programs that are measured.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -29,12 +29,28 @@ pub fn wasm_bindgen(cache: &Cache) -> Result<PathBuf> {
     install(cache, "wasm-bindgen-cli", "wasm-bindgen", &version)
 }
 
+/// A program that is measured: compiled with all the optimisation that its own release profile asks for.
+pub fn measured(cache: &Cache, package: &str, program: &str, version: &str) -> Result<PathBuf> {
+    install_as(cache, package, program, version, &[])
+}
+
 /// Frees the build folder that the tools share, once all of them are installed.
 pub fn clear_build_folder(cache: &Cache) -> Result<()> {
     remove(&cache.folder(BUILD))
 }
 
+/// The tools run for seconds; compiling them at full optimisation would take minutes more.
+const QUICK: [(&str, &str); 3] = [
+    ("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1"),
+    ("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16"),
+    ("CARGO_PROFILE_RELEASE_LTO", "off"),
+];
+
 fn install(cache: &Cache, package: &str, program: &str, version: &str) -> Result<PathBuf> {
+    install_as(cache, package, program, version, &QUICK)
+}
+
+fn install_as(cache: &Cache, package: &str, program: &str, version: &str, profile: &[(&str, &str)]) -> Result<PathBuf> {
     let entry = format!("cargo/{package}@{version}");
     let name = format!("{package} {version}");
     let folder = cache.install(&name, &entry, |step, making| {
@@ -49,11 +65,7 @@ fn install(cache: &Cache, package: &str, program: &str, version: &str) -> Result
                 .args(["--version", version, "--bin", program, "--root"])
                 .arg(making)
                 .arg(package);
-            cargo.env("CARGO_TARGET_DIR", &build);
-            // They run for seconds; compiling them at full optimisation would take minutes more.
-            cargo.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1");
-            cargo.env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16");
-            cargo.env("CARGO_PROFILE_RELEASE_LTO", "off");
+            cargo.env("CARGO_TARGET_DIR", &build).envs(profile.iter().copied());
             cargo
         };
         build_either_way(step, cargo)

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, Result, bail};
 use rustix::process::Signal;
+use serde_json::{Value, json};
 
 use super::ports::{first_free, local};
 use super::state::{Secrets, State, write_private};
@@ -54,6 +55,35 @@ pub fn home(cache: &Cache, state: &State) -> Result<PathBuf> {
     Ok(cache.folder("data").join(name))
 }
 
+/// A cluster that nobody has started yet.
+pub struct Cluster {
+    major: u32,
+    port: u16,
+    server: PathBuf,
+    arguments: Vec<String>,
+    home: PathBuf,
+    ids: Option<Ids>,
+    /// As [`Postgres::url`].
+    pub url: String,
+}
+
+impl Cluster {
+    /// The server as a command.
+    pub fn command(&self) -> Command {
+        let mut server = Command::new(&self.server);
+        server.current_dir(&self.home).args(&self.arguments);
+        user::run_as(&mut server, self.ids);
+        server
+    }
+
+    /// The same for a program that starts and kills the server itself: `{program, arguments, folder, uid, gid}`, the last two
+    /// null where it runs as whoever starts it.
+    pub fn describe(&self) -> Value {
+        let (uid, gid) = (self.ids.map(|ids| ids.uid), self.ids.map(|ids| ids.gid));
+        json!({"program": self.server, "arguments": self.arguments, "folder": self.home, "uid": uid, "gid": gid})
+    }
+}
+
 /// Starts the cluster in `home`, made first if need be, and waits until it accepts connections.
 pub fn start(
     programs: &Programs,
@@ -63,6 +93,28 @@ pub fn start(
     port_from: u16,
     durability: Durability,
 ) -> Result<Postgres> {
+    let cluster = prepare(programs, home, state, secrets, port_from, durability)?;
+    let mut step = Step::start(format!("Postgres {}", cluster.major));
+    let mut service = Service::start("Postgres", cluster.command(), state.log("postgres"), STOP)?;
+    let ready_file = home.join("data/postmaster.pid");
+    service.wait_until(&mut step, PATIENCE, || {
+        // The last line of this file is the server's own word on whether it accepts connections.
+        std::fs::read_to_string(&ready_file)
+            .is_ok_and(|text| text.lines().last().is_some_and(|line| line.trim() == "ready"))
+    })?;
+    step.done(&format!("port {}", cluster.port));
+    Ok(Postgres { service, url: cluster.url })
+}
+
+/// The cluster in `home`, made if need be, on the first free port from `port_from` on.
+pub fn prepare(
+    programs: &Programs,
+    home: &Path,
+    state: &State,
+    secrets: &mut Secrets,
+    port_from: u16,
+    durability: Durability,
+) -> Result<Cluster> {
     let ids = user::dropped()?;
     if !user::can_traverse(&programs.bin, ids) {
         bail!(
@@ -86,10 +138,7 @@ pub fn start(
         );
     }
 
-    let mut step = Step::start(format!("Postgres {}", programs.major));
     let port = first_free(port_from)?;
-    let mut server = Command::new(programs.bin.join("postgres"));
-    server.current_dir(home).arg("-D").arg(&data);
     let port_text = port.to_string();
     let mut settings = vec![
         ("listen_addresses", "127.0.0.1"),
@@ -103,19 +152,17 @@ pub fn start(
     if durability == Durability::ThrowAway {
         settings.extend([("fsync", "off"), ("synchronous_commit", "off"), ("full_page_writes", "off")]);
     }
-    for (name, value) in settings {
-        server.arg("-c").arg(format!("{name}={value}"));
-    }
-    user::run_as(&mut server, ids);
-    let mut service = Service::start("Postgres", server, state.log("postgres"), STOP)?;
-    let ready_file = data.join("postmaster.pid");
-    service.wait_until(&mut step, PATIENCE, || {
-        // The last line of this file is the server's own word on whether it accepts connections.
-        std::fs::read_to_string(&ready_file)
-            .is_ok_and(|text| text.lines().last().is_some_and(|line| line.trim() == "ready"))
-    })?;
-    step.done(&format!("port {port}"));
-    Ok(Postgres { service, url: format!("postgres://{ROLE}:{password}@{}/{DATABASE}", local(port)) })
+    let mut arguments = vec!["-D".to_owned(), data.display().to_string()];
+    arguments.extend(settings.iter().flat_map(|(name, value)| ["-c".to_owned(), format!("{name}={value}")]));
+    Ok(Cluster {
+        major: programs.major,
+        port,
+        server: programs.bin.join("postgres"),
+        arguments,
+        home: home.to_owned(),
+        ids,
+        url: format!("postgres://{ROLE}:{password}@{}/{DATABASE}", local(port)),
+    })
 }
 
 /// Makes a cluster with one superuser and one database.

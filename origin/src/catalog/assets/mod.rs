@@ -17,7 +17,7 @@ use rds_shared::model::asset::{AssetRow, Discovery, Renewal};
 use rds_shared::model::ids::{Address, ChainId};
 use rds_shared::model::rwa::{CanonicalAum, Cents, Day, RwaMetrics, RwaRow, Universe};
 use rds_shared::rules::canonical_aum::{Book, CARRY_DAYS, DAY, Deployment, IdentityStatus, Standing};
-use rds_shared::scoring::asset::rwa_headline;
+use rds_shared::scoring::asset::{AssetCategory, rwa_headline};
 use rds_shared::select::Selection;
 use rds_shared::select::assets::{AssetFilter, AssetIndex, AssetRecord, facets};
 use rds_shared::wire::page::PageRequest;
@@ -46,8 +46,6 @@ pub struct Asset {
 pub struct Rwa {
     /// The list's row: its score is the headline.
     pub row: RwaRow,
-    /// The instant that the canonical figure is of.
-    pub aum_of: Option<Timestamp>,
     /// The row for the list.
     pub encoded: EncodedAsset,
 }
@@ -64,6 +62,7 @@ pub struct Assets {
     rwa: Vec<usize>,
     rwa_index: Option<AssetIndex>,
     by_place: HashMap<(ChainId, Address), usize>,
+    native: HashMap<ChainId, usize>,
     by_id: HashMap<String, usize>,
     /// The facets.
     pub facets: Whole,
@@ -144,9 +143,12 @@ impl Assets {
 
     fn add(&mut self, asset: Asset) {
         let place = self.entries.len();
-        if let Some(address) = asset.row.address.clone() {
+        let chain = asset.row.chain_id;
+        match asset.row.address.clone() {
             // One contract may be known under two names: the first one known is found by its address.
-            self.by_place.entry((asset.row.chain_id, address)).or_insert(place);
+            Some(address) => _ = self.by_place.entry((chain, address)).or_insert(place),
+            None if asset.row.category == AssetCategory::Native => _ = self.native.entry(chain).or_insert(place),
+            None => {}
         }
         self.by_id.insert(asset.row.asset_id.clone(), place);
         if let Some(rwa) = &asset.rwa {
@@ -188,6 +190,11 @@ impl Assets {
     /// The asset at this address of one chain.
     pub fn at(&self, chain: ChainId, address: &Address) -> Option<&Asset> {
         self.by_place.get(&(chain, address.clone())).and_then(|place| self.entries.get(*place))
+    }
+
+    /// The coin of this chain, which has no address.
+    pub fn native(&self, chain: ChainId) -> Option<&Asset> {
+        self.native.get(&chain).and_then(|place| self.entries.get(*place))
     }
 
     /// The asset of this id.
@@ -235,7 +242,7 @@ fn real_world(
         metrics,
     };
     let encoded = EncodedAsset::encode(&listed, renewal, aum_of)?;
-    Ok(Rwa { row: listed, aum_of, encoded })
+    Ok(Rwa { row: listed, encoded })
 }
 
 /// Why there is no figure before the first total.

@@ -13,6 +13,7 @@ use rds_shared::rules::tiers::tier_of;
 use rds_shared::scoring::MilliPoints;
 use rds_shared::scoring::asset::{
     AssetCategory, AttestationCadence, ChainSubScores, Dimensions, ReviewStatus, cadence_seconds, chain_overlay,
+    has_backing,
 };
 use rds_shared::scoring::number::Decimal;
 use rds_shared::scoring::tables;
@@ -48,7 +49,9 @@ pub fn renewal(facts: &AssetFacts) -> Result<Renewal, StoreError> {
 pub fn row(facts: &AssetFacts, links: &HashMap<&str, AssetLink>) -> Result<AssetRow, StoreError> {
     let category = category(facts)?;
     let real_world = is_rwa(category);
-    let dimensions = facts.dimensions.as_ref().map(stored_dimensions).unwrap_or_default();
+    // The review may be of a time when the asset had another category.
+    let dimensions = facts.dimensions.as_ref().map(stored_dimensions).unwrap_or_default().asked_of(category);
+    let backing_profile = facts.backing_profile.as_ref().filter(|_| has_backing(category));
     let data_provenance = provenance(facts)?;
     let traits = [(facts.underlying.is_some(), "yield-bearing"), (facts.lockup_days > 0, "lockup")];
     let flags = facts.hard_fail_flags.iter().flatten();
@@ -73,7 +76,7 @@ pub fn row(facts: &AssetFacts, links: &HashMap<&str, AssetLink>) -> Result<Asset
         instrument_type: facts.instrument_type.clone(),
         hard_fail_flags: flags.map(|flag| word("asset_score.hard_fail_flags", flag)).collect::<Result<_, _>>()?,
         caps_applied: caps(facts),
-        backing_profile: document("asset_version.backing_profile", facts.backing_profile.as_ref())?.map(backing),
+        backing_profile: document("asset_version.backing_profile", backing_profile)?.map(backing),
         underlying_asset: facts.underlying.as_deref().and_then(|id| links.get(id)).cloned(),
         institutional: institutional(facts)?,
         reviewed_by: facts.reviewed_by.clone(),

@@ -60,7 +60,7 @@ observations! {
         asset_id: String,
         /// How far the review has come.
         review_status: ReviewStatus,
-        /// Answers by dimension, 0 to 10 with two decimals; null or absent is "no evidence".
+        /// Answers to what is asked of the category, 0 to 10 with two decimals; null or absent is "no evidence".
         dimensions: BTreeMap<String, Option<Points>>,
         /// What stands behind the asset, in percent.
         backing_profile: Option<BackingProfile>,

@@ -1,9 +1,11 @@
-//! Who holds a vault's shares: a line lists every balance, its row keeps the figures and the largest of them.
+//! Who holds a vault's shares: a line lists every balance, its row keeps the figures and the largest of them. Each holder's
+//! balance is a position of theirs, too.
 
+use super::Position;
 use crate::ingest::fact::{Fact, Kind};
 use crate::store::At;
 use rds_shared::model::status::{CoverageStatus, HolderCategory, HolderMethod};
-use rds_shared::rules::holders::{Balance, coverage, figures, parse_balance, share};
+use rds_shared::rules::holders::{Balance, coverage, figures, fraction, parse_balance, share};
 use serde::{Deserialize, Serialize};
 
 /// Holders that are kept by name.
@@ -94,6 +96,27 @@ pub struct StoredHolder {
 }
 
 impl HolderSnapshot {
+    /// What each holder has of the vault. Shares are of the token's supply; without it, of all balances once all of them were read.
+    pub fn positions(&self) -> Vec<Position> {
+        let balance = |holder: &Holder| parse_balance(&holder.balance_raw).unwrap_or_default();
+        let balances: Vec<_> = self.holders.iter().map(balance).collect();
+        let supply = match self.total_supply_raw.as_deref().and_then(parse_balance) {
+            None if self.backfill_complete => Some(balances.iter().sum()),
+            supply => supply,
+        };
+        let shares = balances.iter().map(|balance| fraction(balance, supply.as_ref()?));
+        let held = |(holder, share): (&Holder, Option<f64>)| Position {
+            kind: Kind,
+            observed_at: self.observed_at,
+            source: self.source.clone(),
+            holder: holder.address.clone(),
+            vault_id: self.vault_id.clone(),
+            balance_raw: holder.balance_raw.clone(),
+            share,
+        };
+        self.holders.iter().zip(shares).map(held).collect()
+    }
+
     /// The row that the snapshot leaves behind.
     pub fn row(&self) -> HolderRow {
         let parsed = |holder: &Holder| {

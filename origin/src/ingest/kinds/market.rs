@@ -83,7 +83,7 @@ observations! {
         hub_address: Option<String>,
         /// The protocol's part of the interest, as a fraction.
         fee_rate: Option<f64>,
-        /// Of a hub-and-spoke reserve: its two gates.
+        /// Of a hub-and-spoke reserve: its two gates. Absent there, neither was read.
         gates: Option<Gates>,
         /// What follows from the gates; made here, never read.
         #[serde(default, skip_deserializing)]

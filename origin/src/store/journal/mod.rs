@@ -98,7 +98,26 @@ pub enum Cause<'a> {
     Told(&'a str),
 }
 
+impl Cause<'_> {
+    fn holds(self, head: i64, here: bool) -> bool {
+        match self {
+            Cause::Moved => !here,
+            Cause::Behind(seen) => head < seen,
+            Cause::Told(_) => true,
+        }
+    }
+}
+
+/// Whether there is anything to step over. Asked without the turn: where all is well nobody is held up.
+pub async fn must_step(connection: &mut PgConnection, cause: Cause<'_>) -> Result<bool, StoreError> {
+    let sql = "/* journal_must_step */ select head, incarnation = journal_incarnation() as here from journal_state";
+    let state = sqlx::query(sql).fetch_one(connection).await?;
+    Ok(cause.holds(state.try_get("head")?, state.try_get("here")?))
+}
+
 /// Raises the head above every number that may have been given, and numbers what is retained and has none.
+///
+/// It reads all that is retained, and after a restore into another cluster writes it: give it a connection that has the time.
 ///
 /// In a restored cluster the transactions of old rows bear numbers that have yet to be given there. What is journalled of them
 /// is therefore assigned to the first transaction of all, so that it is never taken for something new.
@@ -113,14 +132,17 @@ pub async fn step(
         select head, incarnation = journal_incarnation() as here from journal_state for update";
     let state = sqlx::query(sql).fetch_one(&mut *tx).await?;
     let (from, here): (i64, bool) = (state.try_get("head")?, state.try_get("here")?);
+    if !cause.holds(from, here) {
+        return Ok(None);
+    }
     let (above, reason) = match cause {
-        Cause::Moved if here => return Ok(None),
         Cause::Moved => (from, "another cluster or timeline"),
-        Cause::Behind(seen) if from >= seen => return Ok(None),
         Cause::Behind(seen) => (seen, "the head went back"),
         Cause::Told(reason) => (from, reason),
     };
     let to = (above / STEP + 1) * STEP;
+    // Everything is gone through, not looked up.
+    sqlx::query("set local enable_seqscan = on").execute(&mut *tx).await?;
     let sql = "
         -- journal_step
         with cur as materialized (select pg_current_snapshot() as s),
@@ -129,7 +151,8 @@ pub async fn step(
             insert into journal (seq, operation_id, recorded_at, at)
             select $1 + row_number() over (order by o.id), o.id, o.recorded_at, state.at
             from push_operation o, state
-            where not exists (select from journal j where j.operation_id = o.id)
+            where not exists (
+                select from journal j where j.operation_id = o.id and j.recorded_at = o.recorded_at)
             returning seq),
         stepped as (
             insert into incarnation (from_seq, to_seq, at, incarnation, reason)
@@ -143,7 +166,8 @@ pub async fn step(
     let sql = "
         -- journal_settle_restored
         update push_operation o set xid = '3' from journal_state s
-        where o.xid >= pg_snapshot_xmin(s.snap) and exists (select from journal j where j.operation_id = o.id)";
+        where o.xid >= pg_snapshot_xmin(s.snap) and exists (
+            select from journal j where j.operation_id = o.id and j.recorded_at = o.recorded_at)";
     sqlx::query(sql).execute(&mut *tx).await?;
     tx.commit().await?;
     Ok(Some(Stepped { from, to, numbered: numbered.unsigned_abs() }))

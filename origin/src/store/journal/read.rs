@@ -5,6 +5,7 @@ use rds_shared::push::Cursor;
 use rds_shared::push::cursor::{Jump, WINDOW_SECONDS};
 use rds_shared::push::frames::Operation;
 use rds_shared::wire::Timestamp;
+use sqlx::postgres::PgRow;
 use sqlx::{PgExecutor, Row};
 
 /// What the journal holds at one instant.
@@ -43,14 +44,33 @@ fn cursor(number: i64) -> Cursor {
     Cursor::new(number.unsigned_abs())
 }
 
+/// How much one read brings, at most.
+#[derive(Debug, Clone, Copy)]
+pub struct Most {
+    /// Operations.
+    pub rows: u32,
+    /// Bytes of what is told of them; the last one may go over, so that one is always brought.
+    pub bytes: i64,
+}
+
+/// What follows a place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stretch {
+    /// In order.
+    pub entries: Vec<Entry>,
+    /// Whether more may follow.
+    pub more: bool,
+}
+
 /// One numbered operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Entry {
     /// Its number.
     pub seq: u64,
-    /// What a stream tells of it; nothing where it is not for streams, and where its chain has been withheld since.
+    /// What a stream tells of it; nothing where it is not for streams, where its chain has been withheld since, and where the
+    /// question was for a vault that it does not concern.
     pub told: Option<Told>,
-    /// Whether the operation behind the number is there. It is, unless somebody removed it by hand.
+    /// Whether the operation behind the number is there. It is, unless it has left the window or somebody removed it by hand.
     pub is_whole: bool,
 }
 
@@ -61,48 +81,61 @@ pub struct Told {
     pub operation: Operation,
     /// The vaults that it concerns.
     pub vaults: Vec<String>,
-    /// JSON: the event as it was captured; empty where the question was for another vault.
+    /// JSON: the event as it was captured.
     pub row: String,
 }
 
-/// At most `limit` entries above `after`, in order. With `vault`, only operations that concern it bring their rows.
+/// The entries above `after`, in order, as many as `most` allows. With `vault`, only operations that concern it are told.
 pub async fn after(
     db: impl PgExecutor<'_>,
     after: u64,
-    limit: u32,
+    most: Most,
     vault: Option<&str>,
-) -> Result<Vec<Entry>, StoreError> {
+) -> Result<Stretch, StoreError> {
+    // Sizes are known without the bodies: what goes over the bound is not even unpacked.
     let sql = "
         -- journal_after
-        select j.seq, o.id is not null as is_whole, case when s.shown then o.stream_op end as stream_op, o.vault_ids,
-            case when s.shown and o.stream_op is not null and ($3::text is null or $3 = any (o.vault_ids)) then o.body end
-                as body
-        from (select seq, operation_id, recorded_at from journal where seq > $1 order by seq limit $2) j
-        left join push_operation o on o.id = j.operation_id and o.recorded_at = j.recorded_at
-        cross join lateral (select not exists (
-            select from chain c where c.chain_id = any (o.chain_ids) and not c.is_served) as shown) s
-        order by j.seq";
+        select seq, is_whole, stream_op, vault_ids, body, bytes from (
+            select j.seq, o.id is not null as is_whole, case when s.told then o.stream_op end as stream_op,
+                case when s.told then o.vault_ids end as vault_ids, case when s.told then o.body end as body, w.own,
+                sum(w.own) over (order by j.seq rows unbounded preceding) as bytes
+            from (select seq, operation_id, recorded_at from journal where seq > $1 order by seq limit $2) j
+            -- Looked up row by row, and judged once a row, however few the planner takes the rest to be: that is what the offsets are for.
+            left join lateral (
+                select * from push_operation p where p.id = j.operation_id and p.recorded_at = j.recorded_at offset 0) o on true
+            cross join lateral (
+                select o.stream_op is not null and ($3::text is null or $3 = any (o.vault_ids)) and not exists (
+                    select from chain c where c.chain_id = any (o.chain_ids) and not c.is_served) as told offset 0) s
+            cross join lateral (
+                select case when s.told then octet_length(o.body) + 64 * cardinality(o.vault_ids) else 0 end as own offset 0) w
+        ) r
+        where bytes - own < $4
+        order by seq";
     let rows = sqlx::query(sql)
         .bind(i64::try_from(after).unwrap_or(i64::MAX))
-        .bind(i64::from(limit))
+        .bind(i64::from(most.rows))
         .bind(vault)
+        .bind(most.bytes)
         .fetch_all(db)
         .await?;
-    rows.iter()
-        .map(|row| {
-            let operation: Option<&str> = row.try_get("stream_op")?;
-            let told = match operation {
-                None => None,
-                Some(word) => Some(Told {
-                    operation: super::super::word("push_operation.stream_op", word)?,
-                    vaults: row.try_get("vault_ids")?,
-                    row: text(row.try_get::<Option<&[u8]>, _>("body")?.unwrap_or_default())?,
-                }),
-            };
-            let seq: i64 = row.try_get("seq")?;
-            Ok(Entry { seq: seq.unsigned_abs(), told, is_whole: row.try_get("is_whole")? })
-        })
-        .collect()
+    let bytes: Option<i64> = rows.last().map(|row| row.try_get("bytes")).transpose()?;
+    let more = rows.len() == most.rows as usize || bytes.is_some_and(|bytes| bytes >= most.bytes);
+    let entries = rows.iter().map(entry).collect::<Result<_, _>>()?;
+    Ok(Stretch { entries, more })
+}
+
+fn entry(row: &PgRow) -> Result<Entry, StoreError> {
+    let operation: Option<&str> = row.try_get("stream_op")?;
+    let told = match operation {
+        None => None,
+        Some(word) => Some(Told {
+            operation: super::super::word("push_operation.stream_op", word)?,
+            vaults: row.try_get("vault_ids")?,
+            row: text(row.try_get("body")?)?,
+        }),
+    };
+    let seq: i64 = row.try_get("seq")?;
+    Ok(Entry { seq: seq.unsigned_abs(), told, is_whole: row.try_get("is_whole")? })
 }
 
 fn text(body: &[u8]) -> Result<String, StoreError> {

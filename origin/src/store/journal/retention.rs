@@ -2,6 +2,9 @@
 //!
 //! Rows are never deleted one by one. An hour of operations goes before the hours of the journal that number them, so that a
 //! step never takes for new what was numbered long ago; and nothing goes that a consumer has yet to read.
+//!
+//! Whether an hour is needed is found out before anybody is locked out, by look-ups in indexes that cost the same however much
+//! the window holds. Under the lock only one thing is asked: whether something came in since.
 
 use super::super::{At, StoreError};
 use rds_shared::push::cursor::WINDOW_SECONDS;
@@ -41,22 +44,14 @@ impl Table {
             Table::Journal => "at",
         }
     }
+}
 
-    /// A condition under which a partition `{part}` must stay, whatever its hour: operations until their own numbers have left
-    /// the window and every consumer has read them, numbers until their operations are gone.
-    fn needed(self, part: &str) -> String {
-        match self {
-            Table::Operations => format!(
-                "exists (select from {part} o left join journal j on j.operation_id = o.id \
-                 where j.seq is null or j.at >= $1 or j.seq > (select min(position) from journal_consumer))"
-            ),
-            Table::Journal => {
-                format!(
-                    "exists (select from {part} j join push_operation o on o.id = j.operation_id) or exists (select from {part} j where j.at >= $1)"
-                )
-            }
-        }
-    }
+/// Rows of `{part}` that have no number, given the snapshot `$1` up to which everything visible has one: two look-ups in an index.
+fn unnumbered(part: &str) -> String {
+    format!(
+        "exists (select from {part} where xid = any (array(select pg_snapshot_xip($1::pg_snapshot)))) \
+         or exists (select from {part} where xid >= pg_snapshot_xmax($1::pg_snapshot))"
+    )
 }
 
 /// What one round did.
@@ -86,18 +81,18 @@ pub async fn round(connection: &mut PgConnection, now: Timestamp, ahead: i64) ->
             }
         }
         let floor = now.plus_seconds(-WINDOW_SECONDS);
+        let Some(keep) = kept_from(connection, floor).await? else { return Ok(round) };
+        let before = floor.plus_seconds(-GRACE_SECONDS);
         // The last hour that may go has ended this long before.
-        let last = floor.plus_seconds(-GRACE_SECONDS).as_seconds().div_euclid(HOUR) - 1;
+        let last = before.as_seconds().div_euclid(HOUR) - 1;
         for table in [Table::Operations, Table::Journal] {
-            for name in over(connection, table, last).await? {
-                match unless_used(drop_partition(connection, table, &name, floor).await)? {
+            for hour in hours(connection, table).await?.into_iter().filter(|hour| *hour <= last) {
+                match unless_used(drop_partition(connection, table, hour, keep).await)? {
                     true => round.dropped += 1,
                     false => round.kept += 1,
                 }
             }
-            let emptied =
-                unless_used(empty_default(connection, table, floor.plus_seconds(-GRACE_SECONDS), floor).await)?;
-            round.dropped += u32::from(emptied);
+            round.dropped += u32::from(unless_used(empty_default(connection, table, before, keep).await)?);
         }
         Ok(round)
     }
@@ -157,8 +152,8 @@ async fn make(connection: &mut PgConnection, table: Table, hour: i64) -> Result<
     }
 }
 
-/// The partitions of hours up to `last`, oldest first.
-async fn over(connection: &mut PgConnection, table: Table, last: i64) -> Result<Vec<String>, StoreError> {
+/// The hours that have a partition, oldest first.
+async fn hours(connection: &mut PgConnection, table: Table) -> Result<Vec<i64>, StoreError> {
     let sql = "
         -- partitions
         select c.relname from pg_inherits i join pg_class c on c.oid = i.inhrelid
@@ -167,27 +162,41 @@ async fn over(connection: &mut PgConnection, table: Table, last: i64) -> Result<
     let mut hours: Vec<i64> = Vec::new();
     for row in rows {
         let name: &str = row.try_get(0)?;
-        hours.extend(name.rsplit('_').next().and_then(|hour| hour.parse::<i64>().ok()).filter(|hour| *hour <= last));
+        hours.extend(name.rsplit('_').next().and_then(|hour| hour.parse::<i64>().ok()));
     }
     hours.sort_unstable();
-    Ok(hours.into_iter().map(|hour| partition(table, hour)).collect())
+    Ok(hours)
 }
 
-/// Drops a partition that nobody needs. `false` when it is still needed.
+/// What was numbered from this instant on is kept, and its operations with it: the window, and what a consumer has yet to read.
+/// `None` while the database is not the one that gave the numbers: until the step is made nobody knows what has one.
+async fn kept_from(connection: &mut PgConnection, floor: Timestamp) -> Result<Option<Timestamp>, StoreError> {
+    let sql = "
+        -- journal_kept_from
+        select s.incarnation = journal_incarnation() as here, least($1, (
+            select j.at from journal j where j.seq > (select min(position) from journal_consumer) order by j.seq limit 1)) as keep
+        from journal_state s";
+    let row = sqlx::query(sql).bind(At(floor)).fetch_one(connection).await?;
+    let keep: At = row.try_get("keep")?;
+    Ok(row.try_get::<bool, _>("here")?.then_some(keep.0))
+}
+
+/// Drops an hour's partition, if nobody needs it.
 async fn drop_partition(
     connection: &mut PgConnection,
     table: Table,
-    name: &str,
-    floor: Timestamp,
+    hour: i64,
+    keep: Timestamp,
 ) -> Result<bool, StoreError> {
-    if is_needed(connection, table, name, floor).await? {
-        return Ok(false);
-    }
+    let (name, parent) = (partition(table, hour), table.name());
+    let span = (Timestamp::from_seconds(hour * HOUR), Timestamp::from_seconds((hour + 1) * HOUR));
+    let snap = numbered_up_to(connection).await?;
+    let Some(mark) = spare(connection, table, &name, span, snap, keep).await? else { return Ok(false) };
     let mut tx = connection.begin().await?;
     sqlx::query(LOCK_TIMEOUT).execute(&mut *tx).await?;
     // Once it is detached nobody can add to it; until then somebody may have.
-    sqlx::query(&format!("alter table {} detach partition {name}", table.name())).execute(&mut *tx).await?;
-    if is_needed(&mut tx, table, name, floor).await? {
+    sqlx::query(&format!("alter table {parent} detach partition {name}")).execute(&mut *tx).await?;
+    if !is_as_it_was(&mut tx, table, &name, &mark).await? {
         return Ok(false);
     }
     sqlx::query(&format!("drop table {name}")).execute(&mut *tx).await?;
@@ -200,19 +209,23 @@ async fn empty_default(
     connection: &mut PgConnection,
     table: Table,
     before: Timestamp,
-    floor: Timestamp,
+    keep: Timestamp,
 ) -> Result<bool, StoreError> {
     let (name, instant) = (format!("{}_other", table.name()), table.instant());
-    let sql = format!("select max({instant}) < $1 from {name}");
-    let is_over: Option<bool> = sqlx::query_scalar(&sql).bind(At(before)).fetch_one(&mut *connection).await?;
-    if is_over != Some(true) || is_needed(connection, table, &name, floor).await? {
+    // Read before the rows are: what comes in between has no number in this snapshot.
+    let snap = numbered_up_to(connection).await?;
+    let sql = format!("select min({instant}), max({instant}) from {name}");
+    let (first, last): (Option<At>, Option<At>) = sqlx::query_as(&sql).fetch_one(&mut *connection).await?;
+    let (Some(At(first)), Some(At(last))) = (first, last) else { return Ok(false) };
+    let span = (first, Timestamp::from_micros(last.as_micros().saturating_add(1)));
+    if last >= before {
         return Ok(false);
     }
+    let Some(mark) = spare(connection, table, &name, span, snap, keep).await? else { return Ok(false) };
     let mut tx = connection.begin().await?;
     sqlx::query(LOCK_TIMEOUT).execute(&mut *tx).await?;
     sqlx::query(&format!("lock table {name} in access exclusive mode")).execute(&mut *tx).await?;
-    let still: Option<bool> = sqlx::query_scalar(&sql).bind(At(before)).fetch_one(&mut *tx).await?;
-    if still != Some(true) || is_needed(&mut tx, table, &name, floor).await? {
+    if !is_as_it_was(&mut tx, table, &name, &mark).await? {
         return Ok(false);
     }
     sqlx::query(&format!("truncate {name}")).execute(&mut *tx).await?;
@@ -220,12 +233,62 @@ async fn empty_default(
     Ok(true)
 }
 
-async fn is_needed(
+/// The snapshot up to which everything visible has its number.
+async fn numbered_up_to(connection: &mut PgConnection) -> Result<String, StoreError> {
+    Ok(sqlx::query_scalar("select snap::text from journal_state").fetch_one(connection).await?)
+}
+
+/// Looks whether a partition may go: operations once they are numbered and their numbers lie before `keep`, numbers once they do
+/// and their operations are gone. If so, what tells its content from a later one.
+async fn spare(
     connection: &mut PgConnection,
     table: Table,
     part: &str,
-    floor: Timestamp,
-) -> Result<bool, StoreError> {
-    let sql = format!("/* is_needed */ select {}", table.needed(part));
-    Ok(sqlx::query_scalar(&sql).bind(At(floor)).fetch_one(connection).await?)
+    (from, to): (Timestamp, Timestamp),
+    snap: String,
+    keep: Timestamp,
+) -> Result<Option<String>, StoreError> {
+    match table {
+        Table::Operations => {
+            // Partitions of the journal before `keep` are not even opened; in the others nothing is expected.
+            let sql = format!(
+                "/* operations_needed */ select {} or exists ( \
+                     select from journal where at >= $2 and recorded_at >= $3 and recorded_at < $4)",
+                unnumbered(part)
+            );
+            let asked = sqlx::query_scalar::<_, bool>(&sql).bind(&snap).bind(At(keep)).bind(At(from)).bind(At(to));
+            Ok((!asked.fetch_one(connection).await?).then_some(snap))
+        }
+        Table::Journal => {
+            let mark = newest(connection, part).await?;
+            let hours = hours(connection, Table::Operations).await?;
+            let sql = format!(
+                "/* numbers_needed */ select exists (select from {part} where at >= $1) \
+                 or exists (select from unnest($2::timestamptz[]) as hour (at) where exists ( \
+                     select from {part} j where j.recorded_at >= hour.at and j.recorded_at < hour.at + interval '1 hour')) \
+                 or exists (select from push_operation_other o where exists ( \
+                     select from {part} j where j.recorded_at = o.recorded_at and j.operation_id = o.id))"
+            );
+            let hours: Vec<At> = hours.into_iter().map(|hour| At(Timestamp::from_seconds(hour * HOUR))).collect();
+            let asked = sqlx::query_scalar::<_, bool>(&sql).bind(At(keep)).bind(hours);
+            Ok((!asked.fetch_one(connection).await?).then_some(mark))
+        }
+    }
+}
+
+/// Whether a partition that is locked holds nothing but what it held when it was found to be spare.
+async fn is_as_it_was(connection: &mut PgConnection, table: Table, part: &str, mark: &str) -> Result<bool, StoreError> {
+    match table {
+        Table::Operations => {
+            let sql = format!("/* operations_came_in */ select {}", unnumbered(part));
+            Ok(!sqlx::query_scalar::<_, bool>(&sql).bind(mark).fetch_one(connection).await?)
+        }
+        Table::Journal => Ok(newest(connection, part).await? == mark),
+    }
+}
+
+/// The last number in a partition of the journal.
+async fn newest(connection: &mut PgConnection, part: &str) -> Result<String, StoreError> {
+    let sql = format!("select coalesce(max(seq), 0)::text from {part}");
+    Ok(sqlx::query_scalar(&sql).fetch_one(connection).await?)
 }

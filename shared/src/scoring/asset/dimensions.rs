@@ -1,6 +1,7 @@
 //! The sixteen questions asked of an asset.
 
-use crate::scoring::{MilliPoints, named_enum};
+use super::AssetCategory;
+use crate::scoring::{MilliPoints, named_enum, tables};
 use serde::{Serialize, Serializer};
 
 named_enum! {
@@ -42,6 +43,12 @@ impl Dimensions {
         if let Some(slot) = self.0.get_mut(dimension as usize) {
             *slot = value;
         }
+    }
+
+    /// The answers to what is asked of `category`: all others are null, as they do not apply to it.
+    pub fn asked_of(&self, category: AssetCategory) -> Dimensions {
+        let asked = tables::weights(category).iter();
+        asked.filter_map(|(dimension, _)| Some((*dimension, self.get(*dimension)?))).collect()
     }
 
     /// All sixteen, in the interface's order.

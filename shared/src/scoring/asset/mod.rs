@@ -20,7 +20,7 @@ pub use hard_fail::{FlagState, HardFailEvent, HardFailFlag, HardFailSet, Overrid
 pub use headline::{Headline, RwaScoreStatus, rwa_headline};
 pub use input::{AssetCategory, AssetInput, ReviewStatus};
 pub use overlays::{Overlay, OverlayKind, OverlayRule};
-pub use review::{Backing, ReviewError, check_review};
+pub use review::{Backing, ReviewError, check_review, has_backing};
 
 use super::number::{MilliPoints, SumUnits};
 use super::tables;

@@ -24,6 +24,8 @@ pub struct Backing {
 pub enum ReviewError {
     /// The backing shares miss one by more than half a percent, or one of them is negative.
     BackingSum,
+    /// The dimension is not asked of the category.
+    NotAsked(Dimension),
     /// The category has no backing: native assets, staking derivatives, governance tokens.
     BackingNotApplicable,
     /// A mostly hedged synthetic cannot have a dependency depth above 6.00.
@@ -36,6 +38,7 @@ impl fmt::Display for ReviewError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ReviewError::BackingSum => f.write_str("backing shares must be non-negative and sum to 100 percent"),
+            ReviewError::NotAsked(dimension) => write!(f, "{dimension} does not apply to the asset's category"),
             ReviewError::BackingNotApplicable => f.write_str("the category has no backing profile"),
             ReviewError::HedgedTooShallow => {
                 f.write_str("dependency_depth must not exceed 6.00 when over half of the backing is hedged")
@@ -49,25 +52,38 @@ impl fmt::Display for ReviewError {
 
 impl core::error::Error for ReviewError {}
 
-/// Checks a review against the one it replaces.
+/// Whether anything can stand behind assets of a category: nothing does behind native assets, staking derivatives and
+/// governance tokens.
+///
+/// Source: interface, "Enriched asset", `backing_profile`.
+pub fn has_backing(category: AssetCategory) -> bool {
+    use AssetCategory::{GovernanceToken, Lrt, Lst, Native};
+    !matches!(category, Native | Lst | Lrt | GovernanceToken)
+}
+
+/// Checks a review against the one it replaces, which may have been made when the asset had another category.
 pub fn check_review(
     category: AssetCategory,
     dimensions: &Dimensions,
     backing: Option<&Backing>,
     previous: Option<&Dimensions>,
 ) -> Result<(), ReviewError> {
+    let asked = dimensions.asked_of(category);
+    if let Some((dimension, _)) = dimensions.iter().find(|(dimension, value)| asked.get(*dimension) != *value) {
+        return Err(ReviewError::NotAsked(dimension));
+    }
     if let Some(backing) = backing {
         check_backing(category, dimensions, backing)?;
     }
-    let withdrawn = previous.into_iter().flat_map(Dimensions::iter).find(|(dimension, value)| {
+    let previous = previous.map(|previous| previous.asked_of(category)).unwrap_or_default();
+    let withdrawn = previous.iter().find(|(dimension, value)| {
         value.is_some_and(|value| value < tables::MISSING_EVIDENCE) && dimensions.get(*dimension).is_none()
     });
     withdrawn.map_or(Ok(()), |(dimension, _)| Err(ReviewError::EvidenceWithdrawn(dimension)))
 }
 
 fn check_backing(category: AssetCategory, dimensions: &Dimensions, backing: &Backing) -> Result<(), ReviewError> {
-    use AssetCategory::{GovernanceToken, Lrt, Lst, Native, SyntheticStablecoin};
-    if matches!(category, Native | Lst | Lrt | GovernanceToken) {
+    if !has_backing(category) {
         return Err(ReviewError::BackingNotApplicable);
     }
     let shares = [backing.offchain, backing.crypto_exogenous, backing.crypto_endogenous, backing.delta_hedge];
@@ -76,7 +92,8 @@ fn check_backing(category: AssetCategory, dimensions: &Dimensions, backing: &Bac
     if shares.iter().any(|share| share.0 < 0) || off_by > u128::from(tables::BACKING_TOLERANCE_PPM.unsigned_abs()) {
         return Err(ReviewError::BackingSum);
     }
-    let hedged = category == SyntheticStablecoin && backing.delta_hedge.0 > tables::DELTA_HEDGE_LIMIT_PPM;
+    let hedged =
+        category == AssetCategory::SyntheticStablecoin && backing.delta_hedge.0 > tables::DELTA_HEDGE_LIMIT_PPM;
     let depth = dimensions.get(Dimension::DependencyDepth);
     if hedged && depth.is_some_and(|depth| depth > tables::DELTA_HEDGE_MAX_DEPTH) {
         return Err(ReviewError::HedgedTooShallow);
@@ -122,6 +139,21 @@ mod tests {
         assert_eq!(check(500_001, 6010), Err(ReviewError::HedgedTooShallow));
         assert_eq!(check(500_001, 6000), Ok(()));
         assert_eq!(check(500_000, 9000), Ok(()));
+    }
+
+    #[test]
+    fn only_what_applies_to_the_category_can_be_answered() {
+        let check = |category, dimension| check_review(category, &with(dimension, 9_000), None, None);
+        assert_eq!(check(Lst, Dimension::OperatorQuality), Ok(()));
+        let refused = ReviewError::NotAsked(Dimension::OperatorQuality);
+        assert_eq!(check(SyntheticStablecoin, Dimension::OperatorQuality), Err(refused));
+        assert_eq!(
+            check(AssetCategory::Unreviewed, Dimension::Liquidity),
+            Err(ReviewError::NotAsked(Dimension::Liquidity))
+        );
+        // What was bad in a category that the asset has no longer is nothing to withdraw.
+        let before = with(Dimension::OperatorQuality, 1_000);
+        assert_eq!(check_review(SyntheticStablecoin, &Dimensions::default(), None, Some(&before)), Ok(()));
     }
 
     #[test]

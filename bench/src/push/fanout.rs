@@ -1,0 +1,127 @@
+//! One payload to a thousand subscribers, a hundred times a second: the service beside nchan and durable-streams.
+
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, Result, bail};
+use xtask::provision::cache::Cache;
+
+use super::durable::DurableStreams;
+use super::moments::Moments;
+use super::nchan::Nchan;
+use super::ours::Ours;
+use super::server::Server;
+use super::sse;
+use super::subscribers::{Latencies, Subscribers};
+use crate::report::Report;
+use crate::versus::median;
+use crate::{Plan, cores};
+
+/// Subscribers of each server.
+const SUBSCRIBERS: usize = 1_000;
+/// Payloads a second.
+const RATE: u32 = 100;
+/// Payloads of the check before anything is timed.
+const CHECK: u32 = 50;
+/// CPU per delivered frame over nchan's.
+const TARGET_CPU: f64 = 1.5;
+/// Milliseconds from commit to client.
+const TARGET_LATENCY: f64 = 50.0;
+
+/// What one turn of a server came to.
+struct Turn {
+    /// CPU microseconds per delivered frame: the server's, and its store's.
+    cpu: [f64; 2],
+    /// Milliseconds: half of the frames were on their way for so long at most, and 99 of 100.
+    latency: [f64; 2],
+}
+
+/// Measures all three in turns.
+pub fn measure(cache: &Cache, plan: &Plan, report: &mut Report) -> Result<()> {
+    let mut ours = Ours::start(|_| {})?;
+    ours.allow(SUBSCRIBERS)?;
+    let mut servers: Vec<Box<dyn Server>> =
+        vec![Box::new(ours), Box::new(Nchan::start(cache)?), Box::new(DurableStreams::start(cache)?)];
+    let mut next = vec![sse::FIRST; servers.len()];
+    let load = cores::load();
+    // Every payload of a turn is checked; the first turn of each is only that.
+    for (server, next) in servers.iter_mut().zip(&mut next) {
+        turn(server.as_mut(), next, CHECK).context(server.name())?;
+    }
+    let mut turns: Vec<Vec<Turn>> = servers.iter().map(|_| Vec::new()).collect();
+    let payloads = (plan.seconds * f64::from(RATE)) as u32;
+    for _ in 0..plan.rounds {
+        for ((server, next), turns) in servers.iter_mut().zip(&mut next).zip(&mut turns) {
+            turns.push(turn(server.as_mut(), next, payloads).context(server.name())?);
+        }
+    }
+    let [ours, nchan, durable] = turns.as_slice() else { bail!("three servers were measured") };
+    let middle = |turns: &[Turn], of: fn(&Turn) -> f64| median(turns.iter().map(of).collect());
+    let ratio = |peer: &[Turn]| median(ours.iter().zip(peer).map(|(ours, peer)| ours.cpu[0] / peer.cpu[0]).collect());
+    let cpu = |turns: &[Turn]| middle(turns, |turn| turn.cpu[0]);
+    report.at_most(
+        &format!("stream: CPU per delivered frame, over nchan ({SUBSCRIBERS} subscribers, {RATE} frames/s)"),
+        ratio(nchan),
+        TARGET_CPU,
+        &format!(
+            "{:.2} µs, and Postgres {:.2} µs; nchan {:.2} µs, which keeps nothing on disk",
+            cpu(ours),
+            middle(ours, |turn| turn.cpu[1]),
+            cpu(nchan)
+        ),
+    );
+    report.told(
+        "stream: the same over durable-streams",
+        ratio(durable),
+        &format!("durable-streams {:.2} µs", cpu(durable)),
+    );
+    let times = |turns: &[Turn]| {
+        format!("p50 {:.1}, p99 {:.1}", middle(turns, |turn| turn.latency[0]), middle(turns, |turn| turn.latency[1]))
+    };
+    report.at_most(
+        "stream: commit to client, ms (p99)",
+        middle(ours, |turn| turn.latency[1]),
+        TARGET_LATENCY,
+        &format!(
+            "{}; nchan {}; durable-streams {}; the machine's load before: {load}",
+            times(ours),
+            times(nchan),
+            times(durable)
+        ),
+    );
+    Ok(())
+}
+
+/// Has `payloads` published to new subscribers, who must all see all of them.
+fn turn(server: &mut dyn Server, next: &mut u32, payloads: u32) -> Result<Turn> {
+    let first = *next;
+    let mut subscribers = Subscribers::open(server.address(), SUBSCRIBERS, first, |at| server.request(at))?;
+    let sent = Moments::new(first, payloads as usize);
+    let mut latencies = Latencies::default();
+    let (cpu, store) = (server.cpu()?, server.store_cpu()?);
+    std::thread::scope(|scope| {
+        let publishing = scope.spawn(|| publish(server, first, payloads, &sent));
+        let read = subscribers.read_up_to(first + payloads - 1, &sent, &mut latencies);
+        match publishing.join() {
+            Ok(published) => published.and(read),
+            Err(_) => bail!("the publisher broke down"),
+        }
+    })?;
+    *next += payloads;
+    let frames = f64::from(payloads) * SUBSCRIBERS as f64;
+    let micros = |spent: Duration| spent.as_secs_f64() * 1e6 / frames;
+    Ok(Turn {
+        cpu: [micros(server.cpu()?.saturating_sub(cpu)), micros(server.store_cpu()?.saturating_sub(store))],
+        latency: [latencies.percentile(50), latencies.percentile(99)],
+    })
+}
+
+/// Publishes at the rate; who falls behind catches up.
+fn publish(server: &mut dyn Server, first: u32, payloads: u32, sent: &Moments) -> Result<()> {
+    let begun = Instant::now();
+    for n in 0..payloads {
+        xtask::signals::check()?;
+        std::thread::sleep((Duration::from_secs(1) / RATE * n).saturating_sub(begun.elapsed()));
+        server.publish(&sse::payload(first + n), &|| sent.note(first + n))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,35 @@
+//! When each payload was handed over: written by the publisher, read by the subscribers.
+
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::time::{Duration, Instant};
+
+/// The moments of a run of numbers.
+pub struct Moments {
+    begun: Instant,
+    first: u32,
+    micros: Vec<AtomicU64>,
+}
+
+impl Moments {
+    /// For `count` numbers from `first` on.
+    pub fn new(first: u32, count: usize) -> Self {
+        Self { begun: Instant::now(), first, micros: (0..count).map(|_| AtomicU64::new(0)).collect() }
+    }
+
+    /// `n` is handed over now.
+    pub fn note(&self, n: u32) {
+        if let Some(micros) = self.at(n) {
+            micros.store(self.begun.elapsed().as_micros() as u64, Relaxed);
+        }
+    }
+
+    /// How long `n` had been on its way at `then`.
+    pub fn since(&self, n: u32, then: Instant) -> Duration {
+        let micros = self.at(n).map_or(0, |micros| micros.load(Relaxed));
+        then.saturating_duration_since(self.begun).saturating_sub(Duration::from_micros(micros))
+    }
+
+    fn at(&self, n: u32) -> Option<&AtomicU64> {
+        self.micros.get(usize::try_from(n.checked_sub(self.first)?).ok()?)
+    }
+}

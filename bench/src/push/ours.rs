@@ -1,0 +1,127 @@
+//! The service as a stream server: operations are committed to Postgres as producers commit them, and streams are read at the
+//! relay's door.
+
+use std::net::SocketAddr;
+use std::time::Duration;
+
+use anyhow::{Context, Result};
+use rds_origin::clock::Clock;
+use rds_origin::keys::{self, KeyWish, Minted};
+use rds_origin::store::push_operations::{self, OperationRow};
+use rds_origin::store::{At, Db, StoreError};
+use rds_shared::access::{Plan, Principal};
+use rds_shared::push::STREAMS_PER_KEY;
+use tokio::runtime::Runtime;
+use xtask::measure;
+use xtask::up::{Edge, Options};
+
+use super::server::Server;
+use crate::http;
+use crate::market::Market;
+
+/// Requests a minute of every key: more than a measurement makes.
+const RPM: u32 = 1_000_000;
+
+/// The running service with an empty market.
+pub struct Ours {
+    /// The stack.
+    pub market: Market,
+    /// A pool beside the service's own.
+    pub db: Db,
+    /// Runs what waits for the database.
+    pub runtime: Runtime,
+    keys: Vec<String>,
+}
+
+impl Ours {
+    /// Starts it on the servers' core. `wish` is what `up` is to be told besides.
+    pub fn start(wish: impl FnOnce(&mut Options)) -> Result<Self> {
+        let market = Market::start_as(0, Edge::None, wish)?;
+        let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
+        let db = runtime.block_on(Db::connect(market.text("database_url")?, CONNECTIONS))?;
+        Ok(Self { market, db, runtime, keys: Vec::new() })
+    }
+
+    /// Makes sure that so many streams may be open.
+    pub fn allow(&mut self, streams: usize) -> Result<()> {
+        while self.keys.len() * (STREAMS_PER_KEY as usize) < streams {
+            let key = self.mint(Plan::Data)?.key;
+            self.keys.push(key);
+        }
+        Ok(())
+    }
+
+    /// A setting of the database.
+    pub fn setting(&self, name: &str) -> Result<String> {
+        let asked = sqlx::query_scalar("select current_setting($1)").bind(name).fetch_one(&self.db.pool);
+        Ok(self.runtime.block_on(asked)?)
+    }
+
+    /// The holder of a new key.
+    pub fn principal(&self, plan: Plan) -> Result<Principal> {
+        let id = self.mint(plan)?.id;
+        let org = sqlx::query_scalar("select org_id from api_key where id = $1").bind(id).fetch_one(&self.db.pool);
+        Ok(Principal::Key { id, org_id: self.runtime.block_on(org)?, plan })
+    }
+
+    fn mint(&self, plan: Plan) -> Result<Minted> {
+        let wish = KeyWish { org: "bench".to_owned(), plan, rpm: Some(RPM), shared: false };
+        Ok(self.runtime.block_on(keys::mint(&self.db, &Clock::system(), &wish))?)
+    }
+}
+
+/// Connections of the pool: as many producers as commit at once.
+pub const CONNECTIONS: u32 = 32;
+
+/// Appends operations in one transaction, as `publication` does; `handed_over` is called when only the commit is left.
+pub async fn commit(db: &Db, rows: &[OperationRow], handed_over: &(dyn Fn() + Sync)) -> Result<(), StoreError> {
+    let mut tx = db.pool.begin().await?;
+    push_operations::append(&mut tx, At(Clock::system().now()), rows).await?;
+    handed_over();
+    Ok(tx.commit().await?)
+}
+
+/// An operation for streams, and for webhooks where a family is named.
+pub fn operation(payload: &[u8], family: Option<&'static str>) -> Result<OperationRow> {
+    Ok(OperationRow {
+        family,
+        stream_op: Some("published"),
+        event_id: "1".to_owned(),
+        vault_ids: vec!["aave-1-0x00000000000000000000000000000000000000aa".to_owned()],
+        chain_ids: vec![1],
+        body: String::from_utf8(payload.to_vec())?,
+    })
+}
+
+impl Server for Ours {
+    fn name(&self) -> &'static str {
+        "the service"
+    }
+
+    fn address(&self) -> SocketAddr {
+        // The stack is up: its description holds the door.
+        self.market.address("relay").unwrap_or_else(|_| SocketAddr::from(([127, 0, 0, 1], 0)))
+    }
+
+    fn request(&self, subscriber: usize) -> Vec<u8> {
+        let key = self.keys.get(subscriber / STREAMS_PER_KEY as usize).map_or("", String::as_str);
+        http::get("/v1/events/stream", &format!("accept: text/event-stream\r\nauthorization: Bearer {key}\r\n"))
+    }
+
+    fn publish(&mut self, payload: &[u8], handed_over: &(dyn Fn() + Sync)) -> Result<()> {
+        let row = [operation(payload, None)?];
+        self.runtime.block_on(commit(&self.db, &row, handed_over)).context("an operation was not committed")
+    }
+
+    fn cpu(&self) -> Result<Duration> {
+        measure::cpu_time(self.market.pid("origin")?)
+    }
+
+    fn store_cpu(&self) -> Result<Duration> {
+        measure::cpu_time_of_family(self.market.pid("postgres")?)
+    }
+
+    fn resident(&self) -> Result<u64> {
+        measure::resident_of_family(self.market.pid("origin")?)
+    }
+}

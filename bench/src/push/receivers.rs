@@ -1,0 +1,131 @@
+//! Receivers of webhooks on loopback, with TLS: those that answer, and those that never do.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Instant;
+
+use anyhow::{Context, Result};
+use memchr::memmem;
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio_rustls::TlsAcceptor;
+use tokio_rustls::rustls::ServerConfig;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::PrivateKeyDer;
+
+use super::moments::Moments;
+use super::subscribers::Latencies;
+
+const ANSWER: &[u8] = b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n";
+/// What an endpoint's path begins with when it is to hang.
+pub const HANGS: &str = "/hang/";
+
+/// What came of a round: deliveries to endpoints that answer.
+#[derive(Default)]
+pub struct Round {
+    /// When each payload was committed.
+    pub sent: Option<Arc<Moments>>,
+    /// How long they were on their way.
+    pub latencies: Latencies,
+    /// How many came, and for which endpoint and payload, so that none counts twice.
+    pub seen: std::collections::HashSet<(String, u32)>,
+    /// Deliveries that came again.
+    pub again: u64,
+}
+
+/// All receivers, behind one address.
+pub struct Receivers {
+    /// Where they listen.
+    pub address: SocketAddr,
+    /// The present round.
+    pub round: Arc<Mutex<Round>>,
+    /// Connections that were taken.
+    pub connections: Arc<AtomicU64>,
+}
+
+impl Receivers {
+    /// Starts them, and writes the authority behind their certificate to `authority`.
+    pub async fn start(authority: &Path) -> Result<Self> {
+        let mut params = CertificateParams::new(Vec::new())?;
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.distinguished_name.push(DnType::CommonName, "receivers");
+        let issuer = CertifiedIssuer::self_signed(params, KeyPair::generate()?)?;
+        std::fs::write(authority, issuer.pem())?;
+        let key = KeyPair::generate()?;
+        let certificate = CertificateParams::new(vec!["127.0.0.1".to_owned()])?.signed_by(&key, &issuer)?;
+        let private = PrivateKeyDer::try_from(key.serialize_der()).map_err(anyhow::Error::msg)?;
+        let config = ServerConfig::builder_with_provider(Arc::new(ring::default_provider()))
+            .with_safe_default_protocol_versions()?
+            .with_no_client_auth()
+            .with_single_cert(vec![certificate.der().clone()], private)?;
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await?;
+        let receivers = Self { address: listener.local_addr()?, round: Arc::default(), connections: Arc::default() };
+        let (acceptor, round, connections) =
+            (TlsAcceptor::from(Arc::new(config)), receivers.round.clone(), receivers.connections.clone());
+        tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                connections.fetch_add(1, Relaxed);
+                let (acceptor, round) = (acceptor.clone(), round.clone());
+                // A sender that hangs up is no fault of the measurement; what it did not deliver is missed.
+                tokio::spawn(async move { converse(acceptor, stream, &round).await });
+            }
+        });
+        Ok(receivers)
+    }
+}
+
+async fn converse(acceptor: TlsAcceptor, stream: TcpStream, round: &Mutex<Round>) -> Result<()> {
+    stream.set_nodelay(true)?;
+    let mut stream = acceptor.accept(stream).await?;
+    let mut held = Vec::new();
+    loop {
+        let (head, end) = loop {
+            if let Some(whole) = request(&held)? {
+                break whole;
+            }
+            if stream.read_buf(&mut held).await? == 0 {
+                return Ok(());
+            }
+        };
+        let now = Instant::now();
+        let path = std::str::from_utf8(held.get(..head).unwrap_or_default())?.split(' ').nth(1).context("no target")?;
+        if path.starts_with(HANGS) {
+            // Until the sender has had enough.
+            let mut byte = [0];
+            stream.read(&mut byte).await?;
+            return Ok(());
+        }
+        let body = held.get(head..end).unwrap_or_default();
+        let at = memmem::find(body, b"{\"n\":").context("a body without a payload")? + 5;
+        let digits = std::str::from_utf8(body.get(at..at + 9).unwrap_or_default())?;
+        note(round, path.to_owned(), digits.parse()?, now);
+        held.drain(..end);
+        stream.write_all(ANSWER).await?;
+        stream.flush().await?;
+    }
+}
+
+fn note(round: &Mutex<Round>, path: String, n: u32, now: Instant) {
+    let mut round = round.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(sent) = round.sent.clone() else { return };
+    if round.seen.insert((path, n)) {
+        round.latencies.note(sent.since(n, now));
+    } else {
+        round.again += 1;
+    }
+}
+
+/// The lengths of a whole request's head, and of head and body.
+fn request(bytes: &[u8]) -> Result<Option<(usize, usize)>> {
+    let Some(head) = memmem::find(bytes, b"\r\n\r\n").map(|at| at + 4) else { return Ok(None) };
+    let text = std::str::from_utf8(bytes.get(..head).unwrap_or_default())?;
+    let length = text
+        .lines()
+        .filter_map(|line| line.split_once(':'))
+        .find(|(name, _)| name.eq_ignore_ascii_case("content-length"))
+        .map_or(Ok(0), |(_, length)| length.trim().parse::<usize>())?;
+    Ok((bytes.len() >= head + length).then_some((head, head + length)))
+}

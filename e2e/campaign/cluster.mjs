@@ -1,0 +1,195 @@
+// What is broken: a Postgres and two origins as processes, and every way in which they are taken away.
+
+import { spawn } from 'node:child_process';
+import { createHash, createHmac, randomBytes } from 'node:crypto';
+import { createWriteStream, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import pg from 'pg';
+import { ended, originEnvironment } from '../private-stack.mjs';
+import { request, until } from '../stack.mjs';
+
+const sleep = (millis) => new Promise((resolve) => setTimeout(resolve, millis));
+/** How long a part may take to come back by itself. */
+const BACK_SECONDS = 60;
+
+/** A process that is started again under the same name. */
+class Part {
+  constructor(name, folder) {
+    this.name = name;
+    this.log = createWriteStream(join(folder, `${name}.log`), { flags: 'a' });
+    process.once('exit', () => this.child?.kill('SIGKILL'));
+  }
+
+  run(program, words, options) {
+    this.child = spawn(program, words, { ...options, stdio: ['ignore', 'pipe', 'pipe'] });
+    for (const stream of [this.child.stdout, this.child.stderr]) stream.pipe(this.log, { end: false });
+  }
+
+  get isRunning() {
+    return this.child !== undefined && this.child.exitCode === null && this.child.signalCode === null;
+  }
+
+  /** Ends it by a signal; resolves when it is gone. */
+  async end(signal) {
+    if (this.isRunning) await ended(this.child, signal);
+  }
+
+  signal(name) {
+    this.child.kill(name);
+  }
+}
+
+/** The database server. */
+export class Postgres extends Part {
+  constructor({ postgres, database_url: url, logs }) {
+    super('postgres', logs);
+    Object.assign(this, { how: postgres, url });
+  }
+
+  async start() {
+    const { program, arguments: words, folder, uid, gid } = this.how;
+    this.run(program, [...words, '-c', 'max_prepared_transactions=16'], { cwd: folder, env: {}, ...(uid !== null && { uid, gid }) });
+    await until('Postgres answers', BACK_SECONDS, () => this.ask('select 1'));
+  }
+
+  /** What `pg_ctl stop -m immediate` does: every server process ends at once, and the next start recovers. */
+  crash() {
+    return this.end('SIGQUIT');
+  }
+
+  /** One statement on a connection of its own. */
+  async ask(sql, values) {
+    const client = await this.connect();
+    try {
+      return (await client.query(sql, values)).rows;
+    } finally {
+      await client.end().catch(() => {});
+    }
+  }
+
+  /** A connection; one that breaks says so to whoever uses it next, and to nobody else. */
+  async connect() {
+    const client = new pg.Client({ connectionString: this.url, connectionTimeoutMillis: 5000 });
+    client.on('error', () => {});
+    await client.connect();
+    return client;
+  }
+}
+
+/** One of the origin's processes. */
+export class Origin extends Part {
+  /** Its doors are on three ports in a row from `port` on. */
+  constructor(name, description, port, more) {
+    super(name, description.logs);
+    const doors = ['EDGE', 'RELAY', 'ADMIN'].map((door, place) => [`RDS_${door}_ADDR`, `127.0.0.1:${port + place}`]);
+    this.environment = { ...originEnvironment(description), ...Object.fromEntries(doors), ...more };
+    // Nobody is told of changed facts here.
+    delete this.environment.RDS_EDGE_URL;
+    this.program = description.origin_bin;
+    this.edge = `http://127.0.0.1:${port}`;
+    this.relay = `http://127.0.0.1:${port + 1}`;
+    this.admin = `http://127.0.0.1:${port + 2}`;
+    this.token = description.admin_token;
+  }
+
+  start() {
+    this.run(this.program, ['serve'], { env: this.environment });
+  }
+
+  isReady() {
+    return this.operate('/ready').then(({ status }) => status === 200, () => false);
+  }
+
+  /** A request of a key's holder, signed as the edge signs what it lets through. `principal` is `{id, org_id, plan}`. */
+  ask(principal, method, target, body = '') {
+    const [name, secret] = this.environment.RDS_EDGE_ASSERTION_KEYS.split(':');
+    const [seconds, nonce] = [Math.floor(Date.now() / 1000), randomBytes(16).toString('hex')];
+    const caller = JSON.stringify({ kind: 'key', ...principal });
+    const covered = ['v1', method, target, seconds, nonce, createHash('sha256').update(body).digest('hex'), caller].join('\n');
+    const signature = createHmac('sha256', Buffer.from(secret, 'hex')).update(covered).digest('hex');
+    const assertion = ['v1', name, seconds, nonce, signature].join(';');
+    const headers = { 'x-service-assertion': assertion, 'x-service-principal': caller, ...(body && { 'content-type': 'application/json' }) };
+    return request(this.edge, target, { method, headers, body: body || undefined, timeout: 5000 });
+  }
+
+  /** A request to its admin door. */
+  operate(target, { method = 'GET', body, timeout = 5000 } = {}) {
+    return request(this.admin, target, { method, body, timeout, headers: { authorization: `Bearer ${this.token}` } });
+  }
+}
+
+/** All of it, with the record of what was done to it. */
+export class Cluster {
+  constructor(description, port, more) {
+    this.postgres = new Postgres(description);
+    this.origins = ['origin-a', 'origin-b'].map((name, place) => new Origin(name, description, port + place * 3, more));
+    /** `{what, from, to}`, by `performance.now()`. */
+    this.faults = [];
+  }
+
+  async start() {
+    for (const origin of this.origins) origin.start();
+    await this.whole();
+  }
+
+  /** Starts what is gone, and waits until everything answers. */
+  async whole() {
+    if (!this.postgres.isRunning) await this.postgres.start();
+    for (const origin of this.origins) if (!origin.isRunning) origin.start();
+    for (const origin of this.origins) await until(`${origin.name} is ready`, BACK_SECONDS, () => origin.isReady());
+  }
+
+  /** Breaks something, notes when, and repairs it. */
+  async suffer(what, act) {
+    const fault = { what, from: performance.now(), to: Infinity };
+    this.faults.push(fault);
+    await act();
+    await this.whole();
+    fault.to = performance.now();
+  }
+
+  /** The ways to break it. Each takes the dice for what is left open. */
+  faultsByName() {
+    const { postgres, origins } = this;
+    const [a, b] = origins;
+    return {
+      'origin a is killed': () => a.end('SIGKILL'),
+      'origin b is killed': () => b.end('SIGKILL'),
+      'both origins are killed': () => Promise.all([a.end('SIGKILL'), b.end('SIGKILL')]),
+      'origin a is told to stop': () => a.end('SIGTERM'),
+      'origin b freezes': async (dice) => {
+        b.signal('SIGSTOP');
+        await sleep(dice.between(500, 4000));
+        b.signal('SIGCONT');
+      },
+      'Postgres stops at once': async (dice) => {
+        await postgres.crash();
+        await sleep(dice.between(0, 800));
+      },
+      'Postgres and an origin stop at once': (dice) => Promise.all([postgres.crash(), dice.pick(origins).end('SIGKILL')]),
+      'every connection is cut, again and again': async (dice) => {
+        for (let times = dice.between(3, 8); times > 0; times -= 1) {
+          await postgres.ask("select pg_terminate_backend(pid) from pg_stat_activity where backend_type = 'client backend' and pid <> pg_backend_pid()");
+          await sleep(dice.between(20, 300));
+        }
+      },
+    };
+  }
+
+  /** Moves the service's time, which each process keeps for itself. */
+  async advance(seconds) {
+    const body = JSON.stringify({ advance_seconds: seconds });
+    for (const origin of this.origins) await origin.operate('/clock', { method: 'PUT', body });
+  }
+
+  async stop() {
+    for (const origin of this.origins) await origin.end('SIGTERM');
+    await this.postgres.end('SIGINT');
+  }
+
+  /** The last lines of everybody's log. */
+  lastWords() {
+    const tail = ({ name, log }) => `${name}:\n${readFileSync(log.path, 'utf8').split('\n').slice(-15).join('\n')}`;
+    return [this.postgres, ...this.origins].map(tail).join('\n');
+  }
+}

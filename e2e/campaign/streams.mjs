@@ -1,0 +1,109 @@
+// Clients of the event stream: they come, go, sleep and come back with the last id they were given.
+
+import { createParser } from 'eventsource-parser';
+
+const sleep = (millis) => new Promise((resolve) => setTimeout(resolve, millis));
+const STREAM = '/v1/events/stream';
+const OPERATIONS = ['published', 'promoted', 'retracted'];
+
+/** What a client is like. `vault` is what it asks for; the others are chances at every piece that it reads. */
+export const HABITS = {
+  steady: {},
+  restless: { leaves: 0.03 },
+  sleepy: { sleeps: 0.02 },
+  filtered: { filtered: true, leaves: 0.02 },
+};
+
+/** One client over all of its connections. `frames` is everything it was shown, in order. */
+export class Client {
+  /** `{connection, event, number, title, gap}`; `number` is the id's, a BigInt, where the frame has one. */
+  frames = [];
+  connections = 0;
+  cursor = null;
+  stopped = false;
+  #stop = new AbortController();
+
+  constructor(name, { dice, origins, key, habit, vault, seen }) {
+    Object.assign(this, { name, dice, origins, key, habit: HABITS[habit], vault: HABITS[habit].filtered ? vault : null, seen });
+  }
+
+  /** Resolves when it is connected for the first time. */
+  start() {
+    return new Promise((resolve) => {
+      this.connected = resolve;
+      this.done = this.run();
+    });
+  }
+
+  /** Ends it. */
+  stop() {
+    this.stopped = true;
+    this.#stop.abort();
+    return this.done;
+  }
+
+  /** The last number it was given. */
+  get place() {
+    return this.cursor === null ? -1n : numberOf(this.cursor);
+  }
+
+  /** From now on it behaves. */
+  calm() {
+    this.habit = {};
+  }
+
+  async run() {
+    while (!this.stopped) {
+      this.#stop = new AbortController();
+      await this.connection().catch(() => {}); // However it ended, it comes back.
+      await sleep(this.dice.between(10, 200));
+    }
+  }
+
+  async connection() {
+    const query = this.vault === null ? '' : `?vaultId=${this.vault}`;
+    const response = await fetch(new URL(`${STREAM}${query}`, this.dice.pick(this.origins).relay), {
+      headers: { authorization: `Bearer ${this.key}`, ...(this.cursor !== null && { 'last-event-id': this.cursor }) },
+      signal: this.#stop.signal,
+    });
+    if (response.status !== 200) return void (await response.text());
+    this.connections += 1;
+    const parser = createParser({ onEvent: (frame) => this.take(frame) });
+    const decoder = new TextDecoder();
+    const pieces = response.body.getReader();
+    for (;;) {
+      const { done, value } = await pieces.read();
+      if (done) return;
+      parser.feed(decoder.decode(value, { stream: true }));
+      if (this.dice.chance(this.habit.leaves ?? 0)) return void (await pieces.cancel());
+      if (this.dice.chance(this.habit.sleeps ?? 0)) await sleep(this.dice.between(500, 3000));
+    }
+  }
+
+  take({ id, event, data }) {
+    const body = JSON.parse(data);
+    const frame = { connection: this.connections, event };
+    if (event === 'ready') {
+      // What it would ask for from now on, had it never been given an id.
+      this.cursor ??= body.replay.cursor;
+      this.connected();
+      return;
+    }
+    if (event === 'gap') {
+      frame.gap = body;
+      if (body.reason === 'replay_truncated') this.cursor = body.cursor;
+    }
+    if (id !== undefined) {
+      frame.number = numberOf(id);
+      this.cursor = id;
+    }
+    if (OPERATIONS.includes(event)) {
+      frame.title = body.title;
+      this.seen?.();
+    }
+    this.frames.push(frame);
+  }
+}
+
+/** The number of a cursor. */
+export const numberOf = (cursor) => BigInt(/^v2:(\d+)$/.exec(cursor)[1]);

@@ -1,0 +1,37 @@
+// The table of fault cases is true: it has every case, and the tests that it names are there.
+
+import assert from 'node:assert/strict';
+import { readFileSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { repository } from '../private-stack.mjs';
+
+const read = (...path) => readFileSync(join(repository, ...path), 'utf8');
+const rows = read('e2e', 'FAULTS.md').split('\n').filter((line) => /^\| [FSW]\d/.test(line)).map((line) => line.split('|').slice(1, -1).map((cell) => cell.trim()));
+const sources = { it: (file) => read('origin', 'tests', 'it', `${file}.rs`), 'origin::http': (file) => read('origin', 'src', 'http', `${file}.rs`) };
+
+test('all fifty-three cases are there, each with a test or the reason why there is none', () => {
+  const all = [['F', 16], ['S', 18], ['W', 19]].flatMap(([letter, count]) => Array.from({ length: count }, (_, place) => `${letter}${place + 1}`));
+  assert.deepEqual(rows.map(([number]) => number), all);
+  for (const [number, , tests, reason] of rows) assert.ok(tests !== 'none' || reason !== '', number);
+});
+
+test('every test that is named is there', () => {
+  let named = 0;
+  for (const [number, , tests] of rows) {
+    for (const [, folder, file, name] of tests.matchAll(/`(it|origin::http)::(\w+)::(\w+)\*?`/g)) {
+      assert.match(sources[folder](file), new RegExp(`fn ${name}`), `${number}: ${file}::${name}`);
+      named += 1;
+    }
+  }
+  assert.ok(named > 40, `${named}`);
+});
+
+test('what the campaign is said to do, it does', () => {
+  const folder = join('e2e', 'campaign');
+  const campaign = readdirSync(join(repository, folder)).filter((file) => !file.includes('.test.')).map((file) => read(folder, file)).join('\n');
+  for (const [number, , tests] of rows) {
+    const said = /campaign \(((?:`[^`]+`(?:, )?)+)/.exec(tests)?.[1] ?? '';
+    for (const [, words] of said.matchAll(/`([^`]+)`/g)) assert.ok(campaign.includes(words), `${number}: ${words}`);
+  }
+});

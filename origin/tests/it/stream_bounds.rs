@@ -1,0 +1,109 @@
+//! What bounds a stream: bytes at a time, how far it is searched for, a hole in the journal, the end of its key.
+
+use crate::stream_client::{Ask, Client};
+use crate::streaming::{eventually, key, operation, publish_rows, published, service, vault};
+use crate::testapp::TestApp;
+use rds_origin::store::journal::read::{self as journal, Most};
+use std::sync::atomic::Ordering::Relaxed;
+
+fn numbers(range: std::ops::RangeInclusive<u64>) -> Vec<String> {
+    range.map(|number| number.to_string()).collect()
+}
+
+/// Removes operations by hand, as nothing in the service does.
+async fn removed(test: &TestApp, title: &str) {
+    for sql in [
+        "ALTER TABLE push_operation DISABLE TRIGGER USER".to_owned(),
+        format!("DELETE FROM push_operation WHERE convert_from(body, 'UTF8')::json ->> 'title' = '{title}'"),
+        "ALTER TABLE push_operation ENABLE TRIGGER USER".to_owned(),
+    ] {
+        sqlx::query(&sql).execute(&test.app.db.pool).await.unwrap();
+    }
+}
+
+async fn hole(client: &mut Client, from: u64, to: u64) {
+    let gap = client.next().await;
+    assert_eq!((gap.event.as_str(), &gap.id), ("gap", &None), "{gap:?}");
+    let [from, to] = [from, to].map(|place| format!("v2:{place}"));
+    assert_eq!(gap.json(), serde_json::json!({ "reason": "cursor_unknown", "from": from, "to": to, "cursor": to }));
+    assert_eq!(client.next().await.id, Some(to));
+}
+
+#[tokio::test]
+async fn what_is_numbered_and_not_there_any_more_is_a_gap_and_what_follows_comes() {
+    let (test, serving) = service().await;
+    let key = key(&test).await;
+    published(&test, numbers(1..=6)).await;
+    for title in ["3", "4"] {
+        removed(&test, title).await;
+    }
+    test.app.journal.ring.begin_after(6);
+    let mut replayed = Ask::with(&key).after("v2:0").opened(&serving).await;
+    assert_eq!(replayed.titles(2).await, ["1", "2"]);
+    hole(&mut replayed, 2, 4).await;
+    assert_eq!(replayed.titles(2).await, ["5", "6"]);
+    let mut from_within = Ask::with(&key).after("v2:3").opened(&serving).await;
+    hole(&mut from_within, 3, 4).await;
+
+    // Numbered, and gone before anybody read it.
+    let mut live = Ask::with(&key).opened(&serving).await;
+    let sql = "WITH state AS (UPDATE journal_state SET head = head + 1 RETURNING head) \
+               INSERT INTO journal (seq, operation_id, recorded_at, at) SELECT head, 0, $1, $1 FROM state";
+    let now = rds_origin::store::At(test.app.clock.now());
+    sqlx::query(sql).bind(now).execute(&test.app.db.pool).await.unwrap();
+    hole(&mut live, 6, 7).await;
+    published(&test, ["8"]).await;
+    assert_eq!(live.titles(1).await, ["8"]);
+    assert_eq!(replayed.next().await.event, "gap", "whoever replays to its end is told too");
+}
+
+#[tokio::test]
+async fn one_read_of_the_journal_brings_no_more_bytes_than_it_may() {
+    let (test, _serving) = service().await;
+    let text = "x".repeat(100_000);
+    published(&test, (0..10).map(|_| &text)).await;
+    let read = async |bytes, vault| {
+        let found = journal::after(&test.app.db.pool, 0, Most { rows: 100, bytes }, vault).await.unwrap();
+        (found.entries.len(), found.entries.iter().filter(|entry| entry.told.is_some()).count(), found.more)
+    };
+    assert_eq!(read(250_000, None).await, (3, 3, true));
+    assert_eq!(read(1, None).await, (1, 1, true), "one is always brought");
+    assert_eq!(read(2_000_000, None).await, (10, 10, false));
+    assert_eq!(read(250_000, Some("another")).await, (10, 0, false), "what is passed over brings nothing");
+}
+
+#[tokio::test]
+async fn what_one_vault_is_told_is_looked_for_in_turns() {
+    let (test, serving) = service().await;
+    let (key, mine) = (key(&test).await, vault(1));
+    let sql = "INSERT INTO push_operation (recorded_at, stream_op, event_id, vault_ids, chain_ids, body) \
+               SELECT $1, 'published', 'x', '{}', '{1}', '{}' FROM generate_series(1, 60000)";
+    let now = rds_origin::store::At(test.app.clock.now());
+    sqlx::query(sql).bind(now).execute(&test.app.db.pool).await.unwrap();
+    publish_rows(&test, vec![operation("mine", std::slice::from_ref(&mine))]).await;
+    eventually("all are read", async || test.app.journal.ring.tail() == 60_001).await;
+    let ask = Ask::with(&key).query(&format!("vaultId={mine}"));
+    let frames = ask.clone().after("v2:0").opened(&serving).await.all().await;
+    let (gap, passed) = frames.split_last().unwrap();
+    assert!(passed.iter().all(|frame| frame.event == "cursor" || frame.comment.is_some()));
+    let told = gap.json();
+    assert_eq!((told["reason"].as_str(), told["to"].as_str()), (Some("replay_truncated"), Some("v2:60001")));
+    let cursor = told["cursor"].as_str().unwrap();
+    assert_eq!(passed.last().unwrap().id.as_deref(), Some(cursor));
+    let mut again = ask.after(cursor).opened(&serving).await;
+    assert_eq!(again.operation().await.title(), "mine");
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_revoked_key_gets_nothing_more_however_slowly_it_reads() {
+    let (test, serving) = service().await;
+    let key = key(&test).await;
+    let mut slow = Ask { receive_buffer: 4_096, ..Ask::with(&key) }.opened(&serving).await;
+    let text = "x".repeat(20_000);
+    published(&test, (0..200).map(|_| &text)).await;
+    rds_origin::keys::revoke(&test.app.db, &test.app.clock, key.id).await.unwrap();
+    eventually("it is known", async || test.app.streams.meters.revoked.load(Relaxed) == 1).await;
+    let frames = slow.all().await;
+    assert!(frames.iter().all(|frame| frame.event == "published"), "without a word");
+    assert!(frames.len() < 20, "{} frames: what was on its way, and no more", frames.len());
+}

@@ -1,0 +1,44 @@
+//! Reverse proxies that streams are tested behind: installed ones, or Debian's, unpacked into the cache.
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+use anyhow::{Context, Result};
+
+use super::apt;
+use super::cache::Cache;
+use crate::console::Step;
+
+/// The program of each, as Debian's package of that name has it.
+const PROXIES: [(&str, &str); 3] =
+    [("nginx", "usr/sbin/nginx"), ("haproxy", "usr/sbin/haproxy"), ("caddy", "usr/bin/caddy")];
+const ENTRY: &str = "proxies/1";
+
+/// Proxies that can be started.
+pub struct Proxies {
+    /// Name and program of each.
+    pub programs: Vec<(&'static str, PathBuf)>,
+    /// Where their libraries are, for `LD_LIBRARY_PATH`; `None` when the system has them.
+    pub libraries: Option<OsString>,
+}
+
+/// The proxies on the `PATH` if all are there, else the unpacked ones.
+pub fn find(cache: &Cache) -> Result<Proxies> {
+    if let Some(programs) = installed() {
+        Step::start("nginx, haproxy, caddy").done("installed");
+        return Ok(Proxies { programs, libraries: None });
+    }
+    let root = cache
+        .install("nginx, haproxy, caddy", ENTRY, |step, making| {
+            apt::unpack(step, making, &PROXIES.map(|(name, _)| name))
+        })
+        .context("no proxies to test streams behind: install nginx, haproxy and caddy")?;
+    let programs = PROXIES.iter().map(|(name, program)| (*name, root.join(program))).collect();
+    Ok(Proxies { programs, libraries: apt::libraries(&root).ok().map(OsString::from) })
+}
+
+fn installed() -> Option<Vec<(&'static str, PathBuf)>> {
+    let path = std::env::var_os("PATH")?;
+    let find = |name: &str| std::env::split_paths(&path).map(|folder| folder.join(name)).find(|file| file.is_file());
+    PROXIES.iter().map(|(name, _)| Some((*name, find(name)?))).collect()
+}

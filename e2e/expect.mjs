@@ -24,7 +24,7 @@ export function expectError(answer, status, code) {
   assert.ok(error.message.length > 0);
   assert.match(error.request_id, REQUEST_ID);
   assert.equal(error.request_id, answer.headers.get('x-request-id'));
-  const known = ['code', 'message', 'request_id', 'legacy_code', 'details'];
+  const known = ['code', 'message', 'request_id', 'legacy_code', 'details', 'successor'];
   assert.deepEqual(Object.keys(error).filter((name) => !known.includes(name)), []);
   return error;
 }

@@ -40,6 +40,7 @@ fn rows(route: RouteId, query: &Query) -> Option<Rows> {
         // Beyond its last page a list reaches for nothing.
         RouteId::SecurityEventList | RouteId::LossBoard => security::reached(query).map(numbered),
         RouteId::ProtocolById | RouteId::CuratorById => Some(numbered(query.page_of("vaultPage", "vaultLimit"))),
+        RouteId::BasketVersions => Some(numbered(query.page_of("page", "pageSize"))),
         RouteId::CuratorEvents => Some((query.int("offset").unsigned_abs(), query.int("limit").unsigned_abs())),
         RouteId::VaultById
         | RouteId::VaultBatch
@@ -81,6 +82,11 @@ fn rows(route: RouteId, query: &Query) -> Option<Rows> {
         | RouteId::Predictions
         | RouteId::Backtests
         | RouteId::ModelHealth
+        | RouteId::BasketList
+        | RouteId::BasketById
+        | RouteId::BasketVersion
+        | RouteId::BasketChanges
+        | RouteId::BasketMethodologyVersions
         | RouteId::WebhookCreate
         | RouteId::WebhookList
         | RouteId::WebhookById
@@ -129,6 +135,7 @@ mod tests {
             (RouteId::ProtocolById, "vaultPage=10", "vaultPage=11"),
             (RouteId::CuratorById, "vaultPage=2&vaultLimit=100", "vaultPage=3&vaultLimit=100"),
             (RouteId::CuratorEvents, "offset=199", "offset=200"),
+            (RouteId::BasketVersions, "page=4", "page=5"),
         ] {
             assert_eq!(verdict(route, last), Ok(()), "{last}");
             assert_eq!(verdict(route, beyond), Err(ErrorCode::Forbidden), "{beyond}");

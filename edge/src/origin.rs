@@ -6,13 +6,20 @@ use rds_shared::route::{Method, TagVersions};
 use rds_shared::wire::{RequestId, Timestamp, headers};
 
 /// Response headers that reach the caller. Everything else the origin, or a proxy before it, may say ends here.
-const PASSED: [&str; 6] =
-    ["content-type", "cache-control", "etag", "retry-after", headers::DATA_VERSION, headers::FAIL_SAFE_MODE];
+const PASSED: [&str; 7] = [
+    "content-type",
+    "cache-control",
+    "etag",
+    "retry-after",
+    headers::LINK,
+    headers::DATA_VERSION,
+    headers::FAIL_SAFE_MODE,
+];
 
 /// Response headers that are read at all: those, and what only the edge acts upon.
-pub const READ: [&str; 8] = {
-    let [a, b, c, d, e, f] = PASSED;
-    [a, b, c, d, e, f, headers::CDN_CACHE_CONTROL, headers::TAGS]
+pub const READ: [&str; 9] = {
+    let [a, b, c, d, e, f, g] = PASSED;
+    [a, b, c, d, e, f, g, headers::CDN_CACHE_CONTROL, headers::TAGS]
 };
 
 /// Longest error body that is handed on, in bytes.

@@ -177,6 +177,8 @@ fn represent(content: Content, exchange: Exchange<'_>) -> Reply {
         (_, XCache::Hit | XCache::Miss | XCache::StaleError, _) if exchange.privacy == Privacy::Theirs => {
             Cow::Borrowed(PRIVATE)
         }
+        // What nobody confirmed may have been withdrawn: it is not to be kept for as long as its route's answers are.
+        (_, XCache::StaleError, _) => Cow::Borrowed(REVALIDATE),
         (_, _, Some(given)) => Cow::Owned(given.to_owned()),
         (_, XCache::Bypass, None) => Cow::Borrowed(headers::NO_STORE),
         (_, _, None) => Cow::Borrowed(REVALIDATE),

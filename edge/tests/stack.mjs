@@ -36,6 +36,9 @@ export class Origin {
   refusing = new Set();
   questions = [];
   batches = [];
+  /** Whether every version of the basket is retired, and what is committed of baskets. */
+  retired = false;
+  baskets = 1;
   /** What is committed of vaults, and what every answer is made of. */
   version = 1;
   /** Pages that were asked for. */
@@ -110,6 +113,7 @@ export class Origin {
       const kept = { "cdn-cache-control": "max-age=60, stale-if-error=86400", etag, "x-service-tags": `signers=${this.registry}` };
       return incoming.headers["if-none-match"] === etag ? say(304, undefined, kept) : say(200, evidence, kept);
     }
+    if (incoming.url.startsWith("/v1/baskets/b/version/")) return this.#basket(incoming, say);
     if (!incoming.url.startsWith("/v1/vaults")) return say(200, { data: [] });
     this.pages += 1;
     const { version } = this;
@@ -118,6 +122,20 @@ export class Origin {
     const kept = { "cdn-cache-control": "max-age=15, stale-if-error=86400", etag, "x-service-tags": `vaults=${version}` };
     if (incoming.headers["if-none-match"] === etag) return say(304, undefined, kept);
     return say(200, { data: [], version }, kept);
+  }
+
+  /** A version of a basket: the same for a year, until it is gone. */
+  #basket(incoming, say) {
+    if (this.retired) {
+      const request_id = incoming.headers["x-request-id"];
+      const link = '</v1/baskets/b/version/next>; rel="successor-version"';
+      return say(410, { error: { code: "VERSION_RETIRED", message: "", request_id, successor: "next" } }, { link, "cache-control": "no-store" });
+    }
+    const kept = {
+      "cdn-cache-control": "max-age=60, stale-if-error=86400", "cache-control": "public, max-age=31536000, immutable",
+      etag: '"hash"', "x-service-tags": `baskets=${this.baskets}`,
+    };
+    return incoming.headers["if-none-match"] === kept.etag ? say(304, undefined, kept) : say(200, { data: {} }, kept);
   }
 }
 

@@ -52,6 +52,28 @@ test("what is published shows on the next request at every isolate, of their own
   }
 });
 
+test("a retired version of a basket is 410 at once, at every isolate, however warm its copies are", async () => {
+  const version = (port, headers = {}) => {
+    callers += 1;
+    return edge.get("/v1/baskets/b/version/v1", { port, ip: `198.18.${callers >> 8}.${callers & 255}`, ...headers });
+  };
+  for (const port of isolates) {
+    await version(port);
+    const warm = await version(port);
+    assert.deepEqual([warm.status, cache(warm)], [200, "HIT"]);
+    assert.equal(warm.headers["cache-control"], "public, max-age=31536000, immutable");
+    assert.equal((await version(port, { "if-none-match": '"hash"' })).status, 304);
+  }
+  origin.retired = true;
+  origin.baskets += 1;
+  assert.equal((await edge.tellTags(`baskets=${origin.baskets}`)).status, 204);
+  for (const port of [...isolates, ...isolates]) {
+    const gone = await version(port, { "if-none-match": '"hash"' });
+    assert.deepEqual([gone.status, gone.headers["cache-control"]], [410, "no-store"]);
+    assert.match(gone.headers.link, /version\/next>; rel="successor-version"/);
+  }
+});
+
 test("under a storm of changes no request that began after an acknowledgement sees what was before", async () => {
   let over = false;
   const seen = [];

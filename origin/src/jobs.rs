@@ -1,9 +1,10 @@
 //! What runs beside the requests, and when: the catalog's refresh, the listening for changes, the scheduled score run, the
-//! daily roll-up and the daily research run, the exposure graph, the journal and its streams, what there is to do for webhooks
-//! beside delivering, and the telling of changed
+//! daily roll-up and the daily research run, the exposure graph, the baskets, the journal and its streams, what there is to do
+//! for webhooks beside delivering, and the telling of changed
 //! keys and facts to the edge.
 
 use crate::app::App;
+use crate::baskets;
 use crate::catalog::refresh;
 use crate::edge_link::{self, EdgeLink, outbox};
 use crate::graph::follow;
@@ -43,7 +44,7 @@ const RESTART: Duration = Duration::from_secs(1);
 type Job = for<'a> fn(&'a App, Option<&'a Arc<EdgeLink>>) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 
 /// All of them, each with the name that it is logged under.
-const JOBS: [(&str, Job); 17] = [
+const JOBS: [(&str, Job); 18] = [
     ("catalog", |app, _| Box::pin(refresh::keep_current(app))),
     ("notices", |app, link| Box::pin(listen(app, link))),
     ("news of keys", |app, link| Box::pin(tell_of_keys(app, link))),
@@ -51,6 +52,7 @@ const JOBS: [(&str, Job); 17] = [
     ("scores", |app, _| Box::pin(keep_scored(app))),
     ("research", |app, _| Box::pin(keep_researched(app))),
     ("graph", |app, _| Box::pin(follow::keep_current(app))),
+    ("baskets", |app, _| Box::pin(baskets::timer::keep_current(app))),
     ("fan-out", |app, _| Box::pin(fanout::keep_fanned_out(app))),
     ("webhooks", |app, _| Box::pin(upkeep::keep_up(app))),
     ("sequencer", |app, _| Box::pin(sequence::keep_numbering(app))),

@@ -2,6 +2,7 @@
 
 pub mod app;
 pub mod attestation;
+pub mod baskets;
 pub mod catalog;
 pub mod cli;
 pub mod clock;

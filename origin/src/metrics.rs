@@ -8,7 +8,7 @@ use std::fmt::Write;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 
 /// Statuses with a cell of their own; anything else is counted as the last.
-const STATUSES: [u16; 17] = [200, 204, 304, 400, 401, 403, 404, 405, 409, 413, 414, 415, 429, 500, 503, 504, 0];
+const STATUSES: [u16; 18] = [200, 204, 304, 400, 401, 403, 404, 405, 409, 410, 413, 414, 415, 429, 500, 503, 504, 0];
 
 /// Upper bounds of the latency histogram, in microseconds.
 const BUCKETS: [u64; 14] =

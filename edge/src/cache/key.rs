@@ -85,6 +85,12 @@ pub fn fold(found: &mut Found) {
         | RouteId::Predictions
         | RouteId::Backtests
         | RouteId::ModelHealth
+        | RouteId::BasketList
+        | RouteId::BasketById
+        | RouteId::BasketVersions
+        | RouteId::BasketVersion
+        | RouteId::BasketChanges
+        | RouteId::BasketMethodologyVersions
         | RouteId::WebhookCreate
         | RouteId::WebhookList
         | RouteId::WebhookById

@@ -1,5 +1,6 @@
 //! The Worker's way of a request, from outside, with a scripted caller, origin, store and clock.
 
+mod baskets;
 mod conditions;
 mod copies;
 mod cross_origin;

@@ -2,6 +2,7 @@
 //!
 //! Results go to standard output, as text or with `--json` as one JSON value; logs and progress go to standard error.
 
+mod baskets;
 mod credentials;
 mod doctor;
 mod edge;
@@ -70,6 +71,9 @@ enum Command {
     /// The exposure graph.
     #[command(subcommand)]
     Graph(Graph),
+    /// Baskets and their versions.
+    #[command(subcommand)]
+    Baskets(baskets::Baskets),
     /// The security registry.
     #[command(subcommand)]
     Security(security::Security),
@@ -263,6 +267,7 @@ async fn dispatch(command: Command, out: Output) -> anyhow::Result<ExitCode> {
         Command::Score(Score::Run) => facts::score(&database().await?, &clock, out).await?,
         Command::Research(command) => return research::run(&database().await?, &clock, command, out).await,
         Command::Graph(Graph::Build) => graph::build(&database().await?, &clock, out).await?,
+        Command::Baskets(command) => return baskets::run(&database().await?, &clock, command, out).await,
         Command::Security(command) => return security::run(&database().await?, &clock, command, out).await,
         Command::Signers(command) => return signers::run(&database().await?, &clock, command, out).await,
         Command::Webhooks(command) => webhooks::webhooks(&database().await?, &clock, command, out).await?,

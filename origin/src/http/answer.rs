@@ -4,7 +4,9 @@ use crate::metrics::Label;
 use crate::store::StoreError;
 use crate::stream::body::EventBody;
 use axum::body::{Body, Bytes};
-use axum::http::header::{ALLOW, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG, RETRY_AFTER, WWW_AUTHENTICATE};
+use axum::http::header::{
+    ALLOW, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG, LINK, RETRY_AFTER, WWW_AUTHENTICATE,
+};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::Response;
 use rds_shared::access::budget::Verdict;
@@ -188,15 +190,22 @@ fn good(answer: Answer, label: Label, head_only: bool) -> Response {
         Content::Events(events) => return streamed(events),
     };
     *response.status_mut() = status;
-    let kept = match label {
-        Label::Route(id) if validators.is_some() => KEPT_FOR[id as usize].clone(),
-        _ => None,
+    let (kept, beyond) = match label {
+        Label::Route(id) if validators.is_some() => (KEPT_FOR[id as usize].clone(), id.route().cache.beyond),
+        _ => (None, None),
     };
     let headers = response.headers_mut();
     match kept {
-        Some(kept) => headers.insert(CDN_CACHE_CONTROL, kept),
-        None => headers.insert(CACHE_CONTROL, HeaderValue::from_static(headers::NO_STORE)),
-    };
+        Some(kept) => {
+            headers.insert(CDN_CACHE_CONTROL, kept);
+            if let Some(beyond) = beyond {
+                headers.insert(CACHE_CONTROL, HeaderValue::from_static(beyond));
+            }
+        }
+        None => {
+            headers.insert(CACHE_CONTROL, HeaderValue::from_static(headers::NO_STORE));
+        }
+    }
     if let Some(Validators { etag, version }) = validators {
         set(&mut response, ETAG, etag);
         response.headers_mut().insert(DATA_VERSION, HeaderValue::from(version));
@@ -223,16 +232,19 @@ fn streamed(events: Option<EventBody>) -> Response {
 fn bad(error: &ApiError, request_id: RequestId, head_only: bool) -> Response {
     let mut response = with_body(headers::JSON, error.to_json(request_id).into_bytes(), head_only);
     *response.status_mut() = StatusCode::from_u16(error.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let headers = response.headers_mut();
-    headers.insert(CACHE_CONTROL, HeaderValue::from_static(headers::NO_STORE));
+    let given = response.headers_mut();
+    given.insert(CACHE_CONTROL, HeaderValue::from_static(headers::NO_STORE));
     if let Some(seconds) = error.retry_after {
-        headers.insert(RETRY_AFTER, HeaderValue::from(seconds));
+        given.insert(RETRY_AFTER, HeaderValue::from(seconds));
     }
     if let Some(allow) = error.allow {
-        headers.insert(ALLOW, HeaderValue::from_static(allow));
+        given.insert(ALLOW, HeaderValue::from_static(allow));
     }
     if error.code == ErrorCode::Unauthorized {
-        headers.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+        given.insert(WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
+    }
+    if let Some(successor) = &error.successor {
+        set(&mut response, LINK, successor.link());
     }
     response
 }

@@ -53,6 +53,11 @@ impl Call {
         if self.holds(&etag) { Answer::not_modified(etag, version) } else { Answer::tagged(etag, version, body()) }
     }
 
+    /// The same for an answer whose tag is a name of its own and not made here.
+    pub fn answer_named(&self, etag: String, version: i64, body: Vec<u8>) -> Answer {
+        if self.holds(&etag) { Answer::not_modified(etag, version) } else { Answer::tagged(etag, version, body) }
+    }
+
     /// The same with a body that can fail to be made.
     pub fn try_answer(
         &self,

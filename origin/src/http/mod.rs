@@ -17,6 +17,7 @@
 //! | [`webhooks`] | who is told of events, and how that went |
 //! | [`events`], [`critical`] | the events feed, and vaults with critical incidents |
 //! | [`security`], [`signals`] | the security registry, the loss board, risk signals |
+//! | [`baskets`] | baskets, their versions, changes and rules |
 //! | [`assets`], [`rwa`], [`reviewers`] | assets, real-world assets, and who signs their reviews |
 
 pub mod admin_door;
@@ -24,6 +25,7 @@ pub mod allocation;
 pub mod answer;
 pub mod assertion;
 pub mod assets;
+pub mod baskets;
 pub mod body;
 pub mod call;
 pub mod chains;

@@ -4,9 +4,9 @@ use super::answer::{Answer, Failure};
 use super::call::Call;
 use super::pipeline::Trace;
 use super::{
-    allocation, assets, chains, changes, critical, curators, decisions, event_stream, events, graph, health, holders,
-    markets, me, methodology, oracles, portfolio, protocols, research, reviewers, royco, rwa, security, signals, stats,
-    strategies, symbols, vault_detail, vaults, webhooks,
+    allocation, assets, baskets, chains, changes, critical, curators, decisions, event_stream, events, graph, health,
+    holders, markets, me, methodology, oracles, portfolio, protocols, research, reviewers, royco, rwa, security,
+    signals, stats, strategies, symbols, vault_detail, vaults, webhooks,
 };
 use crate::app::App;
 use crate::metrics::Label;
@@ -128,6 +128,12 @@ async fn dispatch(app: &Arc<App>, call: &Call, head: &Parts) -> Result<Answer, F
         RouteId::Predictions => Box::pin(research::predictions(app, call)).await,
         RouteId::Backtests => Box::pin(research::records(app, call, RecordKind::Backtest)).await,
         RouteId::ModelHealth => Box::pin(research::records(app, call, RecordKind::ModelHealth)).await,
+        RouteId::BasketList => Box::pin(baskets::list(app, call)).await,
+        RouteId::BasketById => Box::pin(baskets::by_id(app, call)).await,
+        RouteId::BasketVersions => Box::pin(baskets::versions(app, call)).await,
+        RouteId::BasketVersion => Box::pin(baskets::version(app, call)).await,
+        RouteId::BasketChanges => Box::pin(baskets::changes(app, call)).await,
+        RouteId::BasketMethodologyVersions => Box::pin(baskets::methodologies(app, call)).await,
         RouteId::WebhookCreate => Box::pin(webhooks::create(app, call)).await,
         RouteId::WebhookList => Box::pin(webhooks::list(app, call)).await,
         RouteId::WebhookById => Box::pin(webhooks::by_id(app, call)).await,

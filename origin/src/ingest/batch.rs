@@ -1,10 +1,10 @@
 //! The observations of one batch, by kind, each with the line it came from.
 
 use super::kinds::{
-    Asset, AssetReview, Attestation, Chain, Curator, EventRecord, Exposure, HolderSnapshot, HubAsset, IncidentLink,
-    LossCase, Mapping, Market, MarketEmode, MarketReserve, MarketState, OracleFeed, Position, Protocol, Publication,
-    Reviewer, Reward, RwaCandidate, RwaObservation, RwaSource, SecurityReport, SignalReport, Vault, VaultState,
-    VaultStrategy, event_id,
+    Asset, AssetReview, Attestation, Basket, BasketMethodology, Chain, Curator, EventRecord, Exposure, HolderSnapshot,
+    HubAsset, IncidentLink, LossCase, Mapping, Market, MarketEmode, MarketReserve, MarketState, OracleFeed, Position,
+    Protocol, Publication, Reviewer, Reward, RwaCandidate, RwaObservation, RwaSource, SecurityReport, SignalReport,
+    Vault, VaultState, VaultStrategy, event_id,
 };
 use super::line::{self, Observation};
 use super::{Fault, IngestError, MAX_BATCH_BYTES, check};
@@ -51,6 +51,8 @@ pub struct Batch {
     pub(super) security: Vec<Numbered<SecurityReport>>,
     pub(super) losses: Vec<Numbered<LossCase>>,
     pub(super) signals: Vec<Numbered<SignalReport>>,
+    pub(super) baskets: Vec<Numbered<Basket>>,
+    pub(super) basket_rules: Vec<Numbered<BasketMethodology>>,
     pub(super) faults: Vec<Fault>,
     observed: Vec<Numbered<At>>,
     lines: u64,
@@ -123,6 +125,8 @@ impl Batch {
             Observation::SecurityEvent(report) => self.security.push((number, *report)),
             Observation::LossCase(case) => self.losses.push((number, *case)),
             Observation::Signal(signal) => self.signals.push((number, *signal)),
+            Observation::Basket(basket) => self.baskets.push((number, basket)),
+            Observation::BasketMethodology(rules) => self.basket_rules.push((number, *rules)),
         }
     }
 
@@ -154,6 +158,11 @@ impl Batch {
     pub(super) fn event_ids(&self) -> Vec<i64> {
         let linked = self.incidents.iter().map(|(_, incident)| event_id(&incident.event_key));
         linked.chain(self.events.iter().map(|(_, event)| event.id)).collect()
+    }
+
+    /// What is wrong with its lines as such, before the store is asked.
+    pub fn own_faults(&self) -> &[Fault] {
+        &self.faults
     }
 
     /// Lines that hold an observation.
@@ -193,6 +202,8 @@ impl Batch {
             self.security.len(),
             self.losses.len(),
             self.signals.len(),
+            self.baskets.len(),
+            self.basket_rules.len(),
         ];
         let named = line::KINDS.into_iter().zip(counts);
         named.filter(|(_, count)| *count > 0).map(|(kind, count)| (kind, count as u64)).collect()

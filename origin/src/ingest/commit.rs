@@ -48,6 +48,7 @@ async fn apply(tx: &mut Tx<'_>, batch: &Batch, now: Timestamp) -> Result<IngestR
     let stated = rwa::newest_number(&mut **tx).await?;
     write_evidence(tx, batch, &mut changed).await?;
     security::write(tx, batch, &mut changed).await?;
+    write_baskets(tx, batch, &mut changed).await?;
     let mut report =
         IngestReport { lines: batch.lines(), observations: batch.counts(), changed, ..IngestReport::default() };
     report.data_version = publication::current_version(tx).await?;
@@ -252,6 +253,16 @@ async fn write_evidence(tx: &mut Tx<'_>, batch: &Batch, changed: &mut Changed) -
     let written = [
         ("attestation", upsert(tx, &batch.attestations).await?.len()),
         ("rwa_observation", upsert(tx, &batch.rwa_observations).await?.len()),
+    ];
+    changed.extend(written.into_iter().filter(|(_, rows)| *rows > 0).map(|(kind, rows)| (kind, rows as u64)));
+    Ok(())
+}
+
+/// Writes baskets and their rules; what is in them is the affair of the next rebalance.
+async fn write_baskets(tx: &mut Tx<'_>, batch: &Batch, changed: &mut Changed) -> Result<(), StoreError> {
+    let written = [
+        ("basket", upsert(tx, &batch.baskets).await?.len()),
+        ("basket_methodology", upsert(tx, &batch.basket_rules).await?.len()),
     ];
     changed.extend(written.into_iter().filter(|(_, rows)| *rows > 0).map(|(kind, rows)| (kind, rows as u64)));
     Ok(())

@@ -1,9 +1,10 @@
 //! One line of NDJSON to one observation.
 
 use super::kinds::{
-    Asset, AssetReview, Attestation, Chain, Curator, EventRecord, Exposure, HolderSnapshot, HubAsset, IncidentLink,
-    LossCase, Mapping, Market, MarketEmode, MarketReserve, MarketState, OracleFeed, Position, Protocol, Reviewer,
-    Reward, RwaCandidate, RwaObservation, RwaSource, SecurityReport, SignalReport, Vault, VaultState, VaultStrategy,
+    Asset, AssetReview, Attestation, Basket, BasketMethodology, Chain, Curator, EventRecord, Exposure, HolderSnapshot,
+    HubAsset, IncidentLink, LossCase, Mapping, Market, MarketEmode, MarketReserve, MarketState, OracleFeed, Position,
+    Protocol, Reviewer, Reward, RwaCandidate, RwaObservation, RwaSource, SecurityReport, SignalReport, Vault,
+    VaultState, VaultStrategy,
 };
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -42,10 +43,12 @@ pub enum Observation {
     SecurityEvent(Box<SecurityReport>),
     LossCase(Box<LossCase>),
     Signal(Box<SignalReport>),
+    Basket(Basket),
+    BasketMethodology(Box<BasketMethodology>),
 }
 
 /// Every kind's word, in the order in which a batch is written.
-pub const KINDS: [&str; 29] = [
+pub const KINDS: [&str; 31] = [
     "chain",
     "protocol",
     "curator",
@@ -75,6 +78,8 @@ pub const KINDS: [&str; 29] = [
     "security_event",
     "loss_case",
     "signal",
+    "basket",
+    "basket_methodology",
 ];
 
 /// A field and what is wrong with it.
@@ -122,6 +127,8 @@ pub fn read(line: &str) -> Result<Observation, Complaint> {
         "security_event" => Observation::SecurityEvent(Box::new(fields(line)?)),
         "loss_case" => Observation::LossCase(Box::new(fields(line)?)),
         "signal" => Observation::Signal(Box::new(fields(line)?)),
+        "basket" => Observation::Basket(fields(line)?),
+        "basket_methodology" => Observation::BasketMethodology(Box::new(fields(line)?)),
         unknown => {
             let reason = format!("{unknown:?} is not a kind; known are {}", KINDS.join(", "));
             return Err((Some("kind".to_owned()), reason));

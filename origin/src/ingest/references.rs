@@ -1,5 +1,6 @@
 //! What an observation refers to must be known, to the store or to the batch itself.
 
+mod baskets;
 mod events;
 mod mappings;
 mod markets;
@@ -28,6 +29,7 @@ pub async fn faults(tx: &mut Tx<'_>, batch: &Batch) -> Result<Vec<Fault>, StoreE
     faults.mappings(tx, batch).await?;
     faults.real_world(tx, batch).await?;
     faults.security(tx, batch).await?;
+    faults.baskets(tx, batch).await?;
     faults.0.sort_by_key(|fault| fault.line);
     Ok(faults.0)
 }

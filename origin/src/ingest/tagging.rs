@@ -30,6 +30,7 @@ fn tags_of(kind: &str) -> &'static [Tag] {
         "incident_link" | "event" => &[Tag::Events],
         "security_event" | "loss_case" => &[Tag::Security],
         "signal" => &[Tag::Signals],
+        "basket" | "basket_methodology" => &[Tag::Baskets],
         // Chains and protocols show everywhere, and so may a kind that nobody has thought about here.
         _ => &Tag::ALL,
     }

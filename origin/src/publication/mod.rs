@@ -48,6 +48,9 @@ pub enum Family {
     EventRetracted,
     RatingChanged,
     SecurityEventPublished,
+    BasketRebalanced,
+    BasketVersionDeprecated,
+    BasketVersionRetired,
 }
 
 impl Family {
@@ -58,6 +61,9 @@ impl Family {
             Family::EventRetracted => "event.retracted",
             Family::RatingChanged => "rating.changed",
             Family::SecurityEventPublished => "security_event.published",
+            Family::BasketRebalanced => "basket.rebalanced",
+            Family::BasketVersionDeprecated => "basket.version.deprecated",
+            Family::BasketVersionRetired => "basket.version.retired",
         }
     }
 }

@@ -40,6 +40,7 @@ mod strategies;
 mod tokens;
 mod vault;
 
+use crate::baskets;
 use crate::clock::Clock;
 use crate::ingest::kinds::AssetReview;
 use crate::ingest::{self, Batch, IngestError, Observation};
@@ -122,6 +123,8 @@ pub async fn run(
                 progress(&format!("hour {} of {hours}: {} observations so far", hour + 1, report.observations));
             }
         }
+        // Whatever the hour moved: the first hour makes the first versions.
+        baskets::refresh(db, &at_that_hour).await?;
         for (event, verb) in events::edits(moment) {
             verbs::run(db, &at_that_hour, event, verb).await?;
             report.data_version = publication::version(db).await?;
@@ -163,6 +166,7 @@ impl Simulation {
             news.extend(funds::registry(moment));
             news.extend(reviewers::registry(moment));
             news.extend(publications::registry(moment));
+            news.extend(baskets::house::definitions());
         }
         news.extend(platforms::news(moment));
         let reviews: Vec<AssetReview> = tokens::reviews(moment).into_iter().chain(funds::reviews(moment)).collect();

@@ -22,6 +22,7 @@ mod vault_history_vaults;
 mod vaults;
 mod yield_vaults;
 
+use crate::baskets::house;
 use crate::clock::Clock;
 use crate::ingest::{self, Batch, Fault, IngestError, IngestReport};
 use crate::store::Db;
@@ -167,6 +168,9 @@ pub async fn import(
     let mut reading = Reading { folder: &folder, chosen, known: Known::default(), rows: Vec::new(), files: Vec::new() };
     let mut batch = Batch::default();
     reading.read_all(&mut batch, progress)?;
+    if only.is_none() {
+        reading.house(&mut batch);
+    }
     progress(&format!("storing and scoring {} observations", batch.lines()));
     let Reading { rows, files, .. } = reading;
     let ingest = ingest::commit(db, clock, batch).await.map_err(|error| by_row(error, &rows))?;
@@ -223,6 +227,14 @@ impl Reading<'_> {
         self.read(signer_sets::SignerSets, batch, progress)?;
         self.read(timelocks::Timelocks, batch, progress)?;
         self.read(bridges::Bridges, batch, progress)
+    }
+
+    /// The baskets that the house defines: no file holds them.
+    fn house(&mut self, batch: &mut Batch) {
+        for observation in house::definitions() {
+            self.rows.push(("the house's baskets", 0));
+            batch.push(observation);
+        }
     }
 
     /// Reads a file, when it is chosen for its observations or a chosen file needs to know what it holds.

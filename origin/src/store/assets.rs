@@ -46,6 +46,7 @@ pub struct AssetFacts {
     pub score: Option<i32>,
     pub tier: Option<String>,
     pub hard_fail_flags: Option<Vec<String>>,
+    pub in_basket_a: bool,
     /// The breakdown's applied overlays, `[{id, kind, …}]`.
     pub overlays: Option<Value>,
 }
@@ -75,7 +76,11 @@ pub async fn load(db: impl PgExecutor<'_>) -> Result<Vec<AssetFacts>, StoreError
                 r.institutional, r.data_provenance, r.reviewed_by, r.reviewer, r.refreshed_at, \
                 (SELECT max(coalesce(v.last_refresh_at, v.observed_at)) FROM asset_version v \
                  WHERE v.asset_id = a.id AND coalesce(v.last_refresh_at, v.observed_at) < r.refreshed_at) AS refreshed_before, \
-                s.score, s.tier, s.hard_fail_flags, (s.breakdown->'overlays_applied')::jsonb AS overlays \
+                s.score, s.tier, s.hard_fail_flags, \
+                EXISTS (SELECT FROM basket b JOIN basket_version w ON w.basket_id = b.id JOIN basket_constituent k USING (version_id) \
+                        WHERE b.is_basket_a AND k.id = a.id \
+                            AND w.number = (SELECT max(number) FROM basket_version n WHERE n.basket_id = b.id)) AS in_basket_a, \
+                (s.breakdown->'overlays_applied')::jsonb AS overlays \
          FROM asset a JOIN chain c ON c.chain_id = a.chain_id AND c.is_served \
          LEFT JOIN LATERAL (SELECT v.*, coalesce(v.last_refresh_at, v.observed_at) AS refreshed_at FROM asset_version v \
                             WHERE v.asset_id = a.id ORDER BY v.observed_at DESC LIMIT 1) AS r ON true \

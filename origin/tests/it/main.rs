@@ -3,6 +3,10 @@
 //! They need `RDS_TEST_DATABASE_URL`, an administrative URL of a Postgres 15 or newer; `cargo xtask test` brings one.
 
 mod assets;
+mod baskets;
+mod baskets_faults;
+mod baskets_versions;
+mod baskets_world;
 mod chaos;
 mod db;
 mod decisions_checks;

@@ -115,6 +115,10 @@ async fn every_read(test: &TestApp) -> Vec<String> {
             "/v1/graph/decision/{id}/verify" => "SELECT decision_id FROM decision ORDER BY 1",
             // An organisation's own, and none has any here.
             path if path.starts_with("/v1/webhooks/") => "SELECT id::text FROM webhook_subscription",
+            "/v1/baskets/{id}/version/{versionId}" => {
+                "SELECT basket_id || '/version/' || version_id FROM basket_version ORDER BY 1"
+            }
+            path if path.starts_with("/v1/baskets/{id}") => "SELECT id FROM basket ORDER BY 1",
             path => panic!("nothing of {path} is asked for"),
         };
         let (start, rest) = match route.path.split_once('{') {

@@ -6,7 +6,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 /// Response headers that a page's script may read.
-pub const EXPOSED_HEADERS: &str = "age, cache-status, etag, retry-after, warning, x-cache, x-data-version, x-ratelimit-limit, x-ratelimit-remaining, \
+pub const EXPOSED_HEADERS: &str = "age, cache-status, etag, link, retry-after, warning, x-cache, x-data-version, x-ratelimit-limit, x-ratelimit-remaining, \
      x-ratelimit-reset, x-ratelimit-subclient-limit, x-ratelimit-subclient-remaining, x-ratelimit-window, x-request-id";
 /// Request headers that a page's script may send.
 pub const ALLOWED_HEADERS: &str =

@@ -7,6 +7,7 @@ pub mod allocation;
 pub mod asset;
 pub mod asset_encoded;
 pub mod attestation;
+pub mod basket;
 pub mod chain;
 pub mod content_hash;
 pub mod curator;

@@ -4,6 +4,7 @@
 //! hosts match on [`RouteId`] without a catch-all arm, so a route that nobody answers does not compile.
 
 mod asset_params;
+mod basket_params;
 mod decision_params;
 mod event_params;
 pub mod family;
@@ -14,7 +15,7 @@ mod push_params;
 pub mod query;
 mod research_params;
 pub mod row;
-mod rows_macro;
+mod rows;
 mod security_params;
 pub mod table;
 pub mod tag;

@@ -62,15 +62,32 @@ pub struct Cache {
     pub stale_if_error: u32,
     /// Whether each caller class has its own copy.
     pub by_class: bool,
+    /// What caches between the edge and the caller are told, where that is not to ask again each time: `Cache-Control`.
+    pub beyond: Option<&'static str>,
 }
 
 impl Cache {
     /// Never kept.
-    pub const NEVER: Cache = Cache { fresh: 0, stale_if_error: 0, by_class: false };
+    pub const NEVER: Cache = Cache { fresh: 0, stale_if_error: 0, by_class: false, beyond: None };
 
     /// Kept `fresh` seconds, and up to a day after as the last good copy.
     pub const fn public(fresh: u32) -> Cache {
-        Cache { fresh, stale_if_error: 86_400, by_class: false }
+        Cache { fresh, stale_if_error: 86_400, by_class: false, beyond: None }
+    }
+
+    /// A basket's present version: caches on the way may share it for a minute too.
+    ///
+    /// Source: interface, "Common behaviors", 2.
+    pub const fn current_basket() -> Cache {
+        let beyond = "public, max-age=0, s-maxage=60, stale-while-revalidate=60";
+        Cache { beyond: Some(beyond), ..Cache::public(60) }
+    }
+
+    /// What never changes: whoever has it need not ask for a year. The edge does ask again, for it may be withdrawn.
+    ///
+    /// Source: interface, "Common behaviors", 2.
+    pub const fn immutable() -> Cache {
+        Cache { beyond: Some("public, max-age=31536000, immutable"), ..Cache::public(60) }
     }
 
     /// The same for answers that not everybody may have: each caller class has its own copy.

@@ -30,11 +30,13 @@ pub enum Tag {
     Graph,
     /// Who may sign decisions.
     Signers,
+    /// Baskets, their versions and their rules.
+    Baskets,
 }
 
 impl Tag {
     /// Every tag.
-    pub const ALL: [Tag; 10] = [
+    pub const ALL: [Tag; 11] = [
         Tag::Vaults,
         Tag::Markets,
         Tag::Feeds,
@@ -45,6 +47,7 @@ impl Tag {
         Tag::Research,
         Tag::Graph,
         Tag::Signers,
+        Tag::Baskets,
     ];
 
     /// The tag's name in headers and in the database.
@@ -60,6 +63,7 @@ impl Tag {
             Tag::Research => "research",
             Tag::Graph => "graph",
             Tag::Signers => "signers",
+            Tag::Baskets => "baskets",
         }
     }
 

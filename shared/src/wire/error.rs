@@ -4,6 +4,7 @@
 
 use super::request_id::RequestId;
 use alloc::borrow::Cow;
+use alloc::boxed::Box;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
@@ -167,6 +168,24 @@ pub struct ApiError {
     pub retry_after: Option<u32>,
     /// The methods for `Allow`, on a 405.
     pub allow: Option<&'static str>,
+    /// What has taken the place of the thing asked for, on a 410.
+    pub successor: Option<Box<Successor>>,
+}
+
+/// Where to go from something that was withdrawn.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Successor {
+    /// Its id: `error.successor`.
+    pub id: String,
+    /// Its path: the target of `Link`.
+    pub path: String,
+}
+
+impl Successor {
+    /// `Link` in the words of RFC 8288; the relation is that of RFC 5829.
+    pub fn link(&self) -> String {
+        alloc::format!("<{}>; rel=\"successor-version\"", self.path)
+    }
 }
 
 impl ApiError {
@@ -179,6 +198,7 @@ impl ApiError {
             details: Vec::new(),
             retry_after: code.retry_after(),
             allow: None,
+            successor: None,
         }
     }
 
@@ -219,7 +239,13 @@ impl ApiError {
         self.code.status()
     }
 
-    /// The envelope: `{"error":{code, message, request_id[, legacy_code][, details]}}`.
+    /// A basket version that was withdrawn in favour of another.
+    pub fn version_retired(successor: Successor) -> Self {
+        let message = "this version was retired; its successor is named";
+        ApiError { successor: Some(Box::new(successor)), ..ApiError::new(ErrorCode::VersionRetired, message) }
+    }
+
+    /// The envelope: `{"error":{code, message, request_id[, legacy_code][, details][, successor]}}`.
     pub fn to_json(&self, request_id: RequestId) -> String {
         #[derive(Serialize)]
         struct Envelope<'a> {
@@ -234,6 +260,8 @@ impl ApiError {
             legacy_code: Option<&'static str>,
             #[serde(skip_serializing_if = "<[Detail]>::is_empty")]
             details: &'a [Detail],
+            #[serde(skip_serializing_if = "Option::is_none")]
+            successor: Option<&'a str>,
         }
         let envelope = Envelope {
             error: Body {
@@ -242,6 +270,7 @@ impl ApiError {
                 request_id,
                 legacy_code: self.legacy_code,
                 details: &self.details,
+                successor: self.successor.as_ref().map(|successor| successor.id.as_str()),
             },
         };
         // Strings, numbers and an id: there is nothing here that serialisation could refuse.
@@ -302,6 +331,15 @@ mod tests {
             ],
         );
         assert_eq!(error.message, "page must be at least 1; sortBy is not a sort field");
+    }
+
+    #[test]
+    fn what_was_withdrawn_names_what_follows_it() {
+        let error =
+            ApiError::version_retired(Successor { id: "b-v2".into(), path: "/v1/baskets/b/version/b-v2".into() });
+        let json: serde_json::Value = serde_json::from_str(&error.to_json(RequestId::from_random([7; 16]))).unwrap();
+        assert_eq!((error.status(), &json["error"]["successor"]), (410, &"b-v2".into()));
+        assert_eq!(error.successor.unwrap().link(), "</v1/baskets/b/version/b-v2>; rel=\"successor-version\"");
     }
 
     #[test]

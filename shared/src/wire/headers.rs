@@ -59,6 +59,8 @@ pub const WEBHOOK_ID: &str = "webhook-id";
 pub const WEBHOOK_TIMESTAMP: &str = "webhook-timestamp";
 /// Standard Webhooks: `v1,<base64>`, one a secret.
 pub const WEBHOOK_SIGNATURE: &str = "webhook-signature";
+/// RFC 8288: where to go from what was withdrawn.
+pub const LINK: &str = "link";
 /// A body's media type.
 pub const CONTENT_TYPE: &str = "content-type";
 /// Who sends.

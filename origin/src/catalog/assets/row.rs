@@ -70,7 +70,7 @@ pub fn row(facts: &AssetFacts, links: &HashMap<&str, AssetLink>) -> Result<Asset
         risk_score: score(facts),
         risk_tier: score(facts).map(tier_of),
         issuer: document("asset.issuer", facts.issuer.as_ref().filter(|_| real_world))?.map(issuer),
-        in_basket_a: false,
+        in_basket_a: facts.in_basket_a,
         dimensions,
         risk_overlays: traits.into_iter().filter(|(has, _)| *has).map(|(_, name)| name).collect(),
         instrument_type: facts.instrument_type.clone(),

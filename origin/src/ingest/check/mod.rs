@@ -2,6 +2,7 @@
 //!
 //! Addresses are folded to their canonical spelling here; whether they fit their chain is known only to the store.
 
+mod basket;
 mod event;
 mod evidence;
 mod fields;
@@ -60,6 +61,8 @@ pub fn observation(observation: &mut Observation) -> (Vec<Complaint>, Option<At>
         Observation::SecurityEvent(report) => check.security_event(report),
         Observation::LossCase(case) => check.loss_case(case),
         Observation::Signal(signal) => check.signal(signal),
+        Observation::Basket(basket) => check.basket(basket),
+        Observation::BasketMethodology(rules) => check.basket_methodology(rules),
     }
     (check.complaints, check.observed_at)
 }

@@ -2,6 +2,7 @@
 
 mod asset;
 mod attestation;
+mod basket;
 mod event;
 mod holders;
 mod incident;
@@ -18,6 +19,7 @@ mod vault;
 
 pub use asset::{Asset, AssetReview, BackingProfile, FlagEvent, FlagOverride, Institutional, Issuer, Provenance};
 pub use attestation::{Attestation, Reviewer, ReviewerKey};
+pub use basket::{Basket, BasketMethodology, Eligibility};
 pub use event::{EventRecord, Publication};
 pub use holders::{Holder, HolderRow, HolderSnapshot, StoredHolder};
 pub use incident::{Event, EventLink, EventScope, IncidentLink, Reference, event_id};
@@ -29,5 +31,5 @@ pub use rwa::{RwaCandidate, RwaObservation, RwaSource};
 pub use security::{Contamination, LossCase, SecurityReport, security_event_id};
 pub use signal::{Entity, GivenVault, SignalReport};
 pub use strategy::{VaultStrategy, YieldSource};
-pub use values::{Points, Share, SignerSet, Signing, SigningWord, Usd};
+pub use values::{Percent, Points, Share, SignerSet, Signing, SigningWord, Usd};
 pub use vault::{Exposure, ExposurePart, IncentivesStatus, Reward, Snapshot, Vault, VaultState};

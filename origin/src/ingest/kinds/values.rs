@@ -2,6 +2,7 @@
 
 use rds_shared::model::money::{Cents, DecimalUsd};
 use rds_shared::scoring::decimal::{from_float, parse_decimal};
+use rds_shared::scoring::number::Decimal;
 use rds_shared::scoring::vault::Signers;
 use rds_shared::scoring::{MilliPoints, Ppm};
 use serde::de::Error;
@@ -42,6 +43,31 @@ impl<'de> Deserialize<'de> for Share {
 impl Serialize for Share {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         Ppm(self.0.into()).serialize(serializer)
+    }
+}
+
+/// A percentage from 0 to 100 with at most four decimals, held in parts per million.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Percent(pub u32);
+
+impl Percent {
+    /// Writes the parts per million, as columns hold them.
+    pub fn as_ppm<S: Serializer>(percent: &Percent, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_u32(percent.0)
+    }
+}
+
+impl<'de> Deserialize<'de> for Percent {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let ppm = parse_decimal(&f64::deserialize(deserializer)?.to_string(), 4).map_err(D::Error::custom)?;
+        let ppm = u32::try_from(ppm).ok().filter(|ppm| *ppm <= 1_000_000);
+        ppm.map(Percent).ok_or_else(|| D::Error::custom("must be between 0 and 100"))
+    }
+}
+
+impl Serialize for Percent {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Decimal { units: self.0.into(), scale: 4 }.serialize(serializer)
     }
 }
 

@@ -1,7 +1,9 @@
 //! A basket's rules as data: what its methodology version fixes.
 
+use crate::model::content_hash::ContentHash;
 use crate::rules::tiers::Tier;
 use crate::scoring::asset::{AssetCategory, ReviewStatus};
+use crate::scoring::canonical::{Canonical, Canonicalize};
 use crate::scoring::number::Decimal;
 use crate::scoring::{MilliPoints, Ppm};
 use alloc::string::String;
@@ -19,6 +21,49 @@ pub struct Definition {
     pub eligibility: EligibilityRule,
     /// How those who are in are weighed.
     pub weighting: Weighting,
+}
+
+impl Definition {
+    /// SHA-256 of [`Canonicalize::canonical`]: two methodology versions with one hash are the same rules.
+    pub fn content_hash(&self) -> ContentHash {
+        ContentHash::of(&self.canonical())
+    }
+}
+
+impl Canonicalize for Definition {
+    fn canonical(&self) -> Canonical {
+        let Weighting { pivot, caps, min_constituents } = self.weighting;
+        let caps = [
+            ("floor_ppm", caps.floor().0.into()),
+            ("issuer_ppm", caps.issuer().0.into()),
+            ("single_name_ppm", caps.single_name().0.into()),
+        ];
+        Canonical::object([
+            ("basket_id", self.basket_id.as_str().into()),
+            ("caps", Canonical::object(caps)),
+            ("eligibility_rule", self.eligibility.canonical()),
+            ("methodology_version", self.methodology_version.as_str().into()),
+            ("min_constituents", min_constituents.into()),
+            ("pivot_mp", pivot.into()),
+        ])
+    }
+}
+
+impl Canonicalize for EligibilityRule {
+    fn canonical(&self) -> Canonical {
+        let categories = |list: &[AssetCategory]| Canonical::list(list.iter().map(|it| it.as_str().into()));
+        let share = |share: Option<Ppm>| share.map_or(Canonical::Null, |share| share.0.into());
+        Canonical::object([
+            ("asset_category", categories(&self.asset_category)),
+            ("max_per_protocol_ppm", share(self.max_per_protocol)),
+            ("min_age_days", self.min_age_days.map_or(Canonical::Null, Canonical::from)),
+            ("min_tvl_usd", self.min_tvl_usd.map_or(Canonical::Null, Canonical::from)),
+            ("review_status", Canonical::list(self.review_status.iter().map(|it| it.as_str().into()))),
+            ("terminal_underlying_category", categories(&self.terminal_underlying_category)),
+            ("terminal_underlying_min_backing_offchain_ppm", share(self.terminal_underlying_min_backing_offchain)),
+            ("tier", Canonical::list(self.tier.iter().map(|it| it.as_str().into()))),
+        ])
+    }
 }
 
 /// Who may be in. An empty list or a null bound asks nothing; a fact that a condition asks for and nobody knows fails it.
@@ -125,6 +170,37 @@ mod tests {
         let published = serde_json::to_value(&rule).unwrap();
         assert_eq!(published["max_per_protocol_pct"], 12.5);
         assert!(published["terminal_underlying_min_backing_offchain_pct"].is_null());
+    }
+
+    #[test]
+    fn rules_that_differ_in_anything_have_another_hash() {
+        let rules = Definition {
+            basket_id: "b".into(),
+            methodology_version: "m".into(),
+            eligibility: EligibilityRule::default(),
+            weighting: Weighting { pivot: MilliPoints::saturating(7000), caps: Caps::VAULTS, min_constituents: 5 },
+        };
+        let changes: [fn(&mut Definition); 13] = [
+            |it| it.basket_id.push('x'),
+            |it| it.methodology_version.push('x'),
+            |it| it.weighting.pivot = MilliPoints::saturating(5000),
+            |it| it.weighting.caps = Caps::ASSETS,
+            |it| it.weighting.min_constituents = 4,
+            |it| it.eligibility.asset_category.push(AssetCategory::Lst),
+            |it| it.eligibility.review_status.push(ReviewStatus::Reviewed),
+            |it| it.eligibility.terminal_underlying_category.push(AssetCategory::Lst),
+            |it| it.eligibility.terminal_underlying_min_backing_offchain = Some(Ppm(1)),
+            |it| it.eligibility.tier.push(Tier::Prime),
+            |it| it.eligibility.min_tvl_usd = Some(1),
+            |it| it.eligibility.min_age_days = Some(1),
+            |it| it.eligibility.max_per_protocol = Some(Ppm(1)),
+        ];
+        let mut hashes = alloc::collections::BTreeSet::from([rules.content_hash()]);
+        for change in changes {
+            let mut changed = rules.clone();
+            change(&mut changed);
+            assert!(hashes.insert(changed.content_hash()), "{changed:?}");
+        }
     }
 
     #[test]

@@ -7,10 +7,12 @@
 //! | [`weights`] | the one set of weights that obeys the caps, in parts per million |
 //! | [`refresh`] | the calendar and the events that ask for a rebalance |
 //! | [`version`] | an immutable version, its content hash, and what changed since the one before |
+//! | [`analytics`] | how a version's weights are spread |
 //! | [`rebalance`] | all of it in order; a version that cannot be built honestly is not built |
 //!
 //! Source: methodology, "Baskets"; interface, "Basket".
 
+pub mod analytics;
 pub mod definition;
 pub mod eligibility;
 pub mod rebalance;

@@ -1,7 +1,25 @@
-//! Turns the table's notation into ids and rows, so that there is no id without a row.
+//! The table's rows, one family of routes a file, and what makes ids and rows of their notation, so that there is no id without a row.
+//!
+//! Each file's macro adds its rows to those it is given and hands all of them to the next; the last one in the chain is [`routes`].
+
+mod assets;
+mod findings;
+mod graph;
+mod happenings;
+mod push;
+mod registry;
+mod service;
+
+pub(super) use assets::assets_rows;
+pub(super) use findings::findings_rows;
+pub(super) use graph::graph_rows;
+pub(super) use happenings::happenings_rows;
+pub(super) use push::push_rows;
+pub(super) use registry::registry_rows;
+pub(super) use service::service_rows;
 
 macro_rules! routes {
-    ($($id:ident: $method:ident $path:literal {
+    (; $($id:ident: $method:ident $path:literal {
         access: $access:expr, family: $family:ident, cache: $cache:expr,
         $(tags: [$($tag:ident),* $(,)?],)? $(door: $door:ident,)? $(body: $body:expr,)?
         query: [$($param:expr),* $(,)?], answers: $answers:literal, errors: [$($error:ident),* $(,)?], about: $about:literal $(,)?

@@ -1,0 +1,189 @@
+// Baskets through the edge: their shapes, a hash that anybody recomputes, and a version that is gone at once when it is retired.
+
+import assert from 'node:assert/strict';
+import { execFileSync } from 'node:child_process';
+import { createHash, randomBytes } from 'node:crypto';
+import { before, describe, test } from 'node:test';
+import * as fields from './basket-fields.mjs';
+import { expectError, expectShape } from './expect.mjs';
+import { data, paged } from './interface-fields.mjs';
+import { failing, verb } from './operator.mjs';
+import { originEnvironment } from './private-stack.mjs';
+import { listOf } from './shape.mjs';
+import { sharedStack } from './stack.mjs';
+
+const stack = sharedStack();
+/** A basket of this run's own, over the demo's assets. */
+const basket = `e2e-${randomBytes(4).toString('hex')}`;
+const at = (rest) => `/v1/baskets/${basket}${rest}`;
+const [first, second] = [`${basket}-v1`, `${basket}-v2`];
+
+/** Takes observations in by the operators' door. */
+async function ingest(...lines) {
+  const body = lines.map((line) => JSON.stringify(line)).join('\n');
+  const answer = await stack.operate('/ingest', { method: 'POST', body });
+  assert.equal(answer.status, 200, answer.text);
+}
+
+const rules = (version, observed_at, pivot) => ({
+  kind: 'basket_methodology', observed_at, source: 'e2e', basket_id: basket, version, summary: 'The best of the demo.', pivot,
+  eligibility_rule: { tier: ['Prime'] }, min_constituents: 5, single_name_pct: 20, issuer_pct: 35, floor_pct: 2,
+});
+
+/** What became of this run's basket when all were refreshed. */
+async function refreshed() {
+  const said = await verb(stack, 'baskets', 'refresh');
+  assert.equal(said.edge, 'acknowledged');
+  return said.baskets.find(({ id }) => id === basket);
+}
+
+/** The SHA-256 of what a served version is, from its own fields. */
+function recomputed({ id, constituents, effective_from, methodology_version, prior_version_id }) {
+  const sorted = constituents.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+  // Keys in order, nothing spaced, integers only: RFC 8785 asks no more of it.
+  const content = {
+    basket_id: id,
+    constituents: sorted.map(({ id, issuer, score_mp, weight_ppm }) => ({ id, issuer, score_mp, weight_ppm })),
+    effective_from, methodology_version, prior_version_id,
+  };
+  return createHash('sha256').update(JSON.stringify(content)).digest('hex');
+}
+
+const PYTHON = `
+import hashlib, json, sys
+v = json.load(sys.stdin)
+keys = ("id", "issuer", "score_mp", "weight_ppm")
+content = {
+    "basket_id": v["id"],
+    "constituents": sorted(({k: c[k] for k in keys} for c in v["constituents"]), key=lambda c: c["id"]),
+    **{k: v[k] for k in ("effective_from", "methodology_version", "prior_version_id")},
+}
+text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
+print(hashlib.sha256(text.encode()).hexdigest())
+`;
+
+function hasPython() {
+  try {
+    execFileSync('python3', ['-c', 'import hashlib']);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+before(async () => {
+  await ingest(
+    { kind: 'basket', observed_at: '2026-01-01T00:00:00Z', source: 'e2e', id: basket, name: 'End to end', constituent_type: 'asset' },
+    rules('one', '2026-01-01T00:00:00Z', 7),
+  );
+  // The service may have been quicker.
+  await refreshed();
+  await ingest(rules('two', '2026-02-01T00:00:00Z', 8));
+  await refreshed();
+});
+
+describe('what is served of baskets', () => {
+  test('has the interface\'s fields on every route', async () => {
+    expectShape(await stack.get('/v1/baskets'), data(listOf(fields.BasketRow)));
+    expectShape(await stack.get(at('')), data(fields.BasketDetail));
+    expectShape(await stack.get(at(`/version/${first}`)), data(fields.BasketDetail));
+    expectShape(await stack.get(at('/versions')), paged(fields.BasketVersionRow));
+    expectShape(await stack.get(at('/changes')), data(listOf(fields.BasketChangeRow)));
+    expectShape(await stack.get(at('/methodology/versions')), data(listOf(fields.BasketMethodologyRow)));
+  });
+
+  test('of the demo follows from the demo: every basket weighs one, within its caps', async () => {
+    const { json } = await stack.ok('/v1/baskets');
+    for (const name of ['prime-vaults', 'stable-vaults', 'treasury-assets']) {
+      assert.ok(json.data.some(({ id }) => id === name), name);
+    }
+    for (const { id } of json.data) {
+      const { data: version } = (await stack.ok(`/v1/baskets/${id}`)).json;
+      const { single_name_pct: cap, floor_pct: floor, issuer_pct } = version.methodology.caps;
+      const issuers = new Map();
+      for (const { issuer, weight_ppm } of version.constituents) {
+        assert.ok(weight_ppm <= cap * 1e4 && weight_ppm >= floor * 1e4, `${id} ${weight_ppm}`);
+        issuers.set(issuer, (issuers.get(issuer) ?? 0) + weight_ppm);
+      }
+      assert.equal([...issuers.values()].reduce((sum, weight) => sum + weight, 0), 1_000_000, id);
+      assert.ok(Math.max(...issuers.values()) <= issuer_pct * 1e4, id);
+    }
+  });
+
+  test('is hashed so that Node recomputes it of every version of every basket', async () => {
+    for (const { id } of (await stack.ok('/v1/baskets')).json.data) {
+      for (const { version_id } of (await stack.ok(`/v1/baskets/${id}/versions?pageSize=10`)).json.data) {
+        const { data: version } = (await stack.ok(`/v1/baskets/${id}/version/${version_id}`)).json;
+        assert.equal(recomputed(version), version.content_hash, version_id);
+      }
+    }
+  });
+
+  test('is hashed so that Python does, with its standard library alone', { skip: !hasPython() && 'there is no python3' }, async () => {
+    for (const rest of ['', `/version/${first}`, `/version/${second}`]) {
+      const { data: version } = (await stack.ok(at(rest))).json;
+      const printed = execFileSync('python3', ['-c', PYTHON], { input: JSON.stringify(version), encoding: 'utf8' });
+      assert.equal(printed.trim(), version.content_hash);
+    }
+  });
+
+  test('is kept as the interface says, and confirmed by its content hash', async () => {
+    const current = await stack.ok(at(''));
+    const { content_hash } = current.json.data;
+    assert.equal(current.headers.get('etag'), `"${content_hash}"`);
+    assert.match(current.headers.get('cache-control'), /\bs-maxage=60\b.*\bstale-while-revalidate\b/);
+    const version = await stack.ok(at(`/version/${second}`));
+    assert.equal(version.headers.get('cache-control'), 'public, max-age=31536000, immutable');
+    for (const rest of ['', `/version/${second}`]) {
+      const held = await stack.get(at(rest), { headers: { 'if-none-match': `"${content_hash}"` } });
+      assert.deepEqual([held.status, held.text], [304, '']);
+    }
+  });
+
+  test('of an instant is the version that was in force then', async () => {
+    const [newer, older] = (await stack.ok(at('/versions'))).json.data;
+    assert.deepEqual([newer.version_id, newer.prior_version_id, older.version_id], [second, first, first]);
+    const then = async (instant) => (await stack.get(at(`?at=${instant}`))).json.data?.version_id;
+    const earlier = (instant) => `${instant.slice(0, -7)}${(Number(instant.slice(-7, -1)) - 1).toString().padStart(6, '0')}Z`;
+    assert.equal(await then(newer.effective_from), second);
+    assert.equal(await then(older.effective_from), first);
+    if (!newer.effective_from.endsWith('000000Z')) assert.equal(await then(earlier(newer.effective_from)), first);
+    expectError(await stack.get(at('?at=2020-01-01')), 404, 'NOT_FOUND');
+    assert.equal(expectError(await stack.get(at('?at=noon')), 400, 'INVALID_PARAMETER').details[0].name, 'at');
+    expectError(await stack.get('/v1/baskets/no-such-basket'), 404, 'NOT_FOUND');
+    expectError(await stack.get(at('/version/no-such-version')), 404, 'NOT_FOUND');
+  });
+});
+
+describe('a refresh', () => {
+  test('that nothing asks for makes nothing, and two at once do not either', async () => {
+    for (const { result } of await Promise.all([refreshed(), refreshed()])) assert.equal(result, 'not_due');
+    assert.equal((await stack.ok(at('/versions'))).json.meta.total, 2);
+  });
+});
+
+describe('a version that is retired', () => {
+  test('is deprecated first, and gone at once from copies that are warm', async () => {
+    const target = at(`/version/${first}`);
+    assert.equal((await verb(stack, 'baskets', 'deprecate', first)).result, 'done');
+    assert.equal((await stack.ok(target)).json.data.support_status, 'deprecated');
+    const warm = await stack.ok(target);
+    assert.equal(warm.headers.get('x-cache'), 'HIT');
+    const said = await verb(stack, 'baskets', 'retire', first, '--successor', second);
+    assert.deepEqual([said.result, said.edge], ['done', 'acknowledged']);
+    for (const headers of [{}, { 'if-none-match': warm.headers.get('etag') }]) {
+      const gone = await stack.get(target, { headers });
+      assert.equal(expectError(gone, 410, 'VERSION_RETIRED').successor, second);
+      assert.equal(gone.headers.get('link'), `</v1/baskets/${basket}/version/${second}>; rel="successor-version"`);
+    }
+    const listed = await verb(stack, 'baskets', 'list');
+    const { versions } = listed.baskets.find(({ id }) => id === basket);
+    assert.deepEqual(versions.map(({ support_status }) => support_status), ['current', 'retired']);
+  });
+
+  test('is none that is in force', async () => {
+    const { stdout } = await failing(stack, originEnvironment(stack), 'baskets', 'retire', second, '--successor', second, '--json');
+    assert.equal(JSON.parse(stdout).result, 'refused');
+    assert.equal((await stack.get(at(''))).status, 200);
+  });
+});

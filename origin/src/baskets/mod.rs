@@ -1,0 +1,308 @@
+//! Baskets are kept current here: a rebalance makes one version more, or says why it makes none.
+//!
+//! ```text
+//! nothing asks ─► nothing       asks ─► same names, same weights ─► nothing
+//!                                  ├──► another version: written, told, shown
+//!                                  └──► cannot be built honestly ─► the old one stays, one event is raised
+//! ```
+//!
+//! The rules are `shared::rules::baskets`. A rebalance is one transaction that holds the basket's row and the writers' turn: of
+//! two at once the second sees what the first has made, and has nothing to do. A version is written once and never changed;
+//! what is said of it later ([`support`]) stands beside it.
+//!
+//! Source: methodology, "Baskets"; interface, "Basket" and "Versioning", 3.
+
+pub mod candidates;
+pub mod house;
+pub mod support;
+pub mod timer;
+
+use crate::clock::Clock;
+use crate::ingest::kinds::EventRecord;
+use crate::publication::{self as events, Family, How, OBSERVED_CHANGE_SOURCE, Operation};
+use crate::store::basket_versions::{self as table, Held};
+use crate::store::baskets::{self, Members, StoredVersion, Support};
+use crate::store::publication as versions;
+use crate::store::{Db, StoreError, Tx, assets, tags};
+use rds_shared::model::basket::{BasketNotice, BasketVersionRow, ConstituentType, ShownChanges};
+use rds_shared::model::status::Severity;
+use rds_shared::route::Tag;
+use rds_shared::rules::baskets::definition::Definition;
+use rds_shared::rules::baskets::rebalance::{Current, Halt, Outcome, rebalance_for};
+use rds_shared::rules::baskets::refresh::{Trigger, triggers};
+use rds_shared::rules::baskets::version::{BasketVersion, ChangeSet};
+use rds_shared::wire::Timestamp;
+use rds_shared::wire::time::Micros;
+use std::collections::BTreeSet;
+
+/// Where a rebalance shows: in the baskets, in the assets that tell of being in one, and in the feed where it could not be carried
+/// out.
+pub const SHOWN_IN: [Tag; 3] = [Tag::Baskets, Tag::Assets, Tag::Events];
+
+/// What became of one basket.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Refreshed {
+    /// Nothing asks for a rebalance.
+    NotDue,
+    /// Nobody has said by what rules it is made.
+    NoRules,
+    /// A rebalance was due and reproduces what is in force.
+    Unchanged,
+    /// There is a version more.
+    Rebalanced {
+        /// Its id.
+        version_id: String,
+        /// What asked for it.
+        trigger: Trigger,
+    },
+    /// No version can be built honestly; the one in force, if there is one, stays.
+    Halted {
+        /// Why, in words.
+        reason: String,
+    },
+}
+
+/// Rebalances every basket that something asks to be, each in a transaction of its own. By id.
+pub async fn refresh(db: &Db, clock: &Clock) -> Result<Vec<(String, Refreshed)>, StoreError> {
+    let mut all = Vec::new();
+    for id in baskets::ids(db).await? {
+        if let Some(refreshed) = run(db, clock, &id, None).await? {
+            all.push((id, refreshed));
+        }
+    }
+    Ok(all)
+}
+
+/// Rebalances one basket now, whether or not something asks for it: then as if its day in the calendar had come. None when there is
+/// no such basket.
+pub async fn rebalance(db: &Db, clock: &Clock, basket_id: &str) -> Result<Option<Refreshed>, StoreError> {
+    run(db, clock, basket_id, Some(Trigger::Calendar)).await
+}
+
+async fn run(
+    db: &Db,
+    clock: &Clock,
+    basket_id: &str,
+    unasked: Option<Trigger>,
+) -> Result<Option<Refreshed>, StoreError> {
+    let (now, basket_id) = (clock.now(), basket_id.to_owned());
+    db.run_tx("basket rebalance", move |tx| {
+        let basket_id = basket_id.clone();
+        Box::pin(async move {
+            versions::take_turn(tx).await?;
+            let Some(held) = table::hold(tx, &basket_id).await? else { return Ok(None) };
+            step(tx, &basket_id, &held, unasked, now).await.map(Some)
+        })
+    })
+    .await
+}
+
+/// The version in force, whole.
+struct InForce {
+    stored: StoredVersion,
+    members: Members,
+    content: BasketVersion,
+}
+
+impl InForce {
+    async fn load(tx: &mut Tx<'_>, basket_id: &str) -> Result<Option<Self>, StoreError> {
+        let Some(stored) = baskets::in_force(&mut **tx, basket_id, None).await? else { return Ok(None) };
+        let id = stored.row.version_id.as_str();
+        let members = baskets::members(&mut **tx, &[id]).await?.remove(id).unwrap_or_default();
+        let content = stored.row.content(members.constituents.clone());
+        Ok(Some(InForce { stored, members, content }))
+    }
+}
+
+async fn step(
+    tx: &mut Tx<'_>,
+    basket_id: &str,
+    held: &Held,
+    unasked: Option<Trigger>,
+    now: Timestamp,
+) -> Result<Refreshed, StoreError> {
+    let Some(rules) = baskets::active_rules(tx, basket_id, now).await? else { return Ok(Refreshed::NoRules) };
+    let in_force = InForce::load(tx, basket_id).await?;
+    // A clock that stands still, or is behind, cannot date a version after the one in force.
+    if in_force.as_ref().is_some_and(|it| now <= it.content.effective_from) {
+        return Ok(Refreshed::NotDue);
+    }
+    let due = due(tx, held, &rules, in_force.as_ref(), now).await?;
+    let Some(trigger) = due.first().copied().or(unasked) else {
+        if held.halted_since.is_some() {
+            table::note_halt(tx, basket_id, None).await?;
+        }
+        return Ok(Refreshed::NotDue);
+    };
+    let names = in_force.as_ref().map(|it| it.content.constituents.as_slice()).unwrap_or_default();
+    let names: Vec<&str> = names.iter().map(|it| it.id.as_str()).collect();
+    let candidates = candidates::load(tx, held.constituent_type, &names, false, now).await?;
+    let current = in_force.as_ref().map(|it| Current {
+        version_id: &it.stored.row.version_id,
+        version: &it.content,
+        last_rebalanced_at: held.rebalanced_at.unwrap_or(it.content.effective_from),
+    });
+    match rebalance_for(trigger, &rules, current, &candidates, now) {
+        Ok(Outcome::Rebalanced { version, trigger, changes }) => {
+            let version_id = write(tx, held, in_force.as_ref(), version, trigger, &changes, now).await?;
+            Ok(Refreshed::Rebalanced { version_id, trigger })
+        }
+        Ok(Outcome::Unchanged | Outcome::NotDue) => {
+            // What the calendar or an operator asked for is answered. Whatever else asks goes on asking and changes nothing: it is
+            // not written down each time.
+            if unasked.is_some() || due.contains(&Trigger::Calendar) {
+                table::note_rebalanced(tx, basket_id, now).await?;
+                show(tx, &[Tag::Baskets], now).await?;
+            } else if held.halted_since.is_some() {
+                table::note_halt(tx, basket_id, None).await?;
+            }
+            Ok(Refreshed::Unchanged)
+        }
+        Err(halt) => {
+            let reason = halt.to_string();
+            halted(tx, basket_id, held, &halt, in_force.is_some(), now).await?;
+            Ok(Refreshed::Halted { reason })
+        }
+    }
+}
+
+/// What asks for a rebalance, the gravest first. Only constituents are looked at: most often nothing asks.
+async fn due(
+    tx: &mut Tx<'_>,
+    held: &Held,
+    rules: &Definition,
+    in_force: Option<&InForce>,
+    now: Timestamp,
+) -> Result<Vec<Trigger>, StoreError> {
+    let Some(InForce { content, .. }) = in_force else {
+        return Ok(triggers(&rules.methodology_version, None, &[], now));
+    };
+    let names: Vec<&str> = content.constituents.iter().map(|it| it.id.as_str()).collect();
+    let constituents = candidates::load(tx, held.constituent_type, &names, true, now).await?;
+    let rebalanced_at = held.rebalanced_at.unwrap_or(content.effective_from);
+    Ok(triggers(&rules.methodology_version, Some((content, rebalanced_at)), &constituents, now))
+}
+
+/// Writes the next version, tells subscribers of it, and makes it show. Answers its id.
+async fn write(
+    tx: &mut Tx<'_>,
+    held: &Held,
+    in_force: Option<&InForce>,
+    version: BasketVersion,
+    trigger_reason: Trigger,
+    changes: &ChangeSet,
+    now: Timestamp,
+) -> Result<String, StoreError> {
+    let number = in_force.map_or(1, |it| it.stored.number.saturating_add(1));
+    let content_hash = version.content_hash();
+    let row = BasketVersionRow {
+        version_id: format!("{}-v{number}", version.basket_id),
+        basket_id: version.basket_id,
+        effective_from: Micros(version.effective_from),
+        trigger_reason,
+        prior_version_id: version.prior_version_id,
+        methodology_version: version.methodology_version,
+        content_hash,
+        signing_key_id: None,
+        created_at: now,
+    };
+    table::insert(tx, number, &row, &version.constituents).await?;
+    table::note_rebalanced(tx, &row.basket_id, now).await?;
+    // Whoever is in now is on a chain that is served; who went may not be.
+    let unnamed: BTreeSet<&str> = in_force.iter().flat_map(|it| &it.members.withheld).map(String::as_str).collect();
+    let changes = ShownChanges::new(changes, |id| unnamed.contains(id));
+    let version_id = row.version_id.clone();
+    tell(tx, Family::BasketRebalanced, row, Support::default(), None, Some(changes), now).await?;
+    let shown: &[Tag] = if held.is_basket_a { &[Tag::Baskets, Tag::Assets] } else { &[Tag::Baskets] };
+    show(tx, shown, now).await?;
+    Ok(version_id)
+}
+
+/// Appends what subscribers of baskets are told. The event stream has no frame for it.
+async fn tell(
+    tx: &mut Tx<'_>,
+    family: Family,
+    version: BasketVersionRow,
+    support: Support,
+    successor_version_id: Option<String>,
+    changes: Option<ShownChanges>,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let notice = BasketNotice {
+        support_status: support.status(),
+        deprecated_at: support.deprecated_at,
+        retired_at: support.retired_at,
+        successor_version_id,
+        changes,
+        version,
+    };
+    let operation = Operation {
+        family: Some(family),
+        stream_op: None,
+        event_id: notice.version.version_id.clone(),
+        vault_ids: Vec::new(),
+        chain_ids: Vec::new(),
+        body: &notice,
+    };
+    events::capture(tx, now, operation).await
+}
+
+/// Notes that the due rebalance cannot be carried out, and raises an event: once, until one can be or none is due.
+async fn halted(
+    tx: &mut Tx<'_>,
+    basket_id: &str,
+    held: &Held,
+    halt: &Halt,
+    has_version: bool,
+    now: Timestamp,
+) -> Result<(), StoreError> {
+    let reason = halt.to_string();
+    table::note_halt(tx, basket_id, Some((held.halted_since.unwrap_or(now), &reason))).await?;
+    if held.halted_since.is_some() {
+        return Ok(());
+    }
+    let (severity, stays) = match has_version {
+        true => (Severity::Warning, "The version in force stays."),
+        false => (Severity::Info, "It has no version yet."),
+    };
+    // A name is told by the event's subject: where that is withheld, so is the event.
+    let (why, about) = match halt {
+        Halt::Infeasible(reason) => (reason.to_string(), Vec::new()),
+        Halt::Stale { id, input } => {
+            let about = if held.constituent_type == ConstituentType::Vault { vec![id.clone()] } else { Vec::new() };
+            (format!("what is known of a constituent is not good enough ({input})"), about)
+        }
+    };
+    let event = EventRecord {
+        description: Some(format!("The rebalance that is due makes no version: {why}. {stays}")),
+        ..EventRecord::new(
+            format!("basket-halted:{basket_id}:{}", now.as_micros()),
+            "BasketHalted",
+            severity,
+            format!("{} cannot be rebalanced", held.name),
+            OBSERVED_CHANGE_SOURCE,
+            now.into(),
+        )
+    }
+    .about(about);
+    events::publish_new(tx, &[event], How::Published, now).await?;
+    show(tx, &[Tag::Baskets, Tag::Events], now).await
+}
+
+/// Makes what was changed a data version.
+async fn show(tx: &mut Tx<'_>, shown_in: &[Tag], now: Timestamp) -> Result<(), StoreError> {
+    let version = versions::current_version(tx).await? + 1;
+    if shown_in.contains(&Tag::Assets) {
+        assets::mark_changed(tx, version).await?;
+    }
+    let mut changed = serde_json::json!({ "basket": 1 });
+    if shown_in.contains(&Tag::Events)
+        && let Some(kinds) = changed.as_object_mut()
+    {
+        kinds.insert("event".to_owned(), 1.into());
+    }
+    versions::record_batch(tx, version, now.into(), 0, &changed).await?;
+    versions::advance_to(tx, version).await?;
+    tags::touch(tx, shown_in).await?;
+    Ok(())
+}

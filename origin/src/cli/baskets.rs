@@ -1,0 +1,150 @@
+//! The verbs of baskets: `baskets refresh`, `rebalance`, `deprecate`, `retire`, `list`.
+
+use super::Output;
+use super::edge::Edge;
+use crate::baskets::support::{self, Outcome, Verb};
+use crate::baskets::{self, Refreshed, SHOWN_IN};
+use crate::clock::Clock;
+use crate::store::Db;
+use crate::store::baskets::{self as table, Overview};
+use clap::Subcommand;
+use serde_json::{Value, json};
+use std::process::ExitCode;
+
+#[derive(Debug, Subcommand)]
+pub(super) enum Baskets {
+    /// Rebalance every basket that something asks to be: its calendar, its constituents' scores, new rules.
+    Refresh,
+    /// Rebalance one basket now, whether or not something asks for it.
+    Rebalance {
+        /// The basket.
+        id: String,
+    },
+    /// Say that a version will be retired.
+    Deprecate {
+        /// The version.
+        #[arg(value_name = "VERSION")]
+        version_id: String,
+        /// What will follow it.
+        #[arg(long, value_name = "VERSION")]
+        successor: Option<String>,
+    },
+    /// Withdraw a version in favour of another: its address answers 410 from then on.
+    Retire {
+        /// The version.
+        #[arg(value_name = "VERSION")]
+        version_id: String,
+        /// What follows it.
+        #[arg(long, value_name = "VERSION")]
+        successor: String,
+    },
+    /// Show every basket with its versions.
+    List,
+}
+
+pub(super) async fn run(db: &Db, clock: &Clock, command: Baskets, out: Output) -> anyhow::Result<ExitCode> {
+    let (version, word, verb) = match command {
+        Baskets::Refresh => return refresh(db, clock, None, out).await,
+        Baskets::Rebalance { id } => return refresh(db, clock, Some(&id), out).await,
+        Baskets::List => return list(db, out).await,
+        Baskets::Deprecate { version_id, successor } => (version_id, "deprecate", Verb::Deprecate { successor }),
+        Baskets::Retire { version_id, successor } => (version_id, "retire", Verb::Retire { successor }),
+    };
+    let edge = Edge::configured(clock)?;
+    let outcome = support::run(db, clock, &version, &verb).await?;
+    let (text, result, code) = match &outcome {
+        Outcome::Done => (format!("version {version}: {word} is done"), "done", ExitCode::SUCCESS),
+        Outcome::Already => (format!("version {version}: {word} was done before"), "already", ExitCode::SUCCESS),
+        Outcome::Unknown => (format!("there is no version {version}"), "unknown", ExitCode::FAILURE),
+        Outcome::Refused(why) => (format!("version {version}: {why}"), "refused", ExitCode::FAILURE),
+    };
+    let mut value = json!({ "version_id": version, "verb": word, "result": result });
+    if let (Outcome::Refused(why), Some(fields)) = (&outcome, value.as_object_mut()) {
+        fields.insert("reason".to_owned(), json!(why));
+    }
+    finish(db, &edge, text, value, code, out).await
+}
+
+/// Rebalances every basket, or one of them.
+async fn refresh(db: &Db, clock: &Clock, only: Option<&str>, out: Output) -> anyhow::Result<ExitCode> {
+    let edge = Edge::configured(clock)?;
+    let done = match only {
+        None => baskets::refresh(db, clock).await?,
+        Some(id) => match baskets::rebalance(db, clock, id).await? {
+            Some(refreshed) => vec![(id.to_owned(), refreshed)],
+            None => {
+                let text = format!("there is no basket {id}");
+                out.show(&text, &json!({ "error": text }))?;
+                return Ok(ExitCode::FAILURE);
+            }
+        },
+    };
+    let lines: Vec<String> = done.iter().map(|(id, refreshed)| format!("{id}: {}", line(refreshed))).collect();
+    let text = if lines.is_empty() { "there are no baskets".to_owned() } else { lines.join("\n") };
+    let value = json!({ "baskets": done.iter().map(|(id, refreshed)| value(id, refreshed)).collect::<Vec<_>>() });
+    finish(db, &edge, text, value, ExitCode::SUCCESS, out).await
+}
+
+/// Waits until what was done shows, and says how far that came.
+async fn finish(
+    db: &Db,
+    edge: &Edge,
+    text: String,
+    mut value: Value,
+    code: ExitCode,
+    out: Output,
+) -> anyhow::Result<ExitCode> {
+    let mut remark = String::new();
+    if code == ExitCode::SUCCESS {
+        // Also when it was done before: that command may have been stopped before the edge knew.
+        let told = edge.shown(db, &SHOWN_IN).await?;
+        told.add_to(&mut value);
+        remark = told.remark();
+    }
+    out.show(format!("{text}{remark}"), &value)?;
+    Ok(code)
+}
+
+fn line(refreshed: &Refreshed) -> String {
+    match refreshed {
+        Refreshed::NotDue => "nothing asks for a rebalance".to_owned(),
+        Refreshed::NoRules => "it has no rules yet".to_owned(),
+        Refreshed::Unchanged => "rebalanced, and nothing changed".to_owned(),
+        Refreshed::Rebalanced { version_id, trigger } => format!("{version_id} ({trigger})"),
+        Refreshed::Halted { reason } => format!("halted, {reason}"),
+    }
+}
+
+fn value(id: &str, refreshed: &Refreshed) -> Value {
+    let (result, version_id, trigger, reason) = match refreshed {
+        Refreshed::NotDue => ("not_due", None, None, None),
+        Refreshed::NoRules => ("no_rules", None, None, None),
+        Refreshed::Unchanged => ("unchanged", None, None, None),
+        Refreshed::Rebalanced { version_id, trigger } => ("rebalanced", Some(version_id), Some(trigger), None),
+        Refreshed::Halted { reason } => ("halted", None, None, Some(reason)),
+    };
+    json!({ "id": id, "result": result, "version_id": version_id, "trigger_reason": trigger, "reason": reason })
+}
+
+async fn list(db: &Db, out: Output) -> anyhow::Result<ExitCode> {
+    let all = table::overview(db).await?;
+    let text = |basket: &Overview| {
+        let versions = basket.versions.iter().map(|(id, support)| format!("  {id}  {}", support.status()));
+        let halt = basket.halt.iter().map(|(reason, since)| format!("  halted since {since}: {reason}"));
+        [basket.id.clone()].into_iter().chain(halt).chain(versions).collect::<Vec<_>>().join("\n")
+    };
+    let value = |basket: &Overview| {
+        let versions = basket.versions.iter().map(|(id, support)| {
+            json!({
+                "version_id": id, "support_status": support.status(), "deprecated_at": support.deprecated_at,
+                "retired_at": support.retired_at,
+            })
+        });
+        let halt = basket.halt.as_ref().map(|(reason, since)| json!({ "reason": reason, "since": since }));
+        json!({ "id": basket.id, "halt": halt, "versions": versions.collect::<Vec<_>>() })
+    };
+    let lines: Vec<String> = all.iter().map(text).collect();
+    let text = if lines.is_empty() { "there are no baskets".to_owned() } else { lines.join("\n") };
+    out.show(text, &json!({ "baskets": all.iter().map(value).collect::<Vec<_>>() }))?;
+    Ok(ExitCode::SUCCESS)
+}

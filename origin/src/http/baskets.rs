@@ -1,0 +1,132 @@
+//! Baskets: the versions in force, one version, and the histories. Source: interface, "Baskets".
+//!
+//! A version's ETag is its content hash. Where something is to be said beside what the hash covers, that a name is withheld or
+//! that the version is deprecated, the tag says so too: a copy from before is another one.
+
+use super::answer::{Answer, Failure};
+use super::call::Call;
+use super::encoded;
+use crate::app::App;
+use crate::store::baskets::{self as table, Members, StoredVersion};
+use rds_shared::access::paging;
+use rds_shared::model::basket::{BasketChangeRow, BasketDetail, BasketRow, Shown, ShownChanges, SupportStatus};
+use rds_shared::rules::baskets::analytics::Analytics;
+use rds_shared::rules::baskets::version::ChangeSet;
+use rds_shared::wire::error::Successor;
+use rds_shared::wire::etag::EtagBuilder;
+use rds_shared::wire::page::PageRequest;
+use rds_shared::wire::{ApiError, Data, PageMeta, Paged};
+
+/// Versions a page for a caller without a key, at most. Source: interface, "Keyless metering".
+const KEYLESS_ROWS: u64 = 100;
+
+/// `GET /v1/baskets`: those that have a version.
+pub async fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let rows: Vec<BasketRow> = table::current(&app.db).await?.iter().map(StoredVersion::basket).collect();
+    encoded::exact(call, app.catalog.get()?.version, &Data { data: rows })
+}
+
+/// `GET /v1/baskets/{id}`: the version in force now, or at an instant.
+pub async fn by_id(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let found = table::in_force(&app.db.pool, call.found.param(0), call.query.instant("at")).await?;
+    shown(app, call, found.ok_or_else(unknown)?).await
+}
+
+/// `GET /v1/baskets/{id}/version/{versionId}`: 410 when it was retired.
+pub async fn version(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let unknown = || ApiError::not_found("basket version");
+    let found = table::version(&app.db.pool, call.found.param(1)).await?.ok_or_else(unknown)?;
+    if found.row.basket_id != call.found.param(0) {
+        return Err(unknown().into());
+    }
+    match &found.successor {
+        Some(successor) if found.support.retired_at.is_some() => {
+            let path = format!("/v1/baskets/{}/version/{successor}", found.row.basket_id);
+            Err(ApiError::version_retired(Successor { id: successor.clone(), path }).into())
+        }
+        _ => shown(app, call, found).await,
+    }
+}
+
+/// `GET /v1/baskets/{id}/versions`: newest first.
+pub async fn versions(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let asked = call.query.page_of("page", "pageSize");
+    let size = if call.principal.is_keyless() { asked.size.min(KEYLESS_ROWS) } else { asked.size };
+    let page = paging::admit(&call.principal, PageRequest::new(asked.number, size))?;
+    let (rows, total) = table::versions(&app.db, call.found.param(0), page).await?;
+    if total == 0 {
+        return Err(unknown().into());
+    }
+    encoded::exact(call, app.catalog.get()?.version, &Paged { data: rows, meta: PageMeta::new(page, total) })
+}
+
+/// `GET /v1/baskets/{id}/changes`: what each of the newest versions changed, newest first.
+pub async fn changes(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let limit = call.query.int("limit").unsigned_abs();
+    // One more than is shown: the oldest is compared with the one before it.
+    let page = PageRequest::new(1, limit.saturating_add(1));
+    let (rows, total) = table::versions(&app.db, call.found.param(0), page).await?;
+    if total == 0 {
+        return Err(unknown().into());
+    }
+    let ids: Vec<&str> = rows.iter().map(|row| row.version_id.as_str()).collect();
+    let members = table::members(&app.db.pool, &ids).await?;
+    let nobody = Members::default();
+    let of = |version_id: Option<&str>| version_id.and_then(|id| members.get(id)).unwrap_or(&nobody);
+    let changed = rows.iter().take(usize::try_from(limit).unwrap_or(usize::MAX)).map(|row| {
+        let (before, after) = (of(row.prior_version_id.as_deref()), of(Some(&row.version_id)));
+        let changes = ChangeSet::between(&before.constituents, &after.constituents);
+        let is_withheld = |id: &str| before.withheld.contains(id) || after.withheld.contains(id);
+        BasketChangeRow {
+            version_id: row.version_id.clone(),
+            prior_version_id: row.prior_version_id.clone(),
+            effective_from: row.effective_from,
+            trigger_reason: row.trigger_reason,
+            changes: ShownChanges::new(&changes, is_withheld),
+        }
+    });
+    let changed: Vec<BasketChangeRow> = changed.collect();
+    encoded::exact(call, app.catalog.get()?.version, &Data { data: changed })
+}
+
+/// `GET /v1/baskets/{id}/methodology/versions`: newest first.
+pub async fn methodologies(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let rows = table::methodologies(&app.db, call.found.param(0), call.now).await?.ok_or_else(unknown)?;
+    encoded::exact(call, app.catalog.get()?.version, &Data { data: rows })
+}
+
+fn unknown() -> ApiError {
+    ApiError::not_found("basket")
+}
+
+/// A version in full.
+async fn shown(app: &App, call: &Call, stored: StoredVersion) -> Result<Answer, Failure> {
+    let id = stored.row.version_id.as_str();
+    let Members { constituents, withheld } = table::members(&app.db.pool, &[id]).await?.remove(id).unwrap_or_default();
+    let basket = stored.basket();
+    let StoredVersion { row, support, successor, methodology, .. } = stored;
+    let is_plain = withheld.is_empty() && support.status() == SupportStatus::Current;
+    let data = BasketDetail {
+        trigger_reason: row.trigger_reason,
+        prior_version_id: row.prior_version_id,
+        methodology_version: row.methodology_version,
+        signing_key_id: row.signing_key_id,
+        created_at: row.created_at,
+        methodology,
+        constituents: Shown::all(&constituents, |id| withheld.contains(id)),
+        analytics: Analytics::of(&constituents),
+        support_status: support.status(),
+        deprecated_at: support.deprecated_at,
+        retired_at: support.retired_at,
+        successor_version_id: successor,
+        basket,
+    };
+    let body = serde_json::to_vec(&Data { data })?;
+    let mut etag = format!("\"{}\"", row.content_hash);
+    if !is_plain {
+        let mut said = EtagBuilder::new();
+        said.add(&body);
+        etag = format!("\"{}.{}\"", row.content_hash, said.strong().trim_matches('"'));
+    }
+    Ok(call.answer_named(etag, app.catalog.get()?.version, body))
+}

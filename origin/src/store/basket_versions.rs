@@ -1,0 +1,116 @@
+//! What a rebalance writes: one version more, or a note why there is none; and what is said of a version later.
+
+use super::facts::json_array;
+use super::{At, StoreError, Tx};
+use rds_shared::model::basket::{BasketVersionRow, ConstituentType};
+use rds_shared::rules::baskets::weights::Constituent;
+use rds_shared::wire::Timestamp;
+use sqlx::Row;
+
+/// A basket, held for a rebalance.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Held {
+    /// Its name.
+    pub name: String,
+    /// What it is made of.
+    pub constituent_type: ConstituentType,
+    /// Whether assets tell of being in it.
+    pub is_basket_a: bool,
+    /// When a rebalance was last carried out.
+    pub rebalanced_at: Option<Timestamp>,
+    /// Since when the due one cannot be.
+    pub halted_since: Option<Timestamp>,
+}
+
+/// Holds a basket until the transaction ends: of two rebalances the second one sees what the first has made.
+pub async fn hold(tx: &mut Tx<'_>, basket_id: &str) -> Result<Option<Held>, StoreError> {
+    let sql =
+        "SELECT name, constituent_type, is_basket_a, rebalanced_at, halted_since FROM basket WHERE id = $1 FOR UPDATE";
+    let Some(row) = sqlx::query(sql).bind(basket_id).fetch_optional(&mut **tx).await? else { return Ok(None) };
+    let instant = |column| row.try_get::<Option<At>, _>(column).map(|at| at.map(Timestamp::from));
+    Ok(Some(Held {
+        name: row.try_get("name")?,
+        constituent_type: super::word("basket.constituent_type", row.try_get("constituent_type")?)?,
+        is_basket_a: row.try_get("is_basket_a")?,
+        rebalanced_at: instant("rebalanced_at")?,
+        halted_since: instant("halted_since")?,
+    }))
+}
+
+/// Writes a version with its constituents.
+pub async fn insert(
+    tx: &mut Tx<'_>,
+    number: i32,
+    version: &BasketVersionRow,
+    constituents: &[Constituent],
+) -> Result<(), StoreError> {
+    sqlx::query(
+        "INSERT INTO basket_version (version_id, basket_id, number, prior_version_id, effective_from, trigger_reason, \
+             methodology_version, content_hash, signing_key_id, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, decode($8, 'hex'), $9, $10)",
+    )
+    .bind(&version.version_id)
+    .bind(&version.basket_id)
+    .bind(number)
+    .bind(&version.prior_version_id)
+    .bind(At(version.effective_from.0))
+    .bind(version.trigger_reason.as_str())
+    .bind(&version.methodology_version)
+    .bind(version.content_hash.to_hex())
+    .bind(&version.signing_key_id)
+    .bind(At(version.created_at))
+    .execute(&mut **tx)
+    .await?;
+    let rows: Vec<_> = constituents
+        .iter()
+        .map(|it| serde_json::json!({ "id": it.id, "issuer": it.issuer, "score": it.score.get(), "weight": it.weight.0 }))
+        .collect();
+    sqlx::query(
+        "INSERT INTO basket_constituent (version_id, id, issuer, score, weight) \
+         SELECT $1, r.id, r.issuer, r.score, r.weight FROM json_populate_recordset(NULL::basket_constituent, $2::json) AS r",
+    )
+    .bind(&version.version_id)
+    .bind(json_array(&rows)?)
+    .execute(&mut **tx)
+    .await?;
+    Ok(())
+}
+
+/// Notes that a rebalance was carried out: whatever held it up is over.
+pub async fn note_rebalanced(tx: &mut Tx<'_>, basket_id: &str, now: Timestamp) -> Result<(), StoreError> {
+    let sql = "UPDATE basket SET rebalanced_at = $2, halted_since = NULL, halt_reason = NULL WHERE id = $1";
+    sqlx::query(sql).bind(basket_id).bind(At(now)).execute(&mut **tx).await?;
+    Ok(())
+}
+
+/// Notes why the due rebalance cannot be carried out, or with none that nothing holds it up any more.
+pub async fn note_halt(tx: &mut Tx<'_>, basket_id: &str, halt: Option<(Timestamp, &str)>) -> Result<(), StoreError> {
+    sqlx::query("UPDATE basket SET halted_since = $2, halt_reason = $3 WHERE id = $1")
+        .bind(basket_id)
+        .bind(halt.map(|(since, _)| At(since)))
+        .bind(halt.map(|(_, reason)| reason))
+        .execute(&mut **tx)
+        .await?;
+    Ok(())
+}
+
+/// Notes that a version is deprecated, retired when `retired_at` is given, and what follows it. What was said before stays.
+pub async fn note_support(
+    tx: &mut Tx<'_>,
+    version_id: &str,
+    deprecated_at: Timestamp,
+    retired_at: Option<Timestamp>,
+    successor: Option<&str>,
+) -> Result<(), StoreError> {
+    sqlx::query(
+        "INSERT INTO basket_version_support (version_id, deprecated_at, retired_at, successor_id) VALUES ($1, $2, $3, $4) \
+         ON CONFLICT (version_id) DO UPDATE SET retired_at = excluded.retired_at, \
+             successor_id = coalesce(excluded.successor_id, basket_version_support.successor_id)",
+    )
+    .bind(version_id)
+    .bind(At(deprecated_at))
+    .bind(retired_at.map(At))
+    .bind(successor)
+    .execute(&mut **tx)
+    .await?;
+    Ok(())
+}

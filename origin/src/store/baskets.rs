@@ -1,0 +1,303 @@
+//! Baskets as they are served: versions, who is in them, and the rules they were made by.
+//!
+//! A constituent on a withheld chain is read with that mark: whoever shows it leaves its name out.
+
+use super::{At, Db, StoreError, Tx, word};
+use crate::ingest::kinds::Eligibility;
+use rds_shared::model::basket::{
+    BasketMethodologyRow, BasketRow, BasketVersionRow, ConstituentType, Methodology, SupportStatus,
+};
+use rds_shared::model::content_hash::ContentHash;
+use rds_shared::rules::baskets::definition::{Caps, Definition, Weighting};
+use rds_shared::rules::baskets::refresh::Trigger;
+use rds_shared::rules::baskets::weights::Constituent;
+use rds_shared::scoring::{MilliPoints, Ppm};
+use rds_shared::wire::Timestamp;
+use rds_shared::wire::page::PageRequest;
+use rds_shared::wire::time::Micros;
+use sqlx::postgres::PgRow;
+use sqlx::types::Json;
+use sqlx::{PgExecutor, Row};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// What is said of a version beside what it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Support {
+    /// When it was deprecated.
+    pub deprecated_at: Option<Timestamp>,
+    /// When it was retired.
+    pub retired_at: Option<Timestamp>,
+}
+
+impl Support {
+    /// The word for it.
+    pub const fn status(self) -> SupportStatus {
+        match (self.deprecated_at, self.retired_at) {
+            (_, Some(_)) => SupportStatus::Retired,
+            (Some(_), None) => SupportStatus::Deprecated,
+            (None, None) => SupportStatus::Current,
+        }
+    }
+}
+
+/// A version with its basket and the rules it was made by.
+#[derive(Debug, Clone, PartialEq)]
+pub struct StoredVersion {
+    /// The version.
+    pub row: BasketVersionRow,
+    /// Its place among the basket's versions, from 1.
+    pub number: i32,
+    /// The basket's name.
+    pub name: String,
+    /// What the basket is made of.
+    pub constituent_type: ConstituentType,
+    /// When a rebalance of the basket was last carried out.
+    pub rebalanced_at: Timestamp,
+    /// What is said of the version.
+    pub support: Support,
+    /// What follows it, where that was said.
+    pub successor: Option<String>,
+    /// The rules.
+    pub methodology: Methodology,
+}
+
+impl StoredVersion {
+    /// The basket with this version, as it is listed.
+    pub fn basket(&self) -> BasketRow {
+        BasketRow {
+            id: self.row.basket_id.clone(),
+            name: self.name.clone(),
+            constituent_type: self.constituent_type,
+            version_id: self.row.version_id.clone(),
+            effective_from: self.row.effective_from,
+            content_hash: self.row.content_hash,
+            last_rebalanced_at: self.rebalanced_at,
+        }
+    }
+}
+
+/// Who is in a version, by id, and whose names are withheld.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Members {
+    /// The constituents.
+    pub constituents: Vec<Constituent>,
+    /// Ids on chains that are not served.
+    pub withheld: BTreeSet<String>,
+}
+
+/// A version with its basket, rules and support. Followed by conditions.
+const VERSION: &str = "SELECT v.*, b.name, b.constituent_type, coalesce(b.rebalanced_at, v.effective_from) AS rebalanced_at, \
+            s.deprecated_at, s.retired_at, s.successor_id, m.summary, m.doc_url, m.eligibility_rule, m.pivot, m.min_constituents, \
+            m.single_name, m.issuer, m.floor, m.version \
+     FROM basket_version v JOIN basket b ON b.id = v.basket_id \
+     JOIN basket_methodology m ON m.basket_id = v.basket_id AND m.version = v.methodology_version \
+     LEFT JOIN basket_version_support s ON s.version_id = v.version_id";
+
+/// Every published basket with its version in force, by id.
+pub async fn current(db: &Db) -> Result<Vec<StoredVersion>, StoreError> {
+    let sql = format!(
+        "{VERSION} WHERE v.number = (SELECT max(number) FROM basket_version o WHERE o.basket_id = b.id) \
+         ORDER BY b.id COLLATE \"C\""
+    );
+    let rows = sqlx::query(&sql).fetch_all(&db.pool).await?;
+    rows.iter().map(stored).collect()
+}
+
+/// The version of a basket in force at an instant, or now; none before the first.
+pub async fn in_force(
+    db: impl PgExecutor<'_>,
+    basket_id: &str,
+    at: Option<Timestamp>,
+) -> Result<Option<StoredVersion>, StoreError> {
+    let sql = format!(
+        "{VERSION} WHERE v.basket_id = $1 AND ($2::timestamptz IS NULL OR v.effective_from <= $2) ORDER BY v.number DESC LIMIT 1"
+    );
+    let row = sqlx::query(&sql).bind(basket_id).bind(at.map(At)).fetch_optional(db).await?;
+    row.as_ref().map(stored).transpose()
+}
+
+/// One version.
+pub async fn version(db: impl PgExecutor<'_>, version_id: &str) -> Result<Option<StoredVersion>, StoreError> {
+    let sql = format!("{VERSION} WHERE v.version_id = $1");
+    let row = sqlx::query(&sql).bind(version_id).fetch_optional(db).await?;
+    row.as_ref().map(stored).transpose()
+}
+
+/// A page of a basket's versions, newest first, and how many there are.
+pub async fn versions(db: &Db, basket_id: &str, page: PageRequest) -> Result<(Vec<BasketVersionRow>, u64), StoreError> {
+    let total: i64 = sqlx::query_scalar("SELECT count(*) FROM basket_version WHERE basket_id = $1")
+        .bind(basket_id)
+        .fetch_one(&db.pool)
+        .await?;
+    let rows = sqlx::query("SELECT * FROM basket_version WHERE basket_id = $1 ORDER BY number DESC OFFSET $2 LIMIT $3")
+        .bind(basket_id)
+        .bind(i64::try_from(page.offset()).unwrap_or(i64::MAX))
+        .bind(i64::try_from(page.rows()).unwrap_or(i64::MAX))
+        .fetch_all(&db.pool)
+        .await?;
+    Ok((rows.iter().map(version_row).collect::<Result<_, _>>()?, total.unsigned_abs()))
+}
+
+/// Who is in each of these versions.
+pub async fn members(db: impl PgExecutor<'_>, version_ids: &[&str]) -> Result<HashMap<String, Members>, StoreError> {
+    let rows = sqlx::query(
+        "SELECT c.*, EXISTS (SELECT FROM vault v JOIN chain h USING (chain_id) WHERE v.id = c.id AND NOT h.is_served) \
+             OR EXISTS (SELECT FROM asset a JOIN chain h USING (chain_id) WHERE a.id = c.id AND NOT h.is_served) AS is_withheld \
+         FROM basket_constituent c WHERE c.version_id = ANY($1) ORDER BY c.id COLLATE \"C\"",
+    );
+    let mut members: HashMap<String, Members> = HashMap::new();
+    for row in rows.bind(version_ids).fetch_all(db).await? {
+        let of = members.entry(row.try_get("version_id")?).or_default();
+        let constituent = Constituent {
+            id: row.try_get("id")?,
+            issuer: row.try_get("issuer")?,
+            score: MilliPoints::saturating(row.try_get::<i32, _>("score")?.into()),
+            weight: Ppm(row.try_get::<i32, _>("weight")?.into()),
+        };
+        if row.try_get("is_withheld")? {
+            of.withheld.insert(constituent.id.clone());
+        }
+        of.constituents.push(constituent);
+    }
+    Ok(members)
+}
+
+/// The versions of a basket's rules that have come into force, newest first; none when there is no such basket, or it has no
+/// version yet.
+pub async fn methodologies(
+    db: &Db,
+    basket_id: &str,
+    now: Timestamp,
+) -> Result<Option<Vec<BasketMethodologyRow>>, StoreError> {
+    let rows = sqlx::query(
+        "SELECT m.*, lead(m.observed_at) OVER (ORDER BY m.observed_at, m.version) AS retired_at \
+         FROM basket_methodology m WHERE m.basket_id = $1 AND m.observed_at <= $2 \
+             AND EXISTS (SELECT FROM basket_version v WHERE v.basket_id = m.basket_id) \
+         ORDER BY m.observed_at DESC, m.version DESC",
+    );
+    let rows = rows.bind(basket_id).bind(At(now)).fetch_all(&db.pool).await?;
+    let read = |row: &PgRow| -> Result<BasketMethodologyRow, StoreError> {
+        let retired_at: Option<At> = row.try_get("retired_at")?;
+        Ok(BasketMethodologyRow {
+            version: row.try_get("version")?,
+            doc_url: row.try_get("doc_url")?,
+            content_hash: definition(row)?.content_hash(),
+            activated_at: row.try_get::<At, _>("observed_at")?.into(),
+            retired_at: retired_at.map(Timestamp::from),
+            is_active: retired_at.is_none(),
+        })
+    };
+    let rows: Vec<_> = rows.iter().map(read).collect::<Result<_, _>>()?;
+    Ok((!rows.is_empty()).then_some(rows))
+}
+
+/// The rules of a basket that are in force.
+pub async fn active_rules(tx: &mut Tx<'_>, basket_id: &str, now: Timestamp) -> Result<Option<Definition>, StoreError> {
+    let sql = "SELECT * FROM basket_methodology WHERE basket_id = $1 AND observed_at <= $2 \
+               ORDER BY observed_at DESC, version DESC LIMIT 1";
+    let row = sqlx::query(sql).bind(basket_id).bind(At(now)).fetch_optional(&mut **tx).await?;
+    row.as_ref().map(definition).transpose()
+}
+
+/// Ids of all baskets, published or not.
+pub async fn ids(db: &Db) -> Result<Vec<String>, StoreError> {
+    Ok(sqlx::query_scalar("SELECT id FROM basket ORDER BY id COLLATE \"C\"").fetch_all(&db.pool).await?)
+}
+
+/// What every basket is made of.
+pub async fn constituent_types(tx: &mut Tx<'_>) -> Result<HashMap<String, String>, StoreError> {
+    let rows: Vec<(String, String)> =
+        sqlx::query_as("SELECT id, constituent_type FROM basket").fetch_all(&mut **tx).await?;
+    Ok(rows.into_iter().collect())
+}
+
+/// The digest of every version of every basket's rules.
+pub async fn rule_hashes(tx: &mut Tx<'_>) -> Result<HashMap<(String, String), [u8; 32]>, StoreError> {
+    let rows: Vec<(String, String, Vec<u8>)> =
+        sqlx::query_as("SELECT basket_id, version, content_hash FROM basket_methodology").fetch_all(&mut **tx).await?;
+    let digest = |bytes: Vec<u8>| <[u8; 32]>::try_from(bytes).unwrap_or_default();
+    Ok(rows.into_iter().map(|(basket, version, hash)| ((basket, version), digest(hash))).collect())
+}
+
+/// How a basket stands, for operators.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Overview {
+    /// The basket.
+    pub id: String,
+    /// Its versions, newest first, with what is said of each.
+    pub versions: Vec<(String, Support)>,
+    /// Why the rebalance that is due cannot be carried out, and since when.
+    pub halt: Option<(String, Timestamp)>,
+}
+
+/// How every basket stands, by id.
+pub async fn overview(db: &Db) -> Result<Vec<Overview>, StoreError> {
+    let rows = sqlx::query(
+        "SELECT b.id, b.halted_since, b.halt_reason, v.version_id, s.deprecated_at, s.retired_at \
+         FROM basket b LEFT JOIN basket_version v ON v.basket_id = b.id LEFT JOIN basket_version_support s USING (version_id) \
+         ORDER BY v.number DESC",
+    );
+    let mut baskets: BTreeMap<String, Overview> = BTreeMap::new();
+    for row in rows.fetch_all(&db.pool).await? {
+        let id: String = row.try_get("id")?;
+        let since: Option<At> = row.try_get("halted_since")?;
+        let halt = row.try_get::<Option<String>, _>("halt_reason")?.zip(since.map(Timestamp::from));
+        let basket = baskets.entry(id.clone()).or_insert(Overview { id, versions: Vec::new(), halt });
+        if let Some(version) = row.try_get("version_id")? {
+            basket.versions.push((version, support(&row)?));
+        }
+    }
+    Ok(baskets.into_values().collect())
+}
+
+/// Reads a row of [`VERSION`].
+fn stored(row: &PgRow) -> Result<StoredVersion, StoreError> {
+    Ok(StoredVersion {
+        row: version_row(row)?,
+        number: row.try_get("number")?,
+        name: row.try_get("name")?,
+        constituent_type: word("basket.constituent_type", row.try_get("constituent_type")?)?,
+        rebalanced_at: row.try_get::<At, _>("rebalanced_at")?.into(),
+        support: support(row)?,
+        successor: row.try_get("successor_id")?,
+        methodology: Methodology::new(&definition(row)?, row.try_get("summary")?, row.try_get("doc_url")?),
+    })
+}
+
+fn version_row(row: &PgRow) -> Result<BasketVersionRow, StoreError> {
+    let hash: Vec<u8> = row.try_get("content_hash")?;
+    let trigger_reason: Trigger = word("basket_version.trigger_reason", row.try_get("trigger_reason")?)?;
+    Ok(BasketVersionRow {
+        version_id: row.try_get("version_id")?,
+        basket_id: row.try_get("basket_id")?,
+        effective_from: Micros(row.try_get::<At, _>("effective_from")?.into()),
+        trigger_reason,
+        prior_version_id: row.try_get("prior_version_id")?,
+        methodology_version: row.try_get("methodology_version")?,
+        content_hash: ContentHash::from_bytes(hash.try_into().unwrap_or_default()),
+        signing_key_id: row.try_get("signing_key_id")?,
+        created_at: row.try_get::<At, _>("created_at")?.into(),
+    })
+}
+
+fn support(row: &PgRow) -> Result<Support, StoreError> {
+    let instant = |column| row.try_get::<Option<At>, _>(column).map(|at| at.map(Timestamp::from));
+    Ok(Support { deprecated_at: instant("deprecated_at")?, retired_at: instant("retired_at")? })
+}
+
+fn definition(row: &PgRow) -> Result<Definition, StoreError> {
+    let Json(eligibility): Json<Eligibility> = row.try_get("eligibility_rule")?;
+    let share = |column| row.try_get::<i32, _>(column).map(|ppm| Ppm(ppm.into()));
+    let caps = Caps::new(share("single_name")?, share("issuer")?, share("floor")?);
+    Ok(Definition {
+        basket_id: row.try_get("basket_id")?,
+        methodology_version: row.try_get("version")?,
+        eligibility: eligibility.rule(),
+        weighting: Weighting {
+            pivot: MilliPoints::saturating(row.try_get::<i32, _>("pivot")?.into()),
+            // The table has the same bounds.
+            caps: caps.unwrap_or(Caps::VAULTS),
+            min_constituents: row.try_get::<i32, _>("min_constituents")?.unsigned_abs(),
+        },
+    })
+}

@@ -1,0 +1,216 @@
+//! When there is another version of a basket, when there is none, and that none is ever changed.
+
+use crate::baskets_world::{BASKET, MEMBERS, World, definition, rebalanced};
+use crate::db::TestDb;
+use crate::testapp::NOW;
+use rds_origin::baskets::support::{Outcome, Verb};
+use rds_origin::baskets::{self, Refreshed};
+use rds_origin::catalog::refresh;
+use rds_origin::clock::Clock;
+use rds_origin::ingest::{self, Batch};
+use rds_origin::simulate::{self, Options};
+use rds_origin::store::{baskets as table, publication};
+use rds_shared::rules::baskets::refresh::Trigger;
+use rds_shared::wire::Timestamp;
+use serde_json::json;
+
+#[tokio::test]
+async fn only_what_the_rules_name_asks_for_a_version() {
+    let world = World::begun().await;
+    world.pass(3600);
+    world.review("amber", 8.8).await;
+    world.review("birch", 9.5).await;
+    assert_eq!(world.refresh().await, Refreshed::NotDue, "a fall of 0.20 and a rise of 0.90");
+    world.review("amber", 8.7).await;
+    world.pass(1);
+    world.review("amber", 8.7).await;
+    assert_eq!(world.refresh().await, rebalanced("dollars-v2", Trigger::ScoreDown));
+    assert_eq!(world.refresh().await, Refreshed::NotDue, "it is measured from the new version on");
+    world.pass(1);
+    world.review("dune", 8.0).await;
+    assert_eq!(world.refresh().await, rebalanced("dollars-v3", Trigger::TierCross));
+    world.pass(1);
+    world.review("cedar", 9.2).await;
+    assert_eq!(world.refresh().await, rebalanced("dollars-v4", Trigger::ScoreUp));
+}
+
+#[tokio::test]
+async fn a_rebalance_that_changes_nothing_makes_no_version() {
+    let world = World::begun().await;
+    let (hash, told) = (world.data("").await["content_hash"].clone(), world.told().await.len());
+    world.pass_to("2026-12-31T15:59:59Z");
+    world.review_all().await;
+    assert_eq!(world.refresh().await, Refreshed::NotDue);
+    world.pass(1);
+    assert_eq!(world.refresh().await, Refreshed::Unchanged, "the quarter's day has come");
+    let shown = world.data("").await;
+    assert_eq!((&shown["content_hash"], &shown["last_rebalanced_at"]), (&hash, &json!("2026-12-31T16:00:00.000Z")));
+    assert_eq!(world.refresh().await, Refreshed::NotDue, "once a quarter");
+    world.pass(60);
+    let forced = baskets::rebalance(&world.test.app.db, &world.test.app.clock, BASKET).await.unwrap();
+    assert_eq!(forced, Some(Refreshed::Unchanged));
+    assert_eq!(baskets::rebalance(&world.test.app.db, &world.test.app.clock, "nothing").await.unwrap(), None);
+    assert_eq!((world.versions().await, world.told().await.len()), (vec!["dollars-v1".to_owned()], told));
+}
+
+#[tokio::test]
+async fn of_rebalances_at_once_one_makes_the_version() {
+    let world = World::begun().await;
+    world.pass(3600);
+    world.review("amber", 8.0).await;
+    let other = TestDb::guest(&world.test.facts).await;
+    let runs = (0..8).map(|number| {
+        let db = if number % 2 == 0 { world.test.app.db.clone() } else { other.db.clone() };
+        let clock = world.test.app.clock.clone();
+        tokio::spawn(async move { baskets::refresh(&db, &clock).await.unwrap().remove(0).1 })
+    });
+    let mut made = 0;
+    for run in runs.collect::<Vec<_>>() {
+        match run.await.unwrap() {
+            Refreshed::Rebalanced { version_id, .. } => {
+                assert_eq!(version_id, "dollars-v2");
+                made += 1;
+            }
+            other => assert_eq!(other, Refreshed::NotDue),
+        }
+    }
+    refresh::refresh(&world.test.app).await.unwrap();
+    assert_eq!((made, world.versions().await), (1, vec!["dollars-v2".to_owned(), "dollars-v1".to_owned()]));
+    assert_eq!(world.told().await.len(), 2);
+}
+
+#[tokio::test]
+async fn what_cannot_be_built_honestly_is_not_built_and_told_once() {
+    let world = World::begun().await;
+    let events = async || world.test.json("/v1/events?eventType=BasketHalted").await["data"].as_array().unwrap().len();
+    // By then every review is older than two of its cadences, and the quarter's day has come.
+    world.pass_to("2027-04-01T00:00:00Z");
+    for _ in 0..2 {
+        assert_eq!(world.refresh().await, Refreshed::Halted { reason: "amber: evidence_overdue".to_owned() });
+        assert_eq!(events().await, 1, "one event, however long it lasts");
+        world.pass(3600);
+    }
+    let overview = table::overview(&world.test.app.db).await.unwrap();
+    let (reason, since) = overview[0].halt.clone().unwrap();
+    assert_eq!(
+        (reason.as_str(), since.to_string()),
+        ("amber: evidence_overdue", "2027-04-01T00:00:00.000Z".to_owned())
+    );
+    assert_eq!(world.versions().await, ["dollars-v1"], "the old one stays");
+    assert_eq!(world.told().await.len(), 1);
+
+    world.review_all().await;
+    assert_eq!(world.refresh().await, Refreshed::Unchanged);
+    assert_eq!(table::overview(&world.test.app.db).await.unwrap()[0].halt, None);
+    // Too few names are left: another halt, and another event.
+    world.pass(3600);
+    for id in ["amber", "birch", "cedar"] {
+        world.review(id, 4.0).await;
+    }
+    let reason = "2 names can be weighed, the basket needs 3".to_owned();
+    assert_eq!(world.refresh().await, Refreshed::Halted { reason });
+    assert_eq!((events().await, world.versions().await), (2, vec!["dollars-v1".to_owned()]));
+    let event = world.test.json("/v1/events?eventType=BasketHalted&limit=1").await["data"][0].clone();
+    assert_eq!((&event["severity"], &event["title"]), (&json!("Warning"), &json!("Dollars cannot be rebalanced")));
+    world.pass(1);
+    world.review_all().await;
+    assert_eq!(world.refresh().await, Refreshed::NotDue, "what asked for it is over");
+    assert_eq!(table::overview(&world.test.app.db).await.unwrap()[0].halt, None);
+}
+
+#[tokio::test]
+async fn a_clock_behind_the_version_in_force_makes_none() {
+    let world = World::begun().await;
+    world.review("amber", 7.0).await;
+    assert_eq!(world.refresh().await, Refreshed::NotDue, "not twice at one instant");
+    world.pass_to("2026-11-20T12:00:00Z");
+    assert_eq!(world.refresh().await, Refreshed::NotDue);
+    world.pass_to("2026-11-21T00:00:00.000001Z");
+    assert_eq!(world.refresh().await, rebalanced("dollars-v2", Trigger::TierCross));
+}
+
+#[tokio::test]
+async fn a_version_is_never_changed_by_anybody() {
+    let world = World::begun().await;
+    world.next_version("amber", 8.0).await;
+    assert_eq!(world.retire("dollars-v1", "dollars-v2").await, Outcome::Done);
+    for sql in [
+        "update basket_version set effective_from = now() where version_id = 'dollars-v1'",
+        "update basket_version set content_hash = sha256('x')",
+        "delete from basket_version",
+        "update basket_constituent set weight = 1 where id = 'amber'",
+        "delete from basket_constituent where id = 'amber'",
+        "insert into basket_constituent (version_id, id, issuer, score, weight) values ('dollars-v1', 'late', 'x', 9000, 1)",
+        "update basket_methodology set summary = 'other'",
+        "update basket_version_support set retired_at = null",
+        "update basket_version_support set successor_id = null",
+        "delete from basket_version_support",
+        "insert into basket_version (version_id, basket_id, number, prior_version_id, effective_from, trigger_reason, methodology_version, \
+             content_hash, created_at) values ('empty', 'dollars', 3, 'dollars-v2', now(), 'calendar', 'm1', sha256('x'), now())",
+        "insert into basket_version (version_id, basket_id, number, prior_version_id, effective_from, trigger_reason, methodology_version, \
+             content_hash, created_at) values ('fork', 'dollars', 3, 'dollars-v1', now(), 'calendar', 'm1', sha256('x'), now())",
+    ] {
+        let error = sqlx::query(sql).execute(&world.test.facts.db.pool).await.unwrap_err();
+        let code = error.as_database_error().unwrap().code().unwrap().into_owned();
+        assert!(code.starts_with("23"), "{sql}: {error}");
+    }
+}
+
+#[tokio::test]
+async fn support_ends_step_by_step_and_is_told_once() {
+    let world = World::begun().await;
+    world.next_version("amber", 8.0).await;
+    let next = || Some("dollars-v2".to_owned());
+    let refused = |outcome: Outcome| matches!(outcome, Outcome::Refused(_));
+    assert!(refused(world.retire("dollars-v2", "dollars-v1").await), "it is in force");
+    assert!(refused(world.retire("dollars-v1", "dollars-v1").await));
+    assert!(refused(world.retire("dollars-v1", "dollars-v9").await));
+    assert_eq!(world.retire("dollars-v9", "dollars-v1").await, Outcome::Unknown);
+    assert_eq!(world.say("dollars-v9", Verb::Deprecate { successor: None }).await, Outcome::Unknown);
+    assert_eq!(world.told().await.len(), 2);
+
+    assert_eq!(world.say("dollars-v1", Verb::Deprecate { successor: next() }).await, Outcome::Done);
+    assert_eq!(world.say("dollars-v1", Verb::Deprecate { successor: next() }).await, Outcome::Already);
+    assert_eq!(world.retire("dollars-v1", "dollars-v2").await, Outcome::Done);
+    assert_eq!(world.retire("dollars-v1", "dollars-v2").await, Outcome::Already);
+    assert_eq!(world.say("dollars-v1", Verb::Deprecate { successor: None }).await, Outcome::Already);
+    assert_eq!(world.told().await.len(), 4);
+    // One that was never deprecated is so in the same step; a retired one follows nothing.
+    world.next_version("amber", 9.5).await;
+    assert!(refused(world.retire("dollars-v2", "dollars-v1").await));
+    assert_eq!(world.retire("dollars-v2", "dollars-v3").await, Outcome::Done);
+    let families: Vec<String> = world.told().await.into_iter().skip(5).map(|(family, _)| family).collect();
+    assert_eq!(families, ["basket.version.deprecated", "basket.version.retired"]);
+}
+
+/// The demo market's baskets follow from its observations, and the same market has the same ones.
+#[tokio::test]
+async fn a_simulated_market_has_baskets_and_repeating_it_makes_no_more() {
+    let facts = TestDb::new().await;
+    let clock = Clock::held(Timestamp::parse(NOW).unwrap());
+    let options = Options { seed: 1, vaults: 60, hours: 24 };
+    simulate::run(&facts.db, &clock, options, &mut |_: &str| ()).await.unwrap();
+    let published = table::current(&facts.db).await.unwrap();
+    let names: Vec<&str> = published.iter().map(|it| it.row.basket_id.as_str()).collect();
+    assert_eq!(names, ["prime-vaults", "stable-vaults", "treasury-assets"]);
+    for version in &published {
+        let id = version.row.version_id.as_str();
+        let members = table::members(&facts.db.pool, &[id]).await.unwrap().remove(id).unwrap();
+        assert_eq!(version.row.content(members.constituents).content_hash(), version.row.content_hash, "{id}");
+    }
+    let before = publication::version(&facts.db).await.unwrap();
+    simulate::run(&facts.db, &clock, options, &mut |_: &str| ()).await.unwrap();
+    assert_eq!(publication::version(&facts.db).await.unwrap(), before);
+    assert_eq!(table::current(&facts.db).await.unwrap(), published);
+}
+
+#[tokio::test]
+async fn a_basket_without_rules_waits_for_them() {
+    let facts = TestDb::new().await;
+    let clock = Clock::held(Timestamp::parse(NOW).unwrap());
+    let batch = Batch::read(definition().as_bytes()).unwrap();
+    ingest::commit(&facts.db, &clock, batch).await.unwrap();
+    let all = baskets::refresh(&facts.db, &clock).await.unwrap();
+    assert_eq!(all, [(BASKET.to_owned(), Refreshed::NoRules)]);
+    assert_eq!(MEMBERS.len(), 5);
+}

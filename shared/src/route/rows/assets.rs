@@ -1,0 +1,85 @@
+//! Assets, real-world assets, portfolios, and what all of it adds up to.
+
+macro_rules! assets_rows {
+    ($next:ident $(, $later:ident)*; $($before:tt)*) => {
+        $next! { $($later),*; $($before)*
+            Stats: Get "/v1/stats" {
+                access: Public, family: Public, cache: Cache::public(30), tags: [Vaults, Markets, Assets, Feeds],
+                query: [], answers: "Data<Stats>", errors: [],
+                about: "What the platform covers: vaults, scores and value, by tier, chain, protocol, curator, asset category and strategy.",
+            }
+            AssetSymbols: Get "/v1/assets" {
+                access: Public, family: Public, cache: Cache::public(30), tags: [Vaults],
+                query: [], answers: "Data<Vec<AssetSymbol>>", errors: [],
+                about: "Symbols of deposit assets with the vaults that take them, most vaults first.",
+            }
+            AssetSymbolHistory: Get "/v1/assets/{symbol}/history" {
+                access: Public, family: Public, cache: Cache::public(60), tags: [Vaults],
+                query: [RANGE], answers: "SymbolHistory", errors: [],
+                about: "Daily investable value and net rate of one exact symbol, in any case; missing days stay missing.",
+            }
+            Portfolio: Get "/v1/portfolio/{address}" {
+                access: Public, family: Public, cache: Cache::public(15), tags: [Vaults],
+                query: [], answers: "Data<Portfolio>", errors: [InvalidAddress],
+                about: "Vault positions that an address is known to hold, their value and their weighted score.",
+            }
+            Royco: Get "/v1/royco" {
+                access: Public, family: Public, cache: Cache::public(15), tags: [Vaults],
+                query: [Param::page("page"), Param::size("limit", 20, 100)],
+                answers: "Paged<Vec<RewardedVault>>", errors: [Forbidden],
+                about: "Vaults of the protocol royco with their rewards, largest value first; an empty list where it is not tracked.",
+            }
+            AssetList: Get "/v1/assets/enriched" {
+                access: Public, family: Public, cache: Cache::by_class(15), tags: [Assets],
+                query: [Param::page("page"), Param::size("limit", 20, 100), CHAIN, CATEGORY, INSTRUMENT_TYPE, DEFI_INSTRUMENT, INCLUDE_QUALITY,
+                        REVIEW_STATUS, ASSET_TIER, REGULATORY_WRAPPER, KYC_GATE, ASSET_SEARCH],
+                answers: "Paged<Vec<AssetRow>>", errors: [Forbidden],
+                about: "Assets with their scores and evidence, best score first. Per-dimension values need a key.",
+            }
+            AssetFacets: Get "/v1/assets/enriched/facets" {
+                access: Public, family: Public, cache: Cache::public(30), tags: [Assets],
+                query: [], answers: "Data<AssetFacets>", errors: [],
+                about: "How many assets carry each value, over all assets.",
+            }
+            AssetDetail: Get "/v1/assets/{chain_id}/{address}" {
+                access: Public, family: Public, cache: Cache::by_class(15), tags: [Assets, Vaults],
+                query: [], answers: "Data<AssetDetail<AssetRow>>", errors: [InvalidAddress, AddressNamespaceMismatch],
+                about: "One asset with its versions, attestations and the breakdown of its score. Evidence needs a key. A chain's own coin has no contract: its address is written native.",
+            }
+            RwaList: Get "/v1/rwa" {
+                access: Public, family: Public, cache: Cache::by_class(15), tags: [Assets],
+                query: [Param::page("page"), Param::size("limit", 20, 100), CHAIN, RWA_CATEGORY, REVIEW_STATUS, ASSET_TIER, REGULATORY_WRAPPER,
+                        KYC_GATE, ASSET_SEARCH],
+                answers: "Paged<Vec<RwaRow>>", errors: [Forbidden],
+                about: "Real-world assets with product identity and canonical value, best headline first. Per-dimension values need a key.",
+            }
+            RwaFacets: Get "/v1/rwa/facets" {
+                access: Public, family: Public, cache: Cache::public(30), tags: [Assets],
+                query: [], answers: "Data<AssetFacets>", errors: [],
+                about: "How many real-world assets carry each value, over all of them.",
+            }
+            RwaCoverage: Get "/v1/rwa/coverage" {
+                access: Public, family: Public, cache: Cache::public(30), tags: [Assets],
+                query: [], answers: "Data<RwaCoverage>", errors: [],
+                about: "What is known of real-world assets and how their sources do, with findings and the discovery queue.",
+            }
+            RwaHistory: Get "/v1/rwa/stats/history" {
+                access: Data, family: Public, cache: Cache::by_class(30), tags: [Assets],
+                query: [RANGE, AUM_BREAKDOWN], answers: "AumHistory", errors: [],
+                about: "The canonical value day by day, each day in its newest revision.",
+            }
+            RwaById: Get "/v1/rwa/{asset_id}" {
+                access: Public, family: Public, cache: Cache::by_class(15), tags: [Assets],
+                query: [], answers: "Data<AssetDetail<RwaRow>>", errors: [],
+                about: "One real-world asset with its versions, attestations and the breakdown of its score. Evidence needs a key.",
+            }
+            ReviewerList: Get "/v1/reviewers" {
+                access: Public, family: Public, cache: Cache::public(30), tags: [Assets],
+                query: [], answers: "Data<Vec<ReviewerRow>>", errors: [],
+                about: "Who reviews assets, with the public keys that their attestations are checked with.",
+            }
+        }
+    };
+}
+
+pub(in crate::route) use assets_rows;

@@ -1,0 +1,47 @@
+//! What stands behind vaults, and decisions on portfolios.
+
+macro_rules! graph_rows {
+    ($next:ident $(, $later:ident)*; $($before:tt)*) => {
+        $next! { $($later),*; $($before)*
+            LookThrough: Get "/v1/graph/look-through" {
+                access: Decisioning, family: GraphRead, cache: Cache::NEVER,
+                query: [VAULT_KEYS], answers: "Data<LookedThrough>", errors: [TooManyItems, MaterializationUnavailable],
+                about: "What positions in vaults are exposed to once every vault inside them is opened: assets, wrappers, feeds, bridges, signers.",
+            }
+            Breach: Get "/v1/graph/breach" {
+                access: Decisioning, family: GraphRead, cache: Cache::NEVER,
+                query: [], answers: "Data<Preview>", errors: [MaterializationUnavailable],
+                about: "What a fall of all collateral would do to lending markets, as floors and bounds from their totals; a preview, to size nothing by.",
+            }
+            IncidentExposure: Get "/v1/graph/incident-exposure" {
+                access: Decisioning, family: GraphRead, cache: Cache::NEVER,
+                query: [VAULT_KEYS], answers: "Data<Incidents<ByKey>>", errors: [TooManyItems, MaterializationUnavailable],
+                about: "Which part of vaults stands behind unresolved incidents of the last year, their own and those of vaults inside them.",
+            }
+            IncidentSummary: Get "/v1/graph/incident-exposure/summary" {
+                access: Decisioning, family: GraphRead, cache: Cache::NEVER,
+                query: [], answers: "Data<Incidents<IncidentSummary>>", errors: [MaterializationUnavailable],
+                about: "The same of all vaults, by the protocols whose vaults were hit; each vault's value counts once.",
+            }
+            GraphSnapshot: Get "/v1/graph/snapshot/{id}" {
+                access: Public, family: Public, cache: Cache::public(60), tags: [Graph],
+                query: [], answers: "Data<Manifest>", errors: [InvalidParameter],
+                about: "The manifest of a frozen snapshot: its bodies of facts with their hashes, and from when the newest fact of each is.",
+            }
+            GraphCheck: Post "/v1/graph/check" {
+                access: Decisioning, family: GraphCheck, cache: Cache::NEVER,
+                body: CHECK_BODY,
+                query: [], answers: "Data<CheckResult>",
+                errors: [InvalidBody, TooManyItems, PayloadTooLarge, UnsupportedMediaType, MaterializationUnavailable],
+                about: "A portfolio against its limits, and with issue=true the signed decision: the same check has one decision. Vaults named twice are one position.",
+            }
+            DecisionVerify: Get "/v1/graph/decision/{id}/verify" {
+                access: Public, family: GraphRead, cache: Cache::public(60), tags: [Signers],
+                query: [], answers: "Data<Verification>", errors: [InvalidParameter],
+                about: "Whether a decision is ours and as it was made: recomputed at the edge from the stored envelope, its signature and the signer registry.",
+            }
+        }
+    };
+}
+
+pub(in crate::route) use graph_rows;

@@ -1,0 +1,58 @@
+//! What is told: webhooks and the event stream.
+
+macro_rules! push_rows {
+    ($next:ident $(, $later:ident)*; $($before:tt)*) => {
+        $next! { $($later),*; $($before)*
+            WebhookCreate: Post "/v1/webhooks" {
+                access: Decisioning, family: Public, cache: Cache::NEVER,
+                body: CREATION_BODY,
+                query: [], answers: "Data<WebhookSubscription>",
+                errors: [InvalidBody, WebhookUrlRejected, Conflict, IdempotencyKeyReused, PayloadTooLarge, UnsupportedMediaType],
+                about: "Subscribes a URL to families of events; the signing secret is in this answer only. Repeating it with the same Idempotency-Key makes nothing new.",
+            }
+            WebhookList: Get "/v1/webhooks" {
+                access: Decisioning, family: Public, cache: Cache::NEVER,
+                query: [], answers: "Data<Vec<WebhookSubscription>>", errors: [],
+                about: "The organisation's subscriptions, oldest first.",
+            }
+            WebhookById: Get "/v1/webhooks/{id}" {
+                access: Decisioning, family: Public, cache: Cache::NEVER,
+                query: [], answers: "Data<WebhookSubscription>", errors: [],
+                about: "One subscription of the organisation.",
+            }
+            WebhookDelete: Delete "/v1/webhooks/{id}" {
+                access: Decisioning, family: Public, cache: Cache::NEVER,
+                query: [], answers: "Data<WebhookDeleted>", errors: [],
+                about: "Deletes a subscription with its deliveries; nothing more is sent, but for attempts that are under way.",
+            }
+            WebhookTest: Post "/v1/webhooks/{id}/test" {
+                access: Decisioning, family: Public, cache: Cache::NEVER,
+                query: [], answers: "Data<WebhookDelivery>", errors: [],
+                about: "Enqueues one webhook.test delivery; it goes out when the subscription delivers.",
+            }
+            WebhookDeliveries: Get "/v1/webhooks/{id}/deliveries" {
+                access: Decisioning, family: Public, cache: Cache::NEVER,
+                query: [DELIVERIES], answers: "Data<Vec<WebhookDelivery>>", errors: [],
+                about: "The subscription's deliveries, newest first, each with its attempts and a request that can be repeated by hand.",
+            }
+            WebhookReplay: Post "/v1/webhooks/{id}/replay" {
+                access: Decisioning, family: Public, cache: Cache::NEVER,
+                query: [REPLAY_FROM, REPLAY_TO], answers: "Data<WebhookReplayed>", errors: [],
+                about: "Enqueues deliveries that were given up in the window again: the same events under the same ids, with six fresh attempts.",
+            }
+            WebhookEnable: Post "/v1/webhooks/{id}/enable" {
+                access: Decisioning, family: Public, cache: Cache::NEVER,
+                query: [], answers: "Data<WebhookSubscription>", errors: [],
+                about: "Takes up deliveries again after a pause or a disablement. After key_revoked the calling key is the one that deliveries are made for.",
+            }
+            EventStream: Get "/v1/events/stream" {
+                access: Data, family: Public, cache: Cache::NEVER,
+                door: EdgeAndRelay,
+                query: [STREAM_VAULT, STREAM_SINCE], answers: "EventStream", errors: [StreamLimitReached, ShuttingDown],
+                about: "What becomes public, is promoted or retracted, as server-sent events, with replay of the last 24 hours.",
+            }
+        }
+    };
+}
+
+pub(in crate::route) use push_rows;

@@ -174,7 +174,7 @@ describe('figures and portfolios', () => {
   test('a position is worth its share of the vault', async () => {
     const holder = `0x${'ab'.repeat(20)}`;
     const row = rows.find((candidate) => candidate.total_score !== null && candidate.tvl_usd > 0);
-    const observation = { kind: 'position', observed_at: '2026-01-02T00:00:00Z', source: 'fixture', holder, vault_id: row.id, balance_raw: '1', share: 0.5 };
+    const observation = { kind: 'position', observed_at: new Date().toISOString(), source: 'fixture', holder, vault_id: row.id, balance_raw: '1', share: 0.5 };
     const body = `${JSON.stringify(observation)}\n`;
     assert.equal((await stack.operate('/ingest', { method: 'POST', body })).status, 200);
     const answer = await stack.get(`/v1/portfolio/${holder.toUpperCase().replace('0X', '0x')}`);

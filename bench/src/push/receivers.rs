@@ -94,8 +94,7 @@ async fn converse(acceptor: TlsAcceptor, stream: TcpStream, round: &Mutex<Round>
         let path = std::str::from_utf8(held.get(..head).unwrap_or_default())?.split(' ').nth(1).context("no target")?;
         if path.starts_with(HANGS) {
             // Until the sender has had enough.
-            let mut byte = [0];
-            stream.read(&mut byte).await?;
+            let _ = stream.read_u8().await;
             return Ok(());
         }
         let body = held.get(head..end).unwrap_or_default();

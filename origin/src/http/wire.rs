@@ -288,7 +288,11 @@ impl AsyncWrite for Socket {
 mod tests {
     use super::*;
     use crate::clock::Stopwatch;
+    use crate::stream::body::EventBody;
+    use axum::body::Bytes;
     use std::task::Waker;
+    use tokio::io::AsyncReadExt;
+    use tokio::sync::Notify;
 
     /// As long as a stream's client has in these tests.
     const SHORT: Duration = Duration::from_millis(400);
@@ -302,6 +306,41 @@ mod tests {
         let line = Line::default();
         line.streams(None);
         (Socket::new(listener.accept().await.unwrap().0, line, SHORT), client)
+    }
+
+    /// A stream of two frames, the second of which waits for `gate`, or does not.
+    fn two_frames(request: &Request, gate: Option<Arc<Notify>>) -> Response {
+        let body = EventBody::new(|out| async move {
+            out.send(Bytes::from_static(b"one")).await;
+            if let Some(gate) = gate {
+                gate.notified().await;
+            }
+            out.send(Bytes::from_static(b"two")).await;
+        });
+        request.extensions().get::<Line>().unwrap().streams(Some(body.source()));
+        Response::new(Body::new(body))
+    }
+
+    #[tokio::test]
+    async fn a_stream_comes_whole_and_ends_once_whether_or_not_it_went_on_by_itself() {
+        for gate in [None, Some(Arc::new(Notify::new()))] {
+            let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+            let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
+            let waiting = gate.clone();
+            let answer = move |_, request: Request| std::future::ready(two_frames(&request, waiting.clone()));
+            let door = tokio::spawn(serve(listener, std::future::pending, answer));
+            client.write_all(b"GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").await.unwrap();
+            let mut got = Vec::new();
+            while !got.ends_with(b"one\r\n") && !got.ends_with(b"0\r\n\r\n") {
+                assert_ne!(client.read_buf(&mut got).await.unwrap(), 0);
+            }
+            gate.inspect(|gate| gate.notify_one());
+            client.read_to_end(&mut got).await.unwrap();
+            let text = String::from_utf8(got).unwrap();
+            let (_, body) = text.split_once("\r\n\r\n").unwrap();
+            assert_eq!(body, "3\r\none\r\n3\r\ntwo\r\n0\r\n\r\n");
+            door.abort();
+        }
     }
 
     #[tokio::test]

@@ -124,6 +124,10 @@ impl HttpBody for EventBody {
         let Some(flow) = &mut held.flow else { return Poll::Ready(None) };
         let frame = ready!(flow.poll_frame(cx));
         held.has_begun = true;
+        if frame.is_none() {
+            // The end has been told: nobody is to tell it again.
+            held.flow = None;
+        }
         Poll::Ready(frame.map(|frame| Ok(Frame::data(frame))))
     }
 }

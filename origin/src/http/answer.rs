@@ -5,7 +5,8 @@ use crate::store::StoreError;
 use crate::stream::body::EventBody;
 use axum::body::{Body, Bytes};
 use axum::http::header::{
-    ALLOW, CACHE_CONTROL, CONTENT_LENGTH, CONTENT_TYPE, ETAG, LINK, RETRY_AFTER, WWW_AUTHENTICATE,
+    ALLOW, CACHE_CONTROL, CONNECTION, CONTENT_LENGTH, CONTENT_TYPE, ETAG, LINK, RETRY_AFTER,
+    WWW_AUTHENTICATE,
 };
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::Response;
@@ -224,6 +225,8 @@ fn streamed(events: Option<EventBody>) -> Response {
     let mut response = with_headers(events.map_or_else(Body::empty, Body::new));
     let given = response.headers_mut();
     given.insert(CONTENT_TYPE, HeaderValue::from_static(headers::EVENT_STREAM));
+    // The connection ends with the stream: nothing is asked on it after that.
+    given.insert(CONNECTION, HeaderValue::from_static("close"));
     given.insert(CACHE_CONTROL, HeaderValue::from_static(headers::NO_STORE_NO_TRANSFORM));
     given.insert(HeaderName::from_static(headers::ACCEL_BUFFERING), HeaderValue::from_static("no"));
     response

@@ -10,7 +10,7 @@ use crate::store::stream_leases::Verdict;
 use crate::stream::body::EventBody;
 use crate::stream::delivery::{Subscription, deliver};
 use axum::http::request::Parts;
-use axum::http::{HeaderMap, Method};
+use axum::http::{HeaderMap, Method, Version};
 use rds_shared::access::client_net::client_net;
 use rds_shared::access::{ClientNet, Principal};
 use rds_shared::model::ids::VaultId;
@@ -43,12 +43,14 @@ pub async fn open(app: &Arc<App>, call: &Call, head: &Parts) -> Result<Answer, F
     let asked = call.query.text("vaultId").map(str::to_owned);
     // Ids are compared in their one spelling; what is no id concerns no vault, and is not for us to refuse.
     let vault = asked.as_deref().map(|id| VaultId::parse(id).map_or_else(|| id.to_owned(), |id| id.to_string()));
-    if let Some(line) = head.extensions.get::<Line>() {
-        line.streams();
-    }
     app.streams.meters.opened.fetch_add(1, Relaxed);
-    let (app, subscription) = (app.clone(), Subscription { vault, asked, start, extent, place });
-    Ok(Answer::events(Some(EventBody::new(|out| deliver(app, subscription, out)))))
+    let (delivering, subscription) = (app.clone(), Subscription { vault, asked, start, extent, place });
+    let body = EventBody::new(|out| deliver(delivering, subscription, out));
+    if let Some(line) = head.extensions.get::<Line>() {
+        // Before HTTP/1.1 there are no chunks: there the body's end is the connection's.
+        line.streams((head.version == Version::HTTP_11).then(|| body.source()));
+    }
+    Ok(Answer::events(Some(body)))
 }
 
 /// Whose the stream is: a key's, and its end viewer's where one is reported; without a key, an address's.

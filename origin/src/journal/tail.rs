@@ -21,7 +21,7 @@ use tokio::time::{sleep, timeout};
 const POLL: Duration = Duration::from_millis(100);
 /// How long more is waited for after something was read: operations that come within this time of each other leave together, so
 /// that a stream is woken, and its socket written, once for several of them. What comes after a quiet moment leaves at once.
-const GATHER: Duration = Duration::from_millis(20);
+const GATHER: Duration = Duration::from_millis(10);
 /// How often it is asked whether a chain was withheld.
 const WITHHELD_POLL: Duration = Duration::from_secs(1);
 /// What is read at a time: far less than the ring holds.

@@ -30,6 +30,9 @@ pub async fn groups_of(tx: &mut Tx<'_>, ids: &[i64]) -> Result<Vec<String>, Stor
 ///
 /// A group is shown by its newest published event, of two at one instant by the one with the greater id. The caller holds
 /// the writers' turn.
+///
+/// Each event's place is looked up by itself (`OFFSET 0`): the planner, who has not counted what this transaction wrote, would
+/// otherwise join thousands of new events with each other.
 pub async fn refresh(tx: &mut Tx<'_>, ids: &[i64], old_groups: &[String]) -> Result<(), StoreError> {
     if ids.is_empty() && old_groups.is_empty() {
         return Ok(());
@@ -52,8 +55,8 @@ pub async fn refresh(tx: &mut Tx<'_>, ids: &[i64], old_groups: &[String]) -> Res
                       p.protocol_id, p.chain_id, p.curator_id, p.protocol_ids, p.chain_ids, p.curator_ids, \
                       count(*) OVER shown AS occurrences, \
                       row_number() OVER (shown ORDER BY e.occurred_at DESC, e.id DESC) AS place \
-               FROM event e JOIN event_place p ON p.event_id = e.id AND p.is_served \
-               WHERE e.state = 'published' AND (e.group_key = ANY($2) OR e.group_key IS NULL AND e.id = ANY($1)) \
+               FROM event e CROSS JOIN LATERAL (SELECT * FROM event_place p WHERE p.event_id = e.id OFFSET 0) AS p \
+               WHERE p.is_served AND e.state = 'published' AND (e.group_key = ANY($2) OR e.group_key IS NULL AND e.id = ANY($1)) \
                WINDOW shown AS (PARTITION BY e.group_key, CASE WHEN e.group_key IS NULL THEN e.id END)) AS s \
          WHERE s.place = 1",
     )

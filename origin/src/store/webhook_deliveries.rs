@@ -4,7 +4,6 @@
 
 use super::webhooks::{SealedSecrets, sealed};
 use super::{At, StoreError, Tx, word};
-use crate::webhooks::slots::Room;
 use axum::body::Bytes;
 use rds_shared::push::breaker::Finals;
 use rds_shared::push::schedule::{Attempt, Delivery, Failure};
@@ -22,6 +21,24 @@ const REST_SECONDS: i32 = 5;
 const WITHHELD_SECONDS: i32 = 60;
 /// Subscriptions looked at in one claim.
 const AT_ONCE: i32 = 64;
+
+/// What may be taken up now.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Room {
+    /// Deliveries in all.
+    pub deliveries: u32,
+    /// Attempts of one subscription under way at once whose latest attempt did not fail.
+    pub each: i32,
+    /// The same where the latest attempt failed.
+    pub each_failing: i32,
+}
+
+impl Room {
+    /// With no attempt under way. An endpoint that fails holds one place, not eight.
+    pub const fn whole(deliveries: u32) -> Self {
+        Room { deliveries, each: 8, each_failing: 1 }
+    }
+}
 
 /// A delivery that is ours until its lease ends.
 #[derive(Debug, Clone)]

@@ -1,4 +1,5 @@
-//! A delivery as an HTTP body: it makes the next frame when the last one was taken, and holds no other.
+//! A delivery as an HTTP body: it makes the next frame when the last one was taken, and holds no other. Once the answer has begun, the
+//! connection takes the frames without it (see [`wire`](crate::http::wire)).
 
 use crate::clock::Stopwatch;
 use axum::body::{Bytes, HttpBody};
@@ -7,8 +8,8 @@ use std::convert::Infallible;
 use std::fmt;
 use std::future::poll_fn;
 use std::pin::Pin;
-use std::sync::{Arc, Mutex, PoisonError};
-use std::task::{Context, Poll};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, ready};
 
 /// Where a delivery puts its frames.
 #[derive(Debug, Clone, Default)]
@@ -38,32 +39,15 @@ impl Outlet {
     }
 }
 
-/// The body. Dropping it drops the delivery, and with it the stream's place.
-pub struct EventBody {
+/// A delivery, and the frames it hands over. Dropping it ends the delivery, and with it the stream's place.
+pub struct Flow {
     outlet: Outlet,
     delivery: Option<Pin<Box<dyn Future<Output = ()> + Send>>>,
 }
 
-impl EventBody {
-    /// The body that `deliver` fills.
-    pub fn new<F: Future<Output = ()> + Send + 'static>(deliver: impl FnOnce(Outlet) -> F) -> Self {
-        let outlet = Outlet::default();
-        let delivery = deliver(outlet.clone());
-        EventBody { outlet, delivery: Some(Box::pin(delivery)) }
-    }
-}
-
-impl fmt::Debug for EventBody {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("EventBody")
-    }
-}
-
-impl HttpBody for EventBody {
-    type Data = Bytes;
-    type Error = Infallible;
-
-    fn poll_frame(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+impl Flow {
+    /// The next frame; none after the last one.
+    pub fn poll_frame(&mut self, cx: &mut Context<'_>) -> Poll<Option<Bytes>> {
         let over = match &mut self.delivery {
             Some(delivery) => delivery.as_mut().poll(cx).is_ready(),
             None => true,
@@ -72,9 +56,85 @@ impl HttpBody for EventBody {
             self.delivery = None;
         }
         match self.outlet.take() {
-            Some(frame) => Poll::Ready(Some(Ok(Frame::data(frame)))),
+            Some(frame) => Poll::Ready(Some(frame)),
             None if over => Poll::Ready(None),
             None => Poll::Pending,
         }
+    }
+}
+
+impl fmt::Debug for Flow {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Flow")
+    }
+}
+
+/// Where a flow is, for those who may take it out of the body that began it.
+#[derive(Debug, Clone, Default)]
+pub struct Source(Arc<Mutex<Held>>);
+
+/// A flow that has begun or not, until somebody takes it.
+#[derive(Debug, Default)]
+struct Held {
+    flow: Option<Flow>,
+    has_begun: bool,
+}
+
+impl Source {
+    fn held(&self) -> MutexGuard<'_, Held> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether the first frame was taken.
+    pub fn has_begun(&self) -> bool {
+        self.held().has_begun
+    }
+
+    /// The flow, to be gone on with where the body left it.
+    pub fn take(&self) -> Option<Flow> {
+        self.held().flow.take()
+    }
+}
+
+/// The body that a stream's answer begins with.
+#[derive(Debug)]
+pub struct EventBody(Source);
+
+impl EventBody {
+    /// The body that `deliver` fills.
+    pub fn new<F: Future<Output = ()> + Send + 'static>(deliver: impl FnOnce(Outlet) -> F) -> Self {
+        let outlet = Outlet::default();
+        let delivery = deliver(outlet.clone());
+        let flow = Some(Flow { outlet, delivery: Some(Box::pin(delivery)) });
+        EventBody(Source(Arc::new(Mutex::new(Held { flow, has_begun: false }))))
+    }
+
+    /// Where its flow can be taken from.
+    pub fn source(&self) -> Source {
+        self.0.clone()
+    }
+}
+
+impl HttpBody for EventBody {
+    type Data = Bytes;
+    type Error = Infallible;
+
+    fn poll_frame(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+        let mut held = self.0.held();
+        let Some(flow) = &mut held.flow else { return Poll::Ready(None) };
+        let frame = ready!(flow.poll_frame(cx));
+        held.has_begun = true;
+        if frame.is_none() {
+            // The end has been told: nobody is to tell it again.
+            held.flow = None;
+        }
+        Poll::Ready(frame.map(|frame| Ok(Frame::data(frame))))
+    }
+}
+
+impl Drop for EventBody {
+    /// Nobody is left to give the frames to, unless somebody took them over.
+    fn drop(&mut self) {
+        drop(self.0.take());
     }
 }

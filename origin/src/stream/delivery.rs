@@ -152,7 +152,8 @@ impl Delivery {
                 self.fetched = 0;
                 return Ok(batch);
             }
-            match pages::read(&self.app, &mut self.extent, self.at, self.vault.as_deref()).await {
+            // In a box, because a stream that waits would keep its place.
+            match Box::pin(pages::read(&self.app, &mut self.extent, self.at, self.vault.as_deref())).await {
                 Ok(Page::Frames(batch)) => {
                     self.fetched = self.fetched.saturating_add(batch.fetched);
                     return Ok(batch);

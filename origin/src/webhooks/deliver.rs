@@ -4,9 +4,9 @@
 //! because a crash of ours is no outcome. So an attempt may be made twice after a crash, and is never lost.
 
 use super::send::{Ended, Parcel};
-use super::slots::{Room, Slots};
+use super::slots::Slots;
 use crate::app::App;
-use crate::store::webhook_deliveries::{self as table, Claimed, Made};
+use crate::store::webhook_deliveries::{self as table, Claimed, Made, Room};
 use crate::store::webhooks::{self as subscriptions};
 use crate::store::{StoreError, Tx};
 use rds_shared::push::breaker::{Event, Transition};

@@ -25,7 +25,7 @@ pub mod guard;
 pub mod kept;
 pub mod seal;
 pub mod send;
-pub mod slots;
+mod slots;
 pub mod subscriptions;
 pub mod upkeep;
 pub mod wish;

@@ -3,6 +3,7 @@
 //! Most attempts end within a moment. One that does not gives its place up and goes on in another room, as does from the start an
 //! attempt at an endpoint whose latest one failed. While that room fills, no subscription has more than one attempt under way.
 
+use crate::store::webhook_deliveries::Room;
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,24 +23,6 @@ pub struct Slots {
     prompt: Arc<Semaphore>,
     slow: Arc<Semaphore>,
     moment: Duration,
-}
-
-/// What may be taken up now.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Room {
-    /// Deliveries in all.
-    pub deliveries: u32,
-    /// Attempts of one subscription under way at once whose latest attempt did not fail.
-    pub each: i32,
-    /// The same where the latest attempt failed.
-    pub each_failing: i32,
-}
-
-impl Room {
-    /// With no attempt under way. An endpoint that fails holds one place, not eight.
-    pub const fn whole(deliveries: u32) -> Self {
-        Room { deliveries, each: 8, each_failing: 1 }
-    }
 }
 
 impl Default for Slots {

@@ -2,9 +2,8 @@
 //!
 //! The cases F1 to F10 and F14 of the fault list.
 
-use crate::chaos::ChaosProxy;
 use crate::db::{TestDb, rows_read};
-use crate::streaming::{PATIENCE, Serving, eventually, head, operation, service};
+use crate::streaming::{PATIENCE, Serving, eventually, head, operation, service, service_over_a_wire};
 use crate::testapp::{TestApp, Wish};
 use rds_origin::clock::Stopwatch;
 use rds_origin::store::Db;
@@ -265,11 +264,7 @@ async fn f10_a_pool_that_is_used_up_holds_neither_numbers_nor_readers_up() {
 
 #[tokio::test]
 async fn f8_f14_without_notices_and_through_broken_connections_polling_delivers() {
-    let facts = TestDb::new().await;
-    let wire = ChaosProxy::before(&facts.url).await;
-    let env = vec![("RDS_SCORE_EVERY_SECONDS", "0")];
-    let test = TestApp::over(facts, Wish { database: Some(wire.url()), env, ..Wish::default() }).await;
-    let _serving = Serving::of(&test).await;
+    let (test, _serving, wire) = service_over_a_wire().await;
     let mut beside = connect(&test.facts).await;
     for round in 1..=3 {
         wire.cut();

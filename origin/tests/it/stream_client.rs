@@ -1,6 +1,7 @@
 //! Clients that read a stream byte by byte, as fast or as slowly as a test wants.
 
-use crate::streaming::{PATIENCE, Serving};
+use crate::streaming::{PATIENCE, Serving, key};
+use crate::testapp::TestApp;
 use rds_origin::keys::Minted;
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -135,6 +136,18 @@ impl Ask {
         assert_eq!(client.next().await.event, "ready");
         client
     }
+}
+
+/// A thousand clients, as many as five keys may have.
+pub async fn a_thousand(test: &TestApp, serving: &Serving) -> Vec<Client> {
+    let mut clients = Vec::with_capacity(1_000);
+    for _ in 0..5 {
+        let key = key(test).await;
+        for _ in 0..200 {
+            clients.push(Ask::with(&key).opened(serving).await);
+        }
+    }
+    clients
 }
 
 impl Client {

@@ -2,7 +2,7 @@
 //!
 //! The cases S7, S8, S12, S14, S15, S17 and S18 of the fault list.
 
-use crate::stream_client::{Ask, Client};
+use crate::stream_client::{Ask, Client, a_thousand};
 use crate::streaming::{
     PATIENCE, beside, eventually, key, operation, publish, publish_rows, published, service, vault,
 };
@@ -304,13 +304,7 @@ async fn s17_s18_what_one_process_publishes_another_delivers_and_a_client_moves_
 #[tokio::test(flavor = "multi_thread")]
 async fn a_thousand_streams_get_every_frame_from_one_encoding() {
     let (test, serving) = service().await;
-    let mut clients = Vec::new();
-    for _ in 0..5 {
-        let key = key(&test).await;
-        for _ in 0..200 {
-            clients.push(Ask::with(&key).opened(&serving).await);
-        }
-    }
+    let mut clients = a_thousand(&test, &serving).await;
     assert_eq!(test.app.streams.open(), 1_000);
     publish(&test, numbers(1..=20)).await;
     let reading = async {

@@ -2,11 +2,9 @@
 //!
 //! The cases S16 and F13 of the fault list, and `replay_failed`.
 
-use crate::chaos::ChaosProxy;
-use crate::db::TestDb;
-use crate::stream_client::Ask;
-use crate::streaming::{Serving, eventually, key, operation, publish, publish_rows, published, service};
-use crate::testapp::{ADMIN_TOKEN, TestApp, Wish};
+use crate::stream_client::{Ask, a_thousand};
+use crate::streaming::{eventually, key, operation, publish, publish_rows, published, service, service_over_a_wire};
+use crate::testapp::{ADMIN_TOKEN, TestApp};
 use rds_origin::store::Db;
 use rds_shared::push::gap::GapReason;
 use serde_json::Value;
@@ -16,13 +14,7 @@ use std::time::Duration;
 #[tokio::test(flavor = "multi_thread")]
 async fn s16_a_service_that_stops_tells_its_streams_and_ends_them_one_after_the_other() {
     let (test, serving) = service().await;
-    let mut clients = Vec::new();
-    for _ in 0..5 {
-        let key = key(&test).await;
-        for _ in 0..200 {
-            clients.push(Ask::with(&key).opened(&serving).await);
-        }
-    }
+    let clients = a_thousand(&test, &serving).await;
     let mut reading = tokio::task::JoinSet::new();
     for mut client in clients {
         reading.spawn(async move {
@@ -70,11 +62,7 @@ async fn while_it_stops_nobody_new_is_admitted() {
 
 #[tokio::test]
 async fn a_journal_that_cannot_be_read_is_a_gap_behind_a_known_cursor_and_an_answer_before_one() {
-    let facts = TestDb::new().await;
-    let wire = ChaosProxy::before(&facts.url).await;
-    let env = vec![("RDS_SCORE_EVERY_SECONDS", "0")];
-    let test = TestApp::over(facts, Wish { database: Some(wire.url()), env, ..Wish::default() }).await;
-    let serving = Serving::of(&test).await;
+    let (test, serving, wire) = service_over_a_wire().await;
     let key = key(&test).await;
     let text = "x".repeat(4_000);
     publish_rows(&test, (0..900).map(|_| operation(&text, &[])).collect()).await;
@@ -135,11 +123,7 @@ async fn a_journal_that_does_not_answer_is_a_gap_and_not_a_silence() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_revocation_is_noticed_though_an_answer_of_the_database_was_lost() {
-    let facts = TestDb::new().await;
-    let wire = ChaosProxy::before(&facts.url).await;
-    let env = vec![("RDS_SCORE_EVERY_SECONDS", "0")];
-    let test = TestApp::over(facts, Wish { database: Some(wire.url()), env, ..Wish::default() }).await;
-    let serving = Serving::of(&test).await;
+    let (test, serving, wire) = service_over_a_wire().await;
     let key = key(&test).await;
     let mut client = Ask::with(&key).opened(&serving).await;
     let (mut one, mut watch) = (

@@ -1,5 +1,6 @@
 //! A service whose doors are open and whose jobs run, and operations that are published in it.
 
+use crate::chaos::ChaosProxy;
 use crate::db::TestDb;
 use crate::keys_operators::wish;
 use crate::testapp::{TestApp, Wish};
@@ -84,6 +85,16 @@ pub async fn service_as(mut env: Vec<(&'static str, &'static str)>) -> (TestApp,
     let test = TestApp::with(Wish { env, ..Wish::default() }).await;
     let serving = Serving::of(&test).await;
     (test, serving)
+}
+
+/// A service that reaches its database over a wire which a test may cut.
+pub async fn service_over_a_wire() -> (TestApp, Serving, ChaosProxy) {
+    let facts = TestDb::new().await;
+    let wire = ChaosProxy::before(&facts.url).await;
+    let env = vec![("RDS_SCORE_EVERY_SECONDS", "0")];
+    let test = TestApp::over(facts, Wish { database: Some(wire.url()), env, ..Wish::default() }).await;
+    let serving = Serving::of(&test).await;
+    (test, serving, wire)
 }
 
 /// Another process over the same database, with a clock of its own that stands at the same time.

@@ -3,13 +3,12 @@
 use crate::receiver::{Manner, Receiver};
 use crate::webhooks_world::{IMPATIENT, World};
 use rds_origin::store::webhook_deliveries as table;
-use rds_origin::webhooks::slots::Room;
 use serde_json::json;
 
 /// Takes up what is due as a process would that then dies.
 async fn taken_up(world: &World) -> Vec<table::Claimed> {
     let (db, now) = (&world.app().db, world.app().clock.now());
-    db.run_tx("claim", |tx| Box::pin(async move { table::claim(tx, now, Room::whole(10)).await })).await.unwrap()
+    db.run_tx("claim", |tx| Box::pin(async move { table::claim(tx, now, table::Room::whole(10)).await })).await.unwrap()
 }
 
 async fn leases_end(world: &World) {

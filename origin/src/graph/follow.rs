@@ -1,15 +1,14 @@
 //! Follows the current snapshot: loads whichever the database names, and takes its turn to build one.
 
-use super::{Snapshot, build, frozen};
+use super::{Snapshot, answers, build, frozen};
 use crate::app::App;
 use crate::clock::Stopwatch;
-use crate::store::{Db, StoreError, snapshots};
-use rds_shared::graph::breach;
+use crate::store::{Db, StoreError, graph_facts, snapshots};
+use rds_shared::graph::breach::MarketIds;
 use rds_shared::graph::incidents::IncidentMap;
 use rds_shared::graph::lending::LendingMarket;
 use rds_shared::graph::look_through::ExposureGraph;
 use rds_shared::graph::snapshot::Manifest;
-use rds_shared::wire::Data;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -51,17 +50,19 @@ pub async fn load(db: &Db, id: &str) -> anyhow::Result<Snapshot> {
         let body = snapshots::body(db, &publication.content_hash.to_hex()).await?;
         bodies.insert(publication.name, frozen::intact(publication.content_hash, body)?);
     }
-    tokio::task::spawn_blocking(move || open(manifest, &bodies)).await?
+    let ids = graph_facts::market_ids(db).await?;
+    tokio::task::spawn_blocking(move || open(manifest, &bodies, &ids)).await?
 }
 
 /// Makes answers out of bodies; one that the manifest does not name is empty.
-fn open(manifest: Manifest, bodies: &BTreeMap<&str, String>) -> anyhow::Result<Snapshot> {
+fn open(manifest: Manifest, bodies: &BTreeMap<&str, String>, ids: &MarketIds) -> anyhow::Result<Snapshot> {
     let body = |name: &str| bodies.get(name).map_or("[]", String::as_str);
     let graph = ExposureGraph::build(frozen::facts(body(frozen::VAULTS))?);
     let incidents = IncidentMap::build(graph.facts(), frozen::rows(body(frozen::INCIDENTS))?)?;
     let lending: Vec<LendingMarket> = frozen::rows(body(frozen::LENDING))?;
-    let breach = serde_json::to_vec(&Data { data: &breach::preview(&lending) })?;
-    Ok(Snapshot { manifest, graph, incidents, breach })
+    let breach = answers::breach(&lending, ids)?;
+    let incident_summary = answers::incident_summary(&manifest, &incidents, graph.facts())?;
+    Ok(Snapshot { manifest, graph, incidents, breach, incident_summary })
 }
 
 /// Builds if it is this process's turn, by the domain's clock. `true` when it did.

@@ -4,13 +4,13 @@ use super::answer::{Answer, Failure};
 use super::call::Call;
 use crate::app::App;
 use crate::graph::Snapshot;
+use crate::graph::answers::Incidents;
 use crate::store::snapshots;
 use rds_shared::graph::exposures::LookThrough;
-use rds_shared::graph::incidents::{IncidentExposure, MAP_VERSION};
+use rds_shared::graph::incidents::IncidentExposure;
 use rds_shared::model::content_hash::ContentHash;
 use rds_shared::model::ids::VaultKey;
 use rds_shared::wire::error::{Detail, In};
-use rds_shared::wire::time::Micros;
 use rds_shared::wire::{ApiError, Data, ErrorCode, Timestamp};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,21 +24,9 @@ const MAX_KEYS: usize = 50;
 struct LookedThrough<'a> {
     snapshot_id: ContentHash,
     built_at: Timestamp,
-    valid_time: Option<Micros>,
+    valid_time: Option<Timestamp>,
     /// By key; a vault that the snapshot does not have is null.
     results: BTreeMap<String, Option<LookThrough<'a>>>,
-}
-
-/// What incidents bear on, and as of when.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Incidents<T> {
-    snapshot_id: ContentHash,
-    map_version: &'static str,
-    generated_at: Timestamp,
-    valid_time: Option<Micros>,
-    #[serde(flatten)]
-    answer: T,
 }
 
 #[derive(Serialize)]
@@ -66,21 +54,13 @@ pub fn incident_exposure(app: &App, call: &Call) -> Result<Answer, Failure> {
     let snapshot = app.graph.get()?;
     let facts = snapshot.graph.facts();
     let exposure = |key: VaultKey| (key.to_string(), snapshot.incidents.exposure(facts, &key));
-    Answer::value(&Data {
-        data: &of_incidents(&snapshot, ByKey { results: keys(call)?.into_iter().map(exposure).collect() }),
-    })
+    let answer = ByKey { results: keys(call)?.into_iter().map(exposure).collect() };
+    Answer::value(&Data { data: &Incidents::of(&snapshot.manifest, answer) })
 }
 
 /// The same of all vaults, by who issued what was hit.
 pub fn incident_summary(app: &App) -> Result<Answer, Failure> {
-    let snapshot = app.graph.get()?;
-    Answer::value(&Data { data: &of_incidents(&snapshot, snapshot.incidents.summary(snapshot.graph.facts())) })
-}
-
-fn of_incidents<T>(snapshot: &Snapshot, answer: T) -> Incidents<T> {
-    let Snapshot { manifest, .. } = snapshot;
-    let (snapshot_id, generated_at, valid_time) = (manifest.snapshot_id, manifest.built_at, manifest.valid_time);
-    Incidents { snapshot_id, map_version: MAP_VERSION, generated_at, valid_time, answer }
+    Ok(Answer::json(app.graph.get()?.incident_summary.clone()))
 }
 
 /// The manifest of a snapshot, as it was frozen.

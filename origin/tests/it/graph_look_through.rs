@@ -20,7 +20,7 @@ async fn a_vault_shows_its_assets_and_all_that_stands_between() {
     assert_eq!(data["snapshotId"], test.app.graph.current().unwrap().id().to_hex());
     assert_eq!(
         (&data["builtAt"], &data["validTime"]),
-        (&json!("2026-11-21T00:00:00.000Z"), &json!("2026-11-20T23:55:00.000000Z"))
+        (&json!("2026-11-21T00:00:00.000Z"), &json!("2026-11-20T23:55:00.000Z"))
     );
     assert_eq!(
         data["results"][key(0)],

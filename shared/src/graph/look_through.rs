@@ -7,7 +7,7 @@
 use super::amount::{Share, scaled};
 use super::cycles::{components, distances, shortest};
 use super::facts::{AssetRoute, Facts, Holding, Trust, VaultFacts};
-use super::index::{ExposureIndex, Keys, Reach, Reaches, Slot, VaultExposure, add};
+use super::index::{ExposureIndex, Keys, Known, Reach, Reaches, Slot, VaultExposure, add};
 use super::limits::Dimension;
 use crate::model::ids::VaultKey;
 use crate::scoring::named_enum;
@@ -88,7 +88,8 @@ impl ExposureGraph {
             graph.open(&nesting, &component);
         }
         let exposures = graph.facts.vaults().iter().zip(&graph.opened);
-        graph.index.vaults = exposures.map(|(vault, opened)| (vault.key.clone(), exposure(opened, &borne))).collect();
+        graph.index.vaults =
+            exposures.map(|(vault, opened)| (vault.key.clone(), exposure(opened, &graph.routes, &borne))).collect();
         graph
     }
 
@@ -177,16 +178,21 @@ impl ExposureGraph {
     }
 }
 
-/// An opened vault as checks read it, given what each route bears.
-fn exposure(opened: &Opened, borne: &[Vec<(Slot, Trust)>]) -> VaultExposure {
+/// An opened vault as checks read it, given all routes and what each bears.
+fn exposure(opened: &Opened, routes: &[AssetRoute], borne: &[Vec<(Slot, Trust)>]) -> VaultExposure {
     let mut reaches = opened.answerable.clone();
     for (route, share) in &opened.assets {
         for (slot, trust) in borne.get(*route).into_iter().flatten() {
             add(&mut reaches, *slot, Reach::new(*share, *trust));
         }
     }
-    let holdings_known = opened.gaps.keys().all(|gap| *gap == Gap::Idle);
-    VaultExposure { reaches: reaches.into_iter().collect(), holdings_known }
+    let held = || opened.assets.keys().filter_map(|route| routes.get(*route));
+    let known = Known {
+        assets: opened.gaps.is_empty(),
+        feeds: held().all(|route| !route.oracles.is_empty()),
+        vendors: held().flat_map(|route| &route.oracles).all(|feed| feed.vendor.is_some()),
+    };
+    VaultExposure { reaches: reaches.into_iter().collect(), known }
 }
 
 impl Opened {

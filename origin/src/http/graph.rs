@@ -39,7 +39,7 @@ struct ByKey<'a> {
 pub fn look_through(app: &App, call: &Call) -> Result<Answer, Failure> {
     let snapshot = app.graph.get()?;
     let Snapshot { manifest, graph, .. } = &*snapshot;
-    let results = keys(call)?.into_iter().map(|key| (key.to_string(), graph.look_through(&key))).collect();
+    let results = keys(app, call)?.into_iter().map(|key| (key.to_string(), graph.look_through(&key))).collect();
     let (snapshot_id, built_at, valid_time) = (manifest.snapshot_id, manifest.built_at, manifest.valid_time);
     Answer::value(&Data { data: &LookedThrough { snapshot_id, built_at, valid_time, results } })
 }
@@ -54,7 +54,7 @@ pub fn incident_exposure(app: &App, call: &Call) -> Result<Answer, Failure> {
     let snapshot = app.graph.get()?;
     let facts = snapshot.graph.facts();
     let exposure = |key: VaultKey| (key.to_string(), snapshot.incidents.exposure(facts, &key));
-    let answer = ByKey { results: keys(call)?.into_iter().map(exposure).collect() };
+    let answer = ByKey { results: keys(app, call)?.into_iter().map(exposure).collect() };
     Answer::value(&Data { data: &Incidents::of(&snapshot.manifest, answer) })
 }
 
@@ -74,16 +74,19 @@ pub async fn snapshot(app: &App, call: &Call) -> Result<Answer, Failure> {
 }
 
 /// The keys of `vaults`, each once.
-fn keys(call: &Call) -> Result<BTreeSet<VaultKey>, ApiError> {
+fn keys(app: &App, call: &Call) -> Result<BTreeSet<VaultKey>, ApiError> {
     let fault = |reason: String| Detail::new(In::Query, "vaults", reason);
     let texts: Vec<&str> = call.query.text("vaults").unwrap_or_default().split(',').map(str::trim).collect();
     if texts.len() > MAX_KEYS {
         let reason = format!("must be at most {MAX_KEYS} keys");
         return Err(ApiError::invalid(ErrorCode::TooManyItems, vec![fault(reason)]));
     }
-    let key = |text| VaultKey::parse(text).ok_or(text);
+    let namespace = app.catalog.namespaces();
+    let key = |text| VaultKey::parse_on(text, &namespace).ok_or(text);
     texts.into_iter().map(key).collect::<Result<_, _>>().map_err(|bad| {
         let shown: String = bad.chars().take(80).collect();
-        ApiError::parameter(fault(format!("has {shown:?}, which is not a chain's number, a colon, and an address")))
+        ApiError::parameter(fault(format!(
+            "has {shown:?}, which is not a chain's number, a colon, and an address as that chain writes it"
+        )))
     })
 }

@@ -5,7 +5,7 @@
 //! behind it is counted as unattributed, and the cycle is told.
 
 use super::amount::{Share, scaled};
-use super::cycles::{components, distances, shortest};
+use super::cycles::{MOST, components, distances, shortest};
 use super::facts::{AssetRoute, Facts, Holding, Trust, VaultFacts};
 use super::index::{ExposureIndex, Keys, Known, Reach, Reaches, Slot, VaultExposure, add};
 use super::limits::Dimension;
@@ -105,14 +105,22 @@ impl ExposureGraph {
 
     /// Opens the vaults of a component; all that they hold outside it is open already.
     fn open(&mut self, nesting: &[Vec<usize>], component: &[usize]) {
-        let cycles: Vec<_> = shortest(nesting, component).into_iter().collect();
-        let told = self.cycles.len()..self.cycles.len() + cycles.len();
+        let cycles: Vec<Vec<usize>> = shortest(nesting, component).into_iter().collect();
+        let first = self.cycles.len();
+        // Each tells those that it is on, and of the others what there is room for.
+        let told = |vault: usize| {
+            let on = |(_, cycle): &(usize, &Vec<usize>)| cycle.contains(&vault);
+            let its_own = cycles.iter().enumerate().filter(on);
+            let others = cycles.iter().enumerate().filter(|cycle| !on(cycle));
+            its_own.chain(others).take(MOST).map(|(place, _)| first + place).collect::<Vec<_>>()
+        };
+        let told: Vec<_> = component.iter().map(|vault| told(*vault)).collect();
         let vaults = self.facts.vaults();
         let key = |place: usize| vaults.get(place).map(|vault| vault.key.clone());
         self.cycles.extend(cycles.into_iter().map(|cycle| cycle.into_iter().filter_map(key).collect()));
         let opened: Vec<_> = component.iter().map(|root| (*root, self.open_from(nesting, component, *root))).collect();
-        for (place, mut vault) in opened {
-            vault.cycles.extend(told.clone());
+        for ((place, mut vault), told) in opened.into_iter().zip(told) {
+            vault.cycles.extend(told);
             if let Some(slot) = self.opened.get_mut(place) {
                 *slot = vault;
             }

@@ -21,8 +21,31 @@ pub const POLL: Duration = Duration::from_secs(1);
 ///
 /// On a fault of the database the last snapshot stays; one that is withheld, or that cannot be loaded whole, goes.
 pub async fn refresh(app: &App) -> anyhow::Result<bool> {
+    let current = snapshots::current(&app.db).await?;
+    follow(app, current).await
+}
+
+/// The same, where this snapshot was current a moment ago. One whose bodies were forgotten since is no fault: another took its place.
+pub async fn follow(app: &App, current: Option<String>) -> anyhow::Result<bool> {
+    let tried = match hold(app, current.as_deref()).await {
+        Err(error) if !is_unavailable(&error) => match snapshots::current(&app.db).await? {
+            now if now == current => Err(error),
+            now => hold(app, now.as_deref()).await,
+        },
+        tried => tried,
+    };
+    // What another process holds by this name is what must be answered from; an older one would be another answer.
+    tried.inspect_err(|error| {
+        if !is_unavailable(error) {
+            app.graph.current.store(None);
+        }
+    })
+}
+
+/// Brings this snapshot into memory. `true` when there was another one.
+async fn hold(app: &App, id: Option<&str>) -> anyhow::Result<bool> {
     let held = app.graph.current();
-    let Some(id) = snapshots::current(&app.db).await? else {
+    let Some(id) = id else {
         app.graph.current.store(None);
         return Ok(held.is_some());
     };
@@ -30,12 +53,7 @@ pub async fn refresh(app: &App) -> anyhow::Result<bool> {
         return Ok(false);
     }
     let watch = Stopwatch::start();
-    let snapshot = load(&app.db, &id).await.inspect_err(|error| {
-        // What another process holds by this name is what must be answered from; an older one would be another answer.
-        if !is_unavailable(error) {
-            app.graph.current.store(None);
-        }
-    })?;
+    let snapshot = load(&app.db, id).await?;
     tracing::info!(%id, vaults = snapshot.graph.facts().vaults().len(), micros = watch.micros(), "the exposure graph was loaded");
     app.graph.current.store(Some(Arc::new(snapshot)));
     Ok(true)
@@ -100,7 +118,7 @@ pub async fn keep_current(app: &App) {
                 }
             }
         }
-        let _ = timeout(POLL, app.graph.changed.notified()).await;
+        let _ = timeout(POLL, app.graph.signalled()).await;
     }
 }
 

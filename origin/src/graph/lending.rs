@@ -75,7 +75,8 @@ fn collateral(reserves: &[&ReserveRow], modes: &[&EmodeRow], registry: &Registry
     if !accepted.is_subset(&supplied) {
         return None;
     }
-    let is_known = |reserve: &ReserveRow| accepted.contains(reserve.asset_address.as_str()) && registry.is_priced(reserve);
+    let is_known =
+        |reserve: &ReserveRow| accepted.contains(reserve.asset_address.as_str()) && registry.is_priced(reserve);
     let value = |reserve: &&ReserveRow| {
         let cents = reserve.tvl_usd.and_then(cents)?;
         (cents == 0 || is_known(reserve)).then_some(cents)

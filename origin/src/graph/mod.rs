@@ -85,8 +85,13 @@ impl Graph {
         self.current().ok_or_else(|| missing().into())
     }
 
-    /// Says that another snapshot may be current.
+    /// Says that another snapshot may be current, or none.
     pub fn signal(&self) {
         self.changed.notify_one();
+    }
+
+    /// Waits until that is said; at once where it was since the last time.
+    pub async fn signalled(&self) {
+        self.changed.notified().await;
     }
 }

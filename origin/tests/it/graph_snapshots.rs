@@ -6,9 +6,13 @@ use crate::market::{address, line};
 use crate::testapp::{TestApp, Wish};
 use axum::http::StatusCode;
 use rds_origin::graph::{build as builder, follow};
-use rds_origin::store::graph_facts;
+use rds_origin::jobs;
+use rds_origin::store::{graph_facts, publication, tags};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
+use sqlx::postgres::PgListener;
+use std::time::Duration;
+use tokio::time::timeout;
 
 fn one(place: usize) -> String {
     format!("/v1/graph/look-through?vaults={}", key(place))
@@ -21,6 +25,7 @@ async fn without_the_feature_there_is_no_such_route_for_anybody() {
         assert_eq!(get(&test, &target).await.status, StatusCode::NOT_FOUND, "{target}");
         assert_eq!(test.get(&target).await.status, StatusCode::NOT_FOUND, "{target}");
     }
+    assert_eq!(get(&test, "/v1/graph/check").await.status, StatusCode::NOT_FOUND, "nor is another method told of");
 }
 
 #[tokio::test]
@@ -77,7 +82,11 @@ async fn the_same_facts_are_the_same_snapshot_on_any_machine_in_any_order() {
     let (one, other) = (build(&first).await, build(&second).await);
     assert_eq!(one.snapshot_id, other.snapshot_id);
     assert_eq!(twins(&first).await, ["lantern-v1-base-twin", "lantern-v1-base-twin-2"]);
-    assert_eq!(twins(&second).await, ["lantern-v1-base-twin-2", "lantern-v1-base-twin"], "by contract, each under its id here");
+    assert_eq!(
+        twins(&second).await,
+        ["lantern-v1-base-twin-2", "lantern-v1-base-twin"],
+        "by contract, each under its id here"
+    );
     assert!(one.kept.is_new && one.kept.is_current && one.vaults > 10);
 
     second.ingest(&exposure(3, SEEN, &[("asset:coin", 1.0)])).await;
@@ -212,6 +221,20 @@ async fn a_snapshot_that_was_tampered_with_is_not_answered_from() {
 }
 
 #[tokio::test]
+async fn a_snapshot_that_was_replaced_while_it_was_loaded_takes_nothing_away() {
+    let test = built().await;
+    let held = test.app.graph.current().unwrap().id();
+    // One that was current when it was asked for, and whose bodies are forgotten by now.
+    let forgotten = || Some("a".repeat(64));
+    assert!(!follow::follow(&test.app, forgotten()).await.unwrap());
+    assert_eq!(test.app.graph.current().unwrap().id(), held, "the good one is current again");
+    test.ingest(&exposure(0, "2026-11-20T23:58:00Z", &[("asset:coin", 1.0)])).await;
+    let next = builder::build(&test.app.db, test.app.clock.now()).await.unwrap().unwrap();
+    assert!(follow::follow(&test.app, forgotten()).await.unwrap());
+    assert_eq!(test.app.graph.current().unwrap().id(), next.snapshot_id);
+}
+
+#[tokio::test]
 async fn only_the_latest_bodies_are_kept_and_every_manifest() {
     let test = built().await;
     let first = test.app.graph.current().unwrap().id().to_hex();
@@ -244,7 +267,12 @@ async fn a_snapshot_with_a_chain_that_is_withheld_now_is_not_told_until_another_
     build(&test).await;
     assert_eq!(opened(&test, &key(based)).await["vaultKey"], key(based));
 
+    let mut listener = PgListener::connect_with(&test.app.db.pool).await.unwrap();
+    listener.listen_all([publication::CHANNEL, tags::CHANNEL]).await.unwrap();
     test.ingest(&chain(false, "2026-11-20T23:59:00Z")).await;
+    let notice = listener.recv().await.unwrap();
+    jobs::wake(&test.app, None, Some(notice.channel()));
+    timeout(Duration::ZERO, test.app.graph.signalled()).await.expect("the graph hears of it without being asked");
     follow::refresh(&test.app).await.unwrap();
     assert_eq!(get(&test, &one(0)).await.status, StatusCode::SERVICE_UNAVAILABLE);
     build(&test).await;

@@ -242,7 +242,8 @@ pub fn preview<'a>(markets: &'a [LendingMarket], ids: &'a MarketIds) -> Preview<
     for market in markets {
         groups.entry((&market.protocol_id, &market.source)).or_default().push(market);
     }
-    let mut protocols: Vec<ProtocolBreach<'_>> = groups.into_values().filter_map(|group| protocol(&group, ids)).collect();
+    let mut protocols: Vec<ProtocolBreach<'_>> =
+        groups.into_values().filter_map(|group| protocol(&group, ids)).collect();
     // Stable: of equal debts by protocol and source.
     protocols.sort_by_key(|protocol| core::cmp::Reverse(protocol.totals.debt()));
     let first = protocols.first();

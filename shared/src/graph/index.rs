@@ -116,11 +116,9 @@ impl Known {
             Dimension::Asset | Dimension::Bridge => self.assets,
             Dimension::Oracle => self.assets && self.feeds,
             Dimension::OracleVendor => self.assets && self.feeds && self.vendors,
-            Dimension::Chain
-            | Dimension::Cluster
-            | Dimension::Curator
-            | Dimension::Protocol
-            | Dimension::SignerSet => true,
+            Dimension::Chain | Dimension::Cluster | Dimension::Curator | Dimension::Protocol | Dimension::SignerSet => {
+                true
+            }
         }
     }
 }

@@ -94,7 +94,8 @@ impl Manifest {
 /// `{cursors, publications, v, validTime}`: every member that the manifest publishes, but its id and when it was built.
 impl Canonicalize for Manifest {
     fn canonical(&self) -> Canonical {
-        let instant = |instant: &Option<Timestamp>| instant.map_or(Canonical::Null, |it| Canonical::Text(it.to_string()));
+        let instant =
+            |instant: &Option<Timestamp>| instant.map_or(Canonical::Null, |it| Canonical::Text(it.to_string()));
         let publication = |publication: &Publication| {
             Canonical::object([
                 ("name", publication.name.into()),

@@ -10,6 +10,7 @@
 //! | `ORIGIN_TIMEOUT_MS` | variable | `2500` | 2500: the wait for a fresh answer while a stale one is at hand |
 //! | `GUARD_TIMEOUT_MS` | variable | `1000` | 1000: the wait for an object that counts; `ORIGIN_TIMEOUT_MS` more for a key that is new here |
 //! | `STREAM_ANONYMOUS` | variable | `1` | 0: whether callers without a key may open an event stream |
+//! | `GRAPH` | variable | `1` | 0: whether the graph family is there; where it is not, its routes are 404 for anybody |
 //! | `READ_DEADLINE_MS` | variable | `61000` | 61000: the wait when there is nothing else to serve |
 
 use core::fmt;
@@ -46,6 +47,8 @@ pub struct Config {
     pub guard_timeout: Duration,
     /// Whether callers without a key may open an event stream; the origin has a switch of its own.
     pub anonymous_stream: bool,
+    /// Whether the graph family is there; the origin has a switch of its own, which is behind the gates here.
+    pub graph: bool,
 }
 
 /// One variable that cannot be used. Shows no value: it may be a secret.
@@ -67,6 +70,7 @@ impl Config {
     /// Reads the variables that `lookup` knows. Fails with every fault at once.
     pub fn read(lookup: impl Fn(&str) -> Option<String>) -> Result<Self, Vec<Fault>> {
         const MILLIS: &str = "must be a whole number of milliseconds, at least 1";
+        const SWITCH: &str = "must be 1 or 0";
         let mut reader = Reader { lookup, faults: Vec::new() };
         let origin_url = reader.required("ORIGIN_URL", "must be http(s)://host[:port] without a path", base_url);
         let keys = reader.required(
@@ -92,11 +96,8 @@ impl Config {
         let origin_timeout = reader.optional("ORIGIN_TIMEOUT_MS", MILLIS, ORIGIN_TIMEOUT, millis);
         let read_deadline = reader.optional("READ_DEADLINE_MS", MILLIS, READ_DEADLINE, millis);
         let guard_timeout = reader.optional("GUARD_TIMEOUT_MS", MILLIS, GUARD_TIMEOUT, millis);
-        let anonymous_stream = reader.optional("STREAM_ANONYMOUS", "must be 1 or 0", false, |text| match text {
-            "1" | "true" => Some(true),
-            "0" | "false" => Some(false),
-            _ => None,
-        });
+        let anonymous_stream = reader.optional("STREAM_ANONYMOUS", SWITCH, false, switch);
+        let graph = reader.optional("GRAPH", SWITCH, false, switch);
         let signing = keys.as_ref().and_then(|keys| keys.first().cloned());
         match (origin_url, signing, keys) {
             (Some(origin_url), Some(assertion_key), Some(verification_keys)) if reader.faults.is_empty() => {
@@ -111,6 +112,7 @@ impl Config {
                     read_deadline,
                     guard_timeout,
                     anonymous_stream,
+                    graph,
                 })
             }
             _ => Err(reader.faults),
@@ -153,6 +155,14 @@ impl<L: Fn(&str) -> Option<String>> Reader<L> {
             None => absent,
             Some(_) => self.required(name, wanted, parse).unwrap_or(absent),
         }
+    }
+}
+
+fn switch(text: &str) -> Option<bool> {
+    match text {
+        "1" | "true" => Some(true),
+        "0" | "false" => Some(false),
+        _ => None,
     }
 }
 
@@ -217,6 +227,8 @@ mod tests {
             ("ORIGIN_TIMEOUT_MS", "0"),
             ("READ_DEADLINE_MS", "soon"),
             ("GUARD_TIMEOUT_MS", "-1"),
+            ("STREAM_ANONYMOUS", "maybe"),
+            ("GRAPH", "on"),
         ];
         assert_eq!(read(&all).unwrap_err(), all.map(|(name, _)| name));
     }

@@ -13,7 +13,7 @@ use crate::respond::{self, Answer, Exchange, Privacy, Reply};
 use rds_shared::access::budget::Verdict;
 use rds_shared::access::client_net::client_net;
 use rds_shared::access::{ClientNet, Principal, link};
-use rds_shared::route::{Body, Found, Matching, Method, Query, Route, RouteId, match_route};
+use rds_shared::route::{Body, Found, Matching, Method, Query, Route, RouteId, is_of_graph, match_route};
 use rds_shared::wire::{ApiError, ErrorCode, RequestId, headers};
 use std::cell::RefCell;
 
@@ -160,6 +160,9 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
             _ => {}
         }
         let path = target.split_once('?').map_or(target, |(path, _)| path);
+        if is_of_graph(path) && !self.config.graph {
+            return Err(ApiError::not_found("route"));
+        }
         match match_route(Method::parse(method), path) {
             Matching::Found(found) => Ok(Way::Route(found)),
             Matching::NotFound => Err(ApiError::not_found("route")),

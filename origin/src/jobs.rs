@@ -16,7 +16,7 @@ use crate::store::{StoreError, edge_outbox, journal, publication, snapshots, tag
 use crate::stream::keeper;
 use crate::symbol_days;
 use crate::webhooks::{fanout, upkeep};
-use sqlx::postgres::PgListener;
+use sqlx::postgres::{PgListener, PgNotification};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -126,31 +126,37 @@ async fn listen(app: &App, link: Option<&Arc<EdgeLink>>) {
                 .is_ok()
         {
             while let Ok(notice) = listener.try_recv().await {
-                // None is a connection that was lost and found: anything may have changed.
-                let about = |channel| notice.as_ref().is_none_or(|notice| notice.channel() == channel);
-                if about(publication::CHANNEL) || about(tags::CHANNEL) {
-                    app.catalog.facts_changed();
-                    // Where facts changed, operations may have been captured.
-                    app.journal.committed();
-                    if let Some(link) = link {
-                        link.touched();
-                    }
-                }
-                if about(snapshots::CHANNEL) {
-                    app.graph.signal();
-                }
-                if about(journal::CHANNEL) {
-                    app.journal.numbered();
-                }
-                if about(edge_outbox::CHANNEL) {
-                    app.streams.keys_changed();
-                    if let Some(link) = link {
-                        link.queued();
-                    }
-                }
+                wake(app, link, notice.as_ref().map(PgNotification::channel));
             }
         }
         tokio::time::sleep(LISTEN_RETRY).await;
+    }
+}
+
+/// Wakes whoever waits for what this channel tells of. None is a connection that was lost and found: anything may have changed.
+pub fn wake(app: &App, link: Option<&Arc<EdgeLink>>, channel: Option<&str>) {
+    let about = |known| channel.is_none_or(|channel| channel == known);
+    if about(publication::CHANNEL) || about(tags::CHANNEL) {
+        app.catalog.facts_changed();
+        // Where facts changed, operations may have been captured.
+        app.journal.committed();
+        // A chain that is withheld takes the snapshot with it.
+        app.graph.signal();
+        if let Some(link) = link {
+            link.touched();
+        }
+    }
+    if about(snapshots::CHANNEL) {
+        app.graph.signal();
+    }
+    if about(journal::CHANNEL) {
+        app.journal.numbered();
+    }
+    if about(edge_outbox::CHANNEL) {
+        app.streams.keys_changed();
+        if let Some(link) = link {
+            link.queued();
+        }
     }
 }
 

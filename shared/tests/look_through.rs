@@ -196,6 +196,31 @@ fn a_vault_whose_holdings_are_unknown_is_unresolved_only_where_holdings_are_aske
 }
 
 #[test]
+fn a_limit_on_what_nobody_knows_is_never_approved() {
+    let feed = |vendor: Option<&str>| OracleFeed { id: "feed".into(), vendor: vendor.map(Into::into) };
+    let priced = |oracles| Holding::Asset(AssetRoute { oracles, ..AssetRoute::plain("X", "X") });
+    let graph = graph(vec![
+        vault('a', vec![]),
+        vault('b', vec![(100, plain("X"))]),
+        vault('c', vec![(100, priced(vec![feed(None)]))]),
+        vault('d', vec![(100, priced(vec![feed(Some("vendor"))]))]),
+        vault('e', vec![(50, Holding::Vault(key('b'))), (50, priced(vec![feed(Some("vendor"))]))]),
+    ]);
+    let asks = ["maxSharePerAsset", "maxSharePerBridge", "maxSharePerOracle", "maxSharePerOracleVendor"];
+    // Idle in no known asset; an asset without a feed, and one inside; a feed of nobody; everything known.
+    for (name, unknown) in [('a', &asks[..]), ('b', &asks[2..]), ('e', &asks[2..]), ('c', &asks[3..]), ('d', &[])] {
+        for ask in asks {
+            let outcome = check(&one_position(name), graph.index(), &limits(&[(ask, 1.0)]));
+            let listed = unknown.contains(&ask);
+            assert_eq!(outcome.unresolved_vaults.len(), usize::from(listed), "{ask} of {name}");
+            assert!(!listed || outcome.verdict == Verdict::Caution);
+        }
+        let other = check(&one_position(name), graph.index(), &limits(&[("maxSharePerSignerSet", 0.01)]));
+        assert_eq!((other.verdict, other.unresolved_vaults), (Verdict::Approve, vec![]), "{name}: nobody asked");
+    }
+}
+
+#[test]
 fn idle_money_is_the_deposit_asset() {
     let mut a = vault('a', vec![(80, plain("X"))]);
     a.idle = Some(AssetRoute::plain("Y", "Y"));

@@ -150,6 +150,7 @@ fn lay_out_edge(bundle: &wasm::Bundle, folder: &Path, number: u16) -> Result<ser
     let bindings = [
         Binding::variable("ORIGIN_URL", format!("http://127.0.0.1:{origin}")),
         Binding::variable("CLIENT_IP_HEADER", "CF-Connecting-IP"),
+        Binding::variable("GRAPH", "1"),
         // The tests ask for more at once than one core answers in a second.
         Binding::variable("GUARD_TIMEOUT_MS", "20000"),
         Binding::secret("ASSERTION_KEY", ""),

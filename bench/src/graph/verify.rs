@@ -35,8 +35,11 @@ pub fn measure(cache: &Cache, plan: &Plan, report: &mut Report) -> Result<()> {
     let folder = std::env::temp_dir().join(format!("rds-bench-verify-{}", std::process::id()));
     let state = State::open(&folder)?;
     let port = Ports::free()?.edge;
-    let bindings =
-        [Binding::variable("ORIGIN_URL", format!("http://{origin}")), Binding::secret("ASSERTION_KEY", ASSERTION_KEY)];
+    let bindings = [
+        Binding::variable("ORIGIN_URL", format!("http://{origin}")),
+        Binding::variable("GRAPH", "1"),
+        Binding::secret("ASSERTION_KEY", ASSERTION_KEY),
+    ];
     let service = cores::on_server(|| start(&workerd, &unmetered, &state, &bindings, DURABLE_OBJECTS, port))?;
     let edge = local(port).into();
     http::ask(edge, &request)?;

@@ -1,8 +1,11 @@
 //! What a caller notices when a request cannot be taken.
 
+use crate::objects::{bearer, record};
 use crate::world::*;
+use rds_edge::config::Config;
 use rds_edge::pipeline;
 use rds_edge::respond::Reply;
+use rds_shared::access::Plan;
 
 /// Sends a request that must end at the edge, and gives the reply.
 fn refused(ask: &Ask, status: u16, code: &str) -> Reply {
@@ -37,6 +40,28 @@ fn an_unknown_route_is_not_found() {
     ] {
         refused(&get(target), 404, "NOT_FOUND");
     }
+}
+
+#[test]
+fn without_the_graph_none_of_its_routes_is_there_whoever_asks() {
+    let mut world = World::new(|_| Ok(page("{}")));
+    world.objects.mint(1, record(Plan::Decisioning, 300));
+    let asks = || {
+        let id = "0".repeat(64);
+        let targets = [format!("/v1/graph/snapshot/{id}"), format!("/v1/graph/decision/{id}/verify")];
+        let targets = targets.into_iter().chain(["/v1/graph/breach".into(), "/v1/graph/look-through?vaults=x".into()]);
+        targets.map(|target| Ask::new("GET", &target)).chain([Ask::new("POST", "/v1/graph/check")])
+    };
+    for ask in asks() {
+        assert_ne!(world.send(&ask).status, 404, "it is there for whoever may have it");
+    }
+    world.config = Config { graph: false, ..world.config };
+    let before = world.asked();
+    for ask in asks().chain([Ask::new("DELETE", "/v1/graph/check")]) {
+        assert_eq!(world.send(&ask).status, 404);
+        assert_eq!(world.send(&ask.with("authorization", &bearer(1))).status, 404);
+    }
+    assert_eq!(world.asked(), before, "the origin is not troubled");
 }
 
 #[test]

@@ -47,6 +47,7 @@ impl World {
             "ORIGIN_URL" => Some("http://origin.example".to_owned()),
             "ASSERTION_KEY" => Some(KEY.to_owned()),
             "FIRST_PARTY_ORIGINS" => Some(OUR_PAGE.to_owned()),
+            "GRAPH" => Some("1".to_owned()),
             _ => None,
         };
         World {

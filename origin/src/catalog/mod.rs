@@ -31,7 +31,7 @@ use crate::http::answer::Failure;
 use arc_swap::ArcSwapOption;
 use changes::ChangeFeeds;
 use rds_shared::model::EncodedRow;
-use rds_shared::model::ids::{Address, ChainId, VaultId};
+use rds_shared::model::ids::{Address, ChainId, Namespace, VaultId};
 use rds_shared::route::TagVersions;
 use rds_shared::select::Selection;
 use rds_shared::select::vault_query::{VaultFilter, VaultSort};
@@ -60,6 +60,12 @@ impl Holder {
     /// The current catalog; none before the first refresh.
     pub fn current(&self) -> Option<Arc<Catalog>> {
         self.current.load_full()
+    }
+
+    /// How chains write addresses, as far as that is known now.
+    pub fn namespaces(&self) -> impl Fn(ChainId) -> Option<Namespace> + use<> {
+        let catalog = self.current();
+        move |chain| catalog.as_ref()?.rollup.namespace(chain)
     }
 
     /// The current catalog, or 503 before the first refresh.

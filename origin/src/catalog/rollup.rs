@@ -5,7 +5,7 @@ use crate::store::catalog::{ChainFacts, CuratorFacts, ProtocolFacts, Registry};
 use rds_shared::model::EncodedRow;
 use rds_shared::model::chain::ChainRow;
 use rds_shared::model::curator::{ChainShare, CuratorRow};
-use rds_shared::model::ids::ChainId;
+use rds_shared::model::ids::{ChainId, Namespace};
 use rds_shared::model::protocol::{ProtocolRow, ProtocolVersion};
 use rds_shared::route::Query;
 use rds_shared::select::{Index, Selection, Sort, SortColumn};
@@ -139,6 +139,11 @@ impl Rollup {
     /// Whether anything of the chain is shown.
     pub fn serves(&self, chain: ChainId) -> bool {
         self.chains.iter().any(|known| known.facts.id == chain)
+    }
+
+    /// How a chain writes its addresses; null for one of which nothing is shown.
+    pub fn namespace(&self, chain: ChainId) -> Option<Namespace> {
+        self.chains.iter().find(|known| known.facts.id == chain).map(|known| known.facts.namespace)
     }
 
     /// A protocol by id, in any case.

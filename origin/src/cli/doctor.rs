@@ -111,6 +111,9 @@ async fn signing(config: &Config, db: &Db) -> Check {
         Some(Signer { key_id, retired_at: Some(at), .. }) if at <= now => {
             Check::bad(SIGNING, format!("{key_id} at {address} was retired on {at}; set another key and activate it"))
         }
+        Some(Signer { key_id, activated_at, .. }) if activated_at > now => {
+            Check::bad(SIGNING, format!("{key_id} at {address} signs nothing before {activated_at}"))
+        }
         Some(Signer { key_id, activated_at, .. }) => {
             Check::good(SIGNING, format!("{key_id} at {address} signs from {activated_at}"))
         }

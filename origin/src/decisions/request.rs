@@ -1,11 +1,12 @@
 //! What a check is asked with, read out of its body with every fault named.
 //!
-//! Numbers are read from the body's own text: one that no float holds is a fault of its field and not of the whole body.
+//! Numbers are read from the body's own text: an amount is what is written there to the last digit, and a limit that no float holds
+//! is a fault of its field and not of the whole body.
 
 use rds_shared::graph::amount::{AmountError, Usd};
 use rds_shared::graph::limits::{Dimension, LimitError, Limits};
 use rds_shared::graph::portfolio::{MAX_POSITIONS, Portfolio, PortfolioError};
-use rds_shared::model::ids::VaultKey;
+use rds_shared::model::ids::{ChainId, Namespace, VaultKey};
 use rds_shared::wire::error::{Detail, In};
 use rds_shared::wire::{ApiError, ErrorCode};
 use serde::Deserialize;
@@ -35,12 +36,12 @@ pub struct CheckRequest {
 type Members<'a> = BTreeMap<String, &'a RawValue>;
 
 impl CheckRequest {
-    /// Reads a check's body. `loss` is passed over, whatever it holds.
-    pub fn read(body: &[u8]) -> Result<Self, ApiError> {
+    /// Reads a check's body, given how chains write addresses. `loss` is passed over, whatever it holds.
+    pub fn read(body: &[u8], namespace: impl Fn(ChainId) -> Option<Namespace>) -> Result<Self, ApiError> {
         let mut members: Members<'_> = serde_json::from_slice(body).map_err(|error| no_object(&error))?;
         let mut faults = Faults::default();
         let portfolio_ref = reference(members.remove("portfolioRef"), &mut faults);
-        let positions = positions(members.remove("positions"), &mut faults)?;
+        let positions = positions(members.remove("positions"), &namespace, &mut faults)?;
         let limits = limits(members.remove("limits"), &mut faults);
         let issue = switch(members.remove("issue"), &mut faults);
         members.remove("loss");
@@ -100,11 +101,9 @@ fn given(value: Option<&RawValue>) -> Option<&RawValue> {
     value.filter(|value| value.get() != "null")
 }
 
-/// The number that is written there, infinite where no float holds it.
-fn number(value: &RawValue) -> Option<f64> {
-    let text = value.get();
-    let is_number = text.starts_with(|first: char| first == '-' || first.is_ascii_digit());
-    text.parse().ok().filter(|_| is_number)
+/// The number as it is written there.
+fn number(value: &RawValue) -> Option<&str> {
+    Some(value.get()).filter(|text| text.starts_with(|first: char| first == '-' || first.is_ascii_digit()))
 }
 
 fn reference(value: Option<&RawValue>, faults: &mut Faults) -> Option<String> {
@@ -132,7 +131,11 @@ fn reference(value: Option<&RawValue>, faults: &mut Faults) -> Option<String> {
 }
 
 /// Those positions that are in order. Too many of them is an error of its own.
-fn positions(value: Option<&RawValue>, faults: &mut Faults) -> Result<Vec<(VaultKey, Usd)>, ApiError> {
+fn positions(
+    value: Option<&RawValue>,
+    namespace: &impl Fn(ChainId) -> Option<Namespace>,
+    faults: &mut Faults,
+) -> Result<Vec<(VaultKey, Usd)>, ApiError> {
     const NAME: &str = "positions";
     let items: Option<Vec<&RawValue>> = value.and_then(read);
     let Some(items) = items else {
@@ -147,11 +150,16 @@ fn positions(value: Option<&RawValue>, faults: &mut Faults) -> Result<Vec<(Vault
         };
         return Err(ApiError::invalid(ErrorCode::TooManyItems, vec![detail]));
     }
-    let read = items.into_iter().enumerate().filter_map(|(place, item)| position(place, item, faults));
+    let read = items.into_iter().enumerate().filter_map(|(place, item)| position(place, item, namespace, faults));
     Ok(read.collect())
 }
 
-fn position(place: usize, item: &RawValue, faults: &mut Faults) -> Option<(VaultKey, Usd)> {
+fn position(
+    place: usize,
+    item: &RawValue,
+    namespace: &impl Fn(ChainId) -> Option<Namespace>,
+    faults: &mut Faults,
+) -> Option<(VaultKey, Usd)> {
     let name = |field: &str| format!("positions[{place}].{field}");
     let Some(mut members) = read::<Members<'_>>(item) else {
         faults.add(format!("positions[{place}]"), "must be an object with vaultKey and amountUsd");
@@ -160,14 +168,14 @@ fn position(place: usize, item: &RawValue, faults: &mut Faults) -> Option<(Vault
     let vault = match members.remove("vaultKey") {
         None => Err("is required"),
         Some(value) => read::<String>(value)
-            .and_then(|text| VaultKey::parse(&text))
-            .ok_or("must be a chain's number, a colon, and an address"),
+            .and_then(|text| VaultKey::parse_on(&text, namespace))
+            .ok_or("must be a chain's number, a colon, and an address as that chain writes it"),
     };
     let amount = match members.remove("amountUsd") {
         None => Err("is required".to_owned()),
         Some(value) => match number(value) {
             None => Err("must be a number".to_owned()),
-            Some(number) => Usd::from_number(number).map_err(|error: AmountError| error.to_string()),
+            Some(number) => Usd::from_json(number).map_err(|error: AmountError| error.to_string()),
         },
     };
     let vault = vault.map_err(|reason| faults.add(name("vaultKey"), reason)).ok();
@@ -185,7 +193,7 @@ fn limits(value: Option<&RawValue>, faults: &mut Faults) -> Limits {
     };
     for (field, value) in members {
         let name = format!("limits.{field}");
-        let Some(number) = number(value) else {
+        let Some(number) = number(value).and_then(|text| text.parse().ok()) else {
             let known = Dimension::of_limit_field(&field).is_some();
             faults.add(name, if known { "must be a number".to_owned() } else { LimitError::UnknownField.to_string() });
             continue;
@@ -234,9 +242,14 @@ mod tests {
         body(&format!(r#"[{{"vaultKey":"{VAULT}","amountUsd":{text}}}]"#), "")
     }
 
+    /// Read where one chain is known.
+    fn read(body: &str) -> Result<CheckRequest, ApiError> {
+        CheckRequest::read(body.as_bytes(), |chain| (chain.0 == 1).then_some(Namespace::Evm))
+    }
+
     /// Each fault: the field, and what is wrong with it.
     fn faults(body: &str) -> Vec<(String, String)> {
-        let error = CheckRequest::read(body.as_bytes()).unwrap_err();
+        let error = read(body).unwrap_err();
         error.details.into_iter().map(|detail| (detail.name.into_owned(), detail.reason)).collect()
     }
 
@@ -252,11 +265,11 @@ mod tests {
         let positions =
             format!(r#"[{{"vaultKey":"{VAULT}","amountUsd":0.1}},{{"amountUsd":0.2,"vaultKey":"{upper}"}}]"#);
         let rest = r#","limits":{"maxSharePerChain":0.5},"issue":true,"loss":{"any":[1e999]}"#;
-        let read = CheckRequest::read(body(&positions, rest).as_bytes()).unwrap();
-        assert_eq!(read.portfolio.positions().count(), 1);
-        assert_eq!(read.portfolio.total().to_string(), "0.3");
-        assert!(read.issue);
-        let plain = CheckRequest::read(body(&positions, r#","limits":null,"issue":null"#).as_bytes()).unwrap();
+        let merged = read(&body(&positions, rest)).unwrap();
+        assert_eq!(merged.portfolio.positions().count(), 1);
+        assert_eq!(merged.portfolio.total().to_string(), "0.3");
+        assert!(merged.issue);
+        let plain = read(&body(&positions, r#","limits":null,"issue":null"#)).unwrap();
         assert_eq!((plain.limits, plain.issue), (Limits::default(), false));
     }
 
@@ -266,14 +279,15 @@ mod tests {
             ("-1", "must not be negative"),
             ("1e15", "must have at most 15 digits before the point"),
             ("1000000000000000.5", "must have at most 15 digits before the point"),
-            ("1e999", "must be a finite number"),
+            ("1e999", "must have at most 15 digits before the point"),
             ("\"5\"", "must be a number"),
             ("null", "must be a number"),
             ("true", "must be a number"),
         ] {
             assert_eq!(only_fault(&amount(text)), ("positions[0].amountUsd".to_owned(), reason.to_owned()), "{text}");
         }
-        assert!(CheckRequest::read(amount("999999999999999.9").as_bytes()).is_ok());
+        let exact = read(&amount("999999999999999.999999")).unwrap();
+        assert_eq!(exact.portfolio.total().to_string(), "999999999999999.999999", "to the last digit");
     }
 
     #[test]
@@ -285,14 +299,22 @@ mod tests {
         assert_eq!(only_fault(&body("[7]", "")).0, "positions[0]");
         let item = format!(r#"{{"vaultKey":"{VAULT}","amountUsd":1}}"#);
         let full = |count: usize| body(&format!("[{}]", vec![item.as_str(); count].join(",")), "");
-        assert!(CheckRequest::read(full(1_000).as_bytes()).is_ok());
-        let error = CheckRequest::read(full(1_001).as_bytes()).unwrap_err();
+        assert!(read(&full(1_000)).is_ok());
+        let error = read(&full(1_001)).unwrap_err();
         assert_eq!((error.code, error.details[0].name.as_ref()), (ErrorCode::TooManyItems, "positions"));
     }
 
     #[test]
     fn vault_keys_limits_and_everything_else_are_told_by_name() {
-        for key in ["", "0xabc", "1:", "1:0xabc", "one:0x000000000000000000000000000000000000000a"] {
+        for key in [
+            "",
+            "0xabc",
+            "1:",
+            "1:0xabc",
+            "one:0x000000000000000000000000000000000000000a",
+            "01:0x000000000000000000000000000000000000000a",
+            "1:TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA",
+        ] {
             let positions = format!(r#"[{{"vaultKey":"{key}","amountUsd":1}}]"#);
             assert_eq!(only_fault(&body(&positions, "")).0, "positions[0].vaultKey", "{key}");
         }
@@ -339,7 +361,7 @@ mod tests {
         let many = format!(r#"{{"portfolioRef":"a","positions":[{}]}}"#, vec!["{}"; 1_000].join(","));
         assert_eq!(faults(&many).len(), MOST_FAULTS);
         for other in ["", "[]", "null", "{", "7", "NaN", r#"{"positions":NaN}"#] {
-            let error = CheckRequest::read(other.as_bytes()).unwrap_err();
+            let error = read(other).unwrap_err();
             assert_eq!((error.code, error.details.len()), (ErrorCode::InvalidBody, 0), "{other}");
         }
     }

@@ -1,15 +1,14 @@
 //! Follows the current snapshot: loads whichever the database names, and takes its turn to build one.
 
-use super::{Snapshot, build, frozen};
+use super::{Snapshot, answers, build, frozen};
 use crate::app::App;
 use crate::clock::Stopwatch;
-use crate::store::{Db, StoreError, snapshots};
-use rds_shared::graph::breach;
+use crate::store::{Db, StoreError, graph_facts, snapshots};
+use rds_shared::graph::breach::MarketIds;
 use rds_shared::graph::incidents::IncidentMap;
 use rds_shared::graph::lending::LendingMarket;
 use rds_shared::graph::look_through::ExposureGraph;
 use rds_shared::graph::snapshot::Manifest;
-use rds_shared::wire::Data;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -22,8 +21,31 @@ pub const POLL: Duration = Duration::from_secs(1);
 ///
 /// On a fault of the database the last snapshot stays; one that is withheld, or that cannot be loaded whole, goes.
 pub async fn refresh(app: &App) -> anyhow::Result<bool> {
+    let current = snapshots::current(&app.db).await?;
+    follow(app, current).await
+}
+
+/// The same, where this snapshot was current a moment ago. One whose bodies were forgotten since is no fault: another took its place.
+pub async fn follow(app: &App, current: Option<String>) -> anyhow::Result<bool> {
+    let tried = match hold(app, current.as_deref()).await {
+        Err(error) if !is_unavailable(&error) => match snapshots::current(&app.db).await? {
+            now if now == current => Err(error),
+            now => hold(app, now.as_deref()).await,
+        },
+        tried => tried,
+    };
+    // What another process holds by this name is what must be answered from; an older one would be another answer.
+    tried.inspect_err(|error| {
+        if !is_unavailable(error) {
+            app.graph.current.store(None);
+        }
+    })
+}
+
+/// Brings this snapshot into memory. `true` when there was another one.
+async fn hold(app: &App, id: Option<&str>) -> anyhow::Result<bool> {
     let held = app.graph.current();
-    let Some(id) = snapshots::current(&app.db).await? else {
+    let Some(id) = id else {
         app.graph.current.store(None);
         return Ok(held.is_some());
     };
@@ -31,12 +53,7 @@ pub async fn refresh(app: &App) -> anyhow::Result<bool> {
         return Ok(false);
     }
     let watch = Stopwatch::start();
-    let snapshot = load(&app.db, &id).await.inspect_err(|error| {
-        // What another process holds by this name is what must be answered from; an older one would be another answer.
-        if !is_unavailable(error) {
-            app.graph.current.store(None);
-        }
-    })?;
+    let snapshot = load(&app.db, id).await?;
     tracing::info!(%id, vaults = snapshot.graph.facts().vaults().len(), micros = watch.micros(), "the exposure graph was loaded");
     app.graph.current.store(Some(Arc::new(snapshot)));
     Ok(true)
@@ -51,17 +68,19 @@ pub async fn load(db: &Db, id: &str) -> anyhow::Result<Snapshot> {
         let body = snapshots::body(db, &publication.content_hash.to_hex()).await?;
         bodies.insert(publication.name, frozen::intact(publication.content_hash, body)?);
     }
-    tokio::task::spawn_blocking(move || open(manifest, &bodies)).await?
+    let ids = graph_facts::market_ids(db).await?;
+    tokio::task::spawn_blocking(move || open(manifest, &bodies, &ids)).await?
 }
 
 /// Makes answers out of bodies; one that the manifest does not name is empty.
-fn open(manifest: Manifest, bodies: &BTreeMap<&str, String>) -> anyhow::Result<Snapshot> {
+fn open(manifest: Manifest, bodies: &BTreeMap<&str, String>, ids: &MarketIds) -> anyhow::Result<Snapshot> {
     let body = |name: &str| bodies.get(name).map_or("[]", String::as_str);
     let graph = ExposureGraph::build(frozen::facts(body(frozen::VAULTS))?);
     let incidents = IncidentMap::build(graph.facts(), frozen::rows(body(frozen::INCIDENTS))?)?;
     let lending: Vec<LendingMarket> = frozen::rows(body(frozen::LENDING))?;
-    let breach = serde_json::to_vec(&Data { data: &breach::preview(&lending) })?;
-    Ok(Snapshot { manifest, graph, incidents, breach })
+    let breach = answers::breach(&lending, ids)?;
+    let incident_summary = answers::incident_summary(&manifest, &incidents, graph.facts())?;
+    Ok(Snapshot { manifest, graph, incidents, breach, incident_summary })
 }
 
 /// Builds if it is this process's turn, by the domain's clock. `true` when it did.
@@ -99,7 +118,7 @@ pub async fn keep_current(app: &App) {
                 }
             }
         }
-        let _ = timeout(POLL, app.graph.changed.notified()).await;
+        let _ = timeout(POLL, app.graph.signalled()).await;
     }
 }
 

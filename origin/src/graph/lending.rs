@@ -1,8 +1,10 @@
 //! From markets, their reserves, modes and feeds to what the breach preview is made of.
 //!
-//! Collateral is what an active mode accepts. It counts as valued only when every reserve of it has a reading and the market has
-//! a feed for it: half a valuation would make a loss look smaller, or larger, than anybody knows. A pair's protocol reports what
-//! was supplied and borrowed and never what stands against it, so that its debt stays unpriced.
+//! Whatever is supplied to a market may be pledged in it, also to a reserve that is shut down. It counts as valued only when every
+//! reserve with a supply has a reading, a feed, and an active mode that accepts it, which is where thresholds and bonuses are read
+//! (a mode only relaxes what holds outside of it), and when every asset that a mode accepts is a reserve: half a valuation would
+//! make a loss look smaller, or larger, than anybody knows. A pair's protocol reports what was supplied and borrowed and never
+//! what stands against it, so that its debt stays unpriced.
 
 use super::facts::Registry;
 use crate::store::catalog::address;
@@ -18,10 +20,10 @@ use std::collections::{BTreeSet, HashMap};
 /// The greatest amount that a JSON reader keeps exact, in cents: ninety trillion dollars.
 const MOST_CENTS: i64 = 1 << 53;
 
-/// The markets, by id, and when the newest part of them was read.
+/// The markets, by contract, and when the newest part of them was read.
 pub fn of(rows: &GraphRows, registry: &Registry<'_>) -> Result<(Vec<LendingMarket>, Option<Timestamp>), StoreError> {
     let mut reserves: HashMap<&str, Vec<&ReserveRow>> = HashMap::new();
-    for reserve in rows.reserves.iter().filter(|reserve| reserve.rolls_up) {
+    for reserve in &rows.reserves {
         reserves.entry(&reserve.contract).or_default().push(reserve);
     }
     let mut modes: HashMap<&str, Vec<&EmodeRow>> = HashMap::new();
@@ -45,39 +47,47 @@ fn market(
     registry: &Registry<'_>,
 ) -> Result<LendingMarket, StoreError> {
     let shape: MarketShape = word("market.shape", &row.shape)?;
-    let debt_cents = match shape {
-        MarketShape::Pair => row.total_borrowed_usd.and_then(cents),
-        MarketShape::Pool | MarketShape::Spoke => sum(reserves.iter().filter_map(|reserve| borrowed(reserve))),
+    let debts: Vec<Option<i64>> = match shape {
+        MarketShape::Pair => vec![row.total_borrowed_usd.and_then(cents)],
+        MarketShape::Pool | MarketShape::Spoke => reserves.iter().map(|reserve| borrowed(reserve)).collect(),
     };
     let seen = reserves.iter().map(|reserve| reserve.seen_at).chain(modes.iter().map(|mode| mode.seen_at));
     let seen: BTreeSet<At> = seen.chain([row.seen_at]).collect();
     Ok(LendingMarket {
-        market_id: row.id.clone(),
+        contract: row.contract.clone(),
         name: row.name.clone(),
         protocol_id: row.protocol_id.clone(),
         chain_id: row.chain_id.unsigned_abs(),
         source: row.discovered_by.clone(),
         read_from: seen.first().copied().unwrap_or(row.seen_at).0,
         read_to: seen.last().copied().unwrap_or(row.seen_at).0,
-        debt_cents,
+        debt_cents: sum(debts.iter().copied().flatten()),
+        is_debt_whole: !debts.is_empty() && debts.iter().all(Option::is_some),
         collateral: if shape == MarketShape::Pair { None } else { collateral(reserves, modes, registry) },
         vaults: reserves.iter().filter_map(|reserve| vault(reserve).transpose()).collect::<Result<_, _>>()?,
     })
 }
 
-/// Null without a mode that accepts a reserve, and where one of those is not valued.
+/// Null where anything is unknown that may stand against the debt.
 fn collateral(reserves: &[&ReserveRow], modes: &[&EmodeRow], registry: &Registry<'_>) -> Option<Collateral> {
-    let accepts = |mode: &EmodeRow, reserve: &ReserveRow| mode.collateral_assets.contains(&reserve.asset_address);
-    let used: Vec<&&EmodeRow> =
-        modes.iter().filter(|mode| reserves.iter().any(|reserve| accepts(mode, reserve))).collect();
-    let accepted = reserves.iter().filter(|reserve| used.iter().any(|mode| accepts(mode, reserve)));
-    let values: Option<Vec<i64>> =
-        accepted.map(|reserve| reserve.tvl_usd.and_then(cents).filter(|_| registry.is_priced(reserve))).collect();
+    let accepted: BTreeSet<&str> = modes.iter().flat_map(|mode| &mode.collateral_assets).map(String::as_str).collect();
+    let supplied: BTreeSet<&str> = reserves.iter().map(|reserve| reserve.asset_address.as_str()).collect();
+    if !accepted.is_subset(&supplied) {
+        return None;
+    }
+    let is_known =
+        |reserve: &ReserveRow| accepted.contains(reserve.asset_address.as_str()) && registry.is_priced(reserve);
+    let value = |reserve: &&ReserveRow| {
+        let cents = reserve.tvl_usd.and_then(cents)?;
+        (cents == 0 || is_known(reserve)).then_some(cents)
+    };
+    let values: Option<Vec<i64>> = reserves.iter().map(value).collect();
+    let accepting = || modes.iter().filter(|mode| !mode.collateral_assets.is_empty());
     let ppm = |fraction: f64| from_float(fraction, 6).unwrap_or(0);
     Some(Collateral {
         value_cents: sum(values?)?,
-        threshold_ppm: used.iter().map(|mode| ppm(mode.liquidation_threshold)).max()?,
-        bonus_ppm: used.iter().map(|mode| ppm(mode.liquidation_bonus)).min()?,
+        threshold_ppm: accepting().map(|mode| ppm(mode.liquidation_threshold)).max()?,
+        bonus_ppm: accepting().map(|mode| ppm(mode.liquidation_bonus)).min()?,
     })
 }
 
@@ -91,9 +101,14 @@ fn vault(reserve: &ReserveRow) -> Result<Option<LendingVault>, StoreError> {
     }))
 }
 
-/// What is lent out of a reserve: the part of its supply that its utilization says, in whole cents.
+/// What is lent out of a reserve: the part of its supply that its utilization says, in whole cents. Null where it was not read;
+/// out of nothing nothing is lent, whatever that part is.
 fn borrowed(reserve: &ReserveRow) -> Option<i64> {
-    let (supplied, utilization) = (cents(reserve.tvl_usd?)?, from_float(reserve.utilization?, 6).ok()?);
+    let supplied = cents(reserve.tvl_usd?)?;
+    if supplied == 0 {
+        return Some(0);
+    }
+    let utilization = from_float(reserve.utilization?, 6).ok()?;
     let lent = i128::from(supplied) * i128::from(utilization.max(0)) / 1_000_000;
     Some(i64::try_from(lent).unwrap_or(MOST_CENTS).min(MOST_CENTS))
 }

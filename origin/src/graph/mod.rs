@@ -6,10 +6,12 @@
 //! | [`lending`], [`incidents`] | the same of lending markets, and of incidents |
 //! | [`frozen`] | bodies of facts to text and back |
 //! | [`build`] | reads, freezes and keeps a snapshot |
+//! | [`answers`] | the answers that a snapshot gives whoever asks |
 //! | [`follow`] | loads whichever snapshot is current, and builds when one is due |
 //!
 //! Every process answers from the snapshot that the database calls current, whoever built it: the same id is the same facts.
 
+pub mod answers;
 pub mod build;
 pub mod facts;
 pub mod follow;
@@ -38,6 +40,8 @@ pub struct Snapshot {
     pub incidents: IncidentMap,
     /// The breach preview as it is answered.
     pub breach: Vec<u8>,
+    /// The incident summary as it is answered.
+    pub incident_summary: Vec<u8>,
 }
 
 impl Snapshot {
@@ -81,8 +85,13 @@ impl Graph {
         self.current().ok_or_else(|| missing().into())
     }
 
-    /// Says that another snapshot may be current.
+    /// Says that another snapshot may be current, or none.
     pub fn signal(&self) {
         self.changed.notify_one();
+    }
+
+    /// Waits until that is said; at once where it was since the last time.
+    pub async fn signalled(&self) {
+        self.changed.notified().await;
     }
 }

@@ -18,7 +18,8 @@ use rds_shared::wire::{ApiError, Data, ErrorCode};
 /// `POST /v1/graph/check`.
 pub async fn check(app: &App, call: &Call) -> Result<Answer, Failure> {
     call.expect_json()?;
-    let CheckRequest { portfolio_ref, portfolio, limits, issue } = CheckRequest::read(&call.body)?;
+    let CheckRequest { portfolio_ref, portfolio, limits, issue } =
+        CheckRequest::read(&call.body, app.catalog.namespaces())?;
     let snapshot = app.graph.get()?;
     let outcome = run(&portfolio, snapshot.graph.index(), &limits);
     let decision = match issue {

@@ -4,13 +4,13 @@ use super::answer::{Answer, Failure};
 use super::call::Call;
 use crate::app::App;
 use crate::graph::Snapshot;
+use crate::graph::answers::Incidents;
 use crate::store::snapshots;
 use rds_shared::graph::exposures::LookThrough;
-use rds_shared::graph::incidents::{IncidentExposure, MAP_VERSION};
+use rds_shared::graph::incidents::IncidentExposure;
 use rds_shared::model::content_hash::ContentHash;
 use rds_shared::model::ids::VaultKey;
 use rds_shared::wire::error::{Detail, In};
-use rds_shared::wire::time::Micros;
 use rds_shared::wire::{ApiError, Data, ErrorCode, Timestamp};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,21 +24,9 @@ const MAX_KEYS: usize = 50;
 struct LookedThrough<'a> {
     snapshot_id: ContentHash,
     built_at: Timestamp,
-    valid_time: Option<Micros>,
+    valid_time: Option<Timestamp>,
     /// By key; a vault that the snapshot does not have is null.
     results: BTreeMap<String, Option<LookThrough<'a>>>,
-}
-
-/// What incidents bear on, and as of when.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Incidents<T> {
-    snapshot_id: ContentHash,
-    map_version: &'static str,
-    generated_at: Timestamp,
-    valid_time: Option<Micros>,
-    #[serde(flatten)]
-    answer: T,
 }
 
 #[derive(Serialize)]
@@ -51,7 +39,7 @@ struct ByKey<'a> {
 pub fn look_through(app: &App, call: &Call) -> Result<Answer, Failure> {
     let snapshot = app.graph.get()?;
     let Snapshot { manifest, graph, .. } = &*snapshot;
-    let results = keys(call)?.into_iter().map(|key| (key.to_string(), graph.look_through(&key))).collect();
+    let results = keys(app, call)?.into_iter().map(|key| (key.to_string(), graph.look_through(&key))).collect();
     let (snapshot_id, built_at, valid_time) = (manifest.snapshot_id, manifest.built_at, manifest.valid_time);
     Answer::value(&Data { data: &LookedThrough { snapshot_id, built_at, valid_time, results } })
 }
@@ -66,21 +54,13 @@ pub fn incident_exposure(app: &App, call: &Call) -> Result<Answer, Failure> {
     let snapshot = app.graph.get()?;
     let facts = snapshot.graph.facts();
     let exposure = |key: VaultKey| (key.to_string(), snapshot.incidents.exposure(facts, &key));
-    Answer::value(&Data {
-        data: &of_incidents(&snapshot, ByKey { results: keys(call)?.into_iter().map(exposure).collect() }),
-    })
+    let answer = ByKey { results: keys(app, call)?.into_iter().map(exposure).collect() };
+    Answer::value(&Data { data: &Incidents::of(&snapshot.manifest, answer) })
 }
 
 /// The same of all vaults, by who issued what was hit.
 pub fn incident_summary(app: &App) -> Result<Answer, Failure> {
-    let snapshot = app.graph.get()?;
-    Answer::value(&Data { data: &of_incidents(&snapshot, snapshot.incidents.summary(snapshot.graph.facts())) })
-}
-
-fn of_incidents<T>(snapshot: &Snapshot, answer: T) -> Incidents<T> {
-    let Snapshot { manifest, .. } = snapshot;
-    let (snapshot_id, generated_at, valid_time) = (manifest.snapshot_id, manifest.built_at, manifest.valid_time);
-    Incidents { snapshot_id, map_version: MAP_VERSION, generated_at, valid_time, answer }
+    Ok(Answer::json(app.graph.get()?.incident_summary.clone()))
 }
 
 /// The manifest of a snapshot, as it was frozen.
@@ -94,16 +74,19 @@ pub async fn snapshot(app: &App, call: &Call) -> Result<Answer, Failure> {
 }
 
 /// The keys of `vaults`, each once.
-fn keys(call: &Call) -> Result<BTreeSet<VaultKey>, ApiError> {
+fn keys(app: &App, call: &Call) -> Result<BTreeSet<VaultKey>, ApiError> {
     let fault = |reason: String| Detail::new(In::Query, "vaults", reason);
     let texts: Vec<&str> = call.query.text("vaults").unwrap_or_default().split(',').map(str::trim).collect();
     if texts.len() > MAX_KEYS {
         let reason = format!("must be at most {MAX_KEYS} keys");
         return Err(ApiError::invalid(ErrorCode::TooManyItems, vec![fault(reason)]));
     }
-    let key = |text| VaultKey::parse(text).ok_or(text);
+    let namespace = app.catalog.namespaces();
+    let key = |text| VaultKey::parse_on(text, &namespace).ok_or(text);
     texts.into_iter().map(key).collect::<Result<_, _>>().map_err(|bad| {
         let shown: String = bad.chars().take(80).collect();
-        ApiError::parameter(fault(format!("has {shown:?}, which is not a chain's number, a colon, and an address")))
+        ApiError::parameter(fault(format!(
+            "has {shown:?}, which is not a chain's number, a colon, and an address as that chain writes it"
+        )))
     })
 }

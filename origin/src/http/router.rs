@@ -15,7 +15,7 @@ use axum::http::header::{CONTENT_TYPE, IF_NONE_MATCH};
 use axum::http::request::Parts;
 use rds_shared::access::{Principal, gate};
 use rds_shared::model::research::RecordKind;
-use rds_shared::route::{Matching, Query, RouteId, TagVersions};
+use rds_shared::route::{Matching, Query, RouteId, TagVersions, is_of_graph};
 use rds_shared::wire::{ApiError, ErrorCode, headers};
 use std::sync::Arc;
 use std::time::Duration;
@@ -32,15 +32,15 @@ pub async fn route(
     body: Bytes,
     trace: &mut Trace,
 ) -> Result<Answer, Failure> {
+    if is_of_graph(head.uri.path()) && !app.graph.is_enabled() {
+        return Err(ApiError::not_found("route").into());
+    }
     let found = match matching {
         Matching::Found(found) => found,
         Matching::NotFound => return Err(ApiError::not_found("route").into()),
         Matching::WrongMethod(allow) => return Err(wrong_method(allow).into()),
     };
     trace.label = Label::Route(found.route.id);
-    if found.route.is_of_graph() && !app.graph.is_enabled() {
-        return Err(ApiError::not_found("route").into());
-    }
     gate::admit(found.route.access_now(app.streams.anonymous), &principal)?;
     let query = Query::parse(found.route.query, head.uri.query().unwrap_or(""))?;
     let call = Call {

@@ -2,6 +2,7 @@
 
 use super::{At, Db, StoreError, Tx};
 use crate::ingest::kinds::{ExposurePart, Share, Subject};
+use rds_shared::graph::breach::MarketIds;
 use sqlx::FromRow;
 use sqlx::types::Json;
 
@@ -74,7 +75,7 @@ pub struct MappingRow {
     pub seen_at: At,
 }
 
-/// A reserve, its market and the newest state of its vault.
+/// A reserve, its market and the newest state of its vault: shut down or not, what is in it still stands against debt.
 #[derive(Debug, FromRow)]
 #[allow(missing_docs, reason = "the columns of `market_reserve` and `vault_state`")]
 pub struct ReserveRow {
@@ -88,11 +89,10 @@ pub struct ReserveRow {
     pub hub_address: Option<String>,
     /// Null where no vault is known at the token.
     pub vault_address: Option<String>,
+    /// Null too, as all readings are, of a vault that is gone.
     pub tvl_usd: Option<f64>,
     pub utilization: Option<f64>,
     pub bad_debt_usd: Option<f64>,
-    /// Whether it counts towards the market's totals.
-    pub rolls_up: bool,
     pub seen_at: At,
 }
 
@@ -123,7 +123,6 @@ pub struct WrapperRow {
 #[derive(Debug, FromRow)]
 #[allow(missing_docs, reason = "the columns of `market`, `market_key` and `market_state`")]
 pub struct MarketRow {
-    pub id: String,
     pub contract: String,
     pub name: String,
     pub protocol_id: String,
@@ -173,10 +172,10 @@ const MAPPINGS: &str = "SELECT mapping_type, mapping_id, verified, to_jsonb(conf
      ORDER BY mapping_type, mapping_id COLLATE \"C\"";
 const RESERVES: &str = "SELECT r.contract, m.name AS market_name, m.chain_id, r.token_address, r.asset_address, r.asset_symbol, \
             coalesce(r.hub_address, m.hub_address) AS hub_address, v.address AS vault_address, \
-            s.tvl_usd, s.utilization, s.bad_debt_usd, coalesce(v.is_active AND NOT v.is_shutdown, true) AS rolls_up, \
+            s.tvl_usd, s.utilization, s.bad_debt_usd, \
             greatest(r.observed_at, m.observed_at, s.observed_at) AS seen_at \
      FROM market_reserve r JOIN market m USING (contract) JOIN chain c ON c.chain_id = m.chain_id AND c.is_served \
-     LEFT JOIN vault v ON v.chain_id = m.chain_id AND v.address = r.token_address LEFT JOIN vault_state s ON s.vault_id = v.id \
+     LEFT JOIN vault v ON v.chain_id = m.chain_id AND v.address = r.token_address LEFT JOIN vault_state s ON s.vault_id = v.id AND v.is_active \
      WHERE r.is_active ORDER BY r.contract COLLATE \"C\", r.reserve COLLATE \"C\"";
 const FEEDS: &str = "SELECT f.contract, f.chain_id, f.vendor, f.used_by, f.reserve_symbols, f.observed_at AS seen_at \
      FROM oracle_feed f JOIN chain c ON c.chain_id = f.chain_id AND c.is_served WHERE f.used_by <> '{}'";
@@ -184,10 +183,12 @@ const WRAPPERS: &str = "SELECT h.chain_id, h.hub_address, h.asset_address, h.wra
      FROM hub_asset h JOIN chain c ON c.chain_id = h.chain_id AND c.is_served \
      WHERE h.is_active AND h.wrapper_address IS NOT NULL";
 
-const MARKETS: &str = "SELECT k.id, m.contract, m.name, m.protocol_id, m.chain_id, m.shape, m.discovered_by, s.total_borrowed_usd, \
+/// By contract: their ids go by who came first, and the same facts must be the same snapshot everywhere.
+const MARKETS: &str = "SELECT m.contract, m.name, m.protocol_id, m.chain_id, m.shape, m.discovered_by, s.total_borrowed_usd, \
             greatest(m.observed_at, s.observed_at) AS seen_at \
-     FROM market m JOIN market_key k USING (contract) JOIN chain c ON c.chain_id = m.chain_id AND c.is_served \
-     LEFT JOIN market_state s USING (contract) WHERE m.shape <> 'pair' OR m.is_protocol_listed ORDER BY k.id COLLATE \"C\"";
+     FROM market m JOIN chain c ON c.chain_id = m.chain_id AND c.is_served \
+     LEFT JOIN market_state s USING (contract) WHERE m.shape <> 'pair' OR m.is_protocol_listed ORDER BY m.contract COLLATE \"C\"";
+const MARKET_IDS: &str = "SELECT contract, id FROM market_key";
 const EMODES: &str = "SELECT e.contract, e.liquidation_threshold, e.liquidation_bonus, e.collateral_assets, e.observed_at AS seen_at \
      FROM market_emode e WHERE e.is_active";
 const INCIDENTS: &str = "SELECT e.id, e.title, e.severity, e.incident_severity, e.occurred_at, e.observed_at AS seen_at, \
@@ -218,6 +219,12 @@ pub async fn read(db: &Db) -> Result<GraphRows, StoreError> {
     };
     tx.commit().await?;
     Ok(rows)
+}
+
+/// The ids in `/v1/markets`, by contract: what a snapshot leaves out. Whoever has one keeps it.
+pub async fn market_ids(db: &Db) -> Result<MarketIds, StoreError> {
+    let ids: Vec<(String, String)> = sqlx::query_as(MARKET_IDS).fetch_all(&db.pool).await?;
+    Ok(ids.into_iter().collect())
 }
 
 async fn all<T>(tx: &mut Tx<'_>, sql: &'static str) -> Result<Vec<T>, StoreError>

@@ -234,7 +234,14 @@ async fn an_operator_activates_lists_and_retires_and_sees_no_secret() {
     assert_eq!((ok, serde_json::from_str::<Value>(said.trim()).unwrap().as_array().unwrap().len()), (true, 1));
     assert!(!say(&["signers", "activate", "--key-id", "no/name"]).await.0);
 
-    let rows = sqlx::query("select * from decision_signer").fetch_all(&test.app.db.pool).await.unwrap();
+    // A key of which the registry says that it signs later.
+    assert!(say(&["signers", "activate", "--key-id", "next", "--address", OTHER_SIGNER, "--at", "2099-01-01"]).await.0);
+    let early = program(env(OTHER_SECRET), &["doctor"]).await;
+    let line = signing((false, String::from_utf8_lossy(&early.stdout).into_owned()));
+    assert!(line.starts_with("FAIL") && line.contains("signs nothing before 2099-01-01T00:00:00.000Z"), "{line}");
+
+    let rows =
+        sqlx::query("select * from decision_signer order by activated_at").fetch_all(&test.app.db.pool).await.unwrap();
     assert_eq!(rows[0].get::<&str, _>("address"), SIGNER);
     let none = program(env(""), &["doctor"]).await;
     assert!(String::from_utf8_lossy(&none.stdout).contains("checks are answered without decisions"));

@@ -49,18 +49,61 @@ async fn debt_is_unpriced_until_modes_readings_and_feeds_value_what_stands_again
         4_000_000.0
     );
 
-    // Accepted too, but without a feed: the whole valuation is incomplete.
-    let coin = json!({"chain_id": 1, "market_address": address(0xc0), "reserve": "COIN", "asset_symbol": "XCOIN", "asset_address": address(0xd1)});
-    test.ingest(
-        &[
-            line("market_reserve", SEEN, coin),
-            mode(&[DOLLAR.to_owned(), address(0xd1)]).replace(SEEN, "2026-11-20T23:57:00Z"),
-        ]
-        .concat(),
-    )
-    .await;
-    build(&test).await;
-    assert_eq!(preview(&test).await["protocols"][0]["unpricedDebtUsd"], 4_000_000.0);
+    // Accepted and read too, but without a feed: the whole valuation is incomplete.
+    let accepted = later(&mode(&[DOLLAR.to_owned(), address(0xd1)]), 57);
+    test.ingest(&[coin(SEEN, "XCOIN", 2), accepted].concat()).await;
+    assert_eq!(debts(&test).await, json!([0.0, 6_000_000.0, 1, 0]));
+}
+
+/// A coin's reserve in that market, at the vault of this number.
+fn coin(observed_at: &str, symbol: &str, vault: usize) -> String {
+    let fields = json!({"chain_id": 1, "market_address": address(0xc0), "reserve": "COIN", "asset_symbol": symbol, "asset_address": address(0xd1),
+        "token_address": VAULTS[vault].address()});
+    line("market_reserve", observed_at, fields)
+}
+
+/// The same lines, seen at this minute.
+fn later(lines: &str, minute: u32) -> String {
+    lines.replace(SEEN, &format!("2026-11-20T23:{minute}:00Z"))
+}
+
+/// Of the next snapshot's first protocol: debt that is priced, and that is not; markets whose debt was read whole, and that are priced.
+async fn debts(test: &TestApp) -> Value {
+    build(test).await;
+    let entry = preview(test).await["protocols"][0].clone();
+    let coverage = &entry["coverage"];
+    json!([entry["pricedDebtUsd"], entry["unpricedDebtUsd"], coverage["debtReadCount"], coverage["pricedCount"]])
+}
+
+#[tokio::test]
+async fn whatever_is_supplied_may_stand_against_debt_whether_or_not_a_mode_says_so() {
+    let test = built().await;
+    // The third vault: two millions of coins, all of them lent out, and pledged by nobody knows whom.
+    test.ingest(&[mode(&[DOLLAR.to_owned()]), coin(SEEN, "COIN", 2)].concat()).await;
+    assert_eq!(debts(&test).await, json!([0.0, 6_000_000.0, 1, 0]), "in no mode");
+    test.ingest(&later(&mode(&[DOLLAR.to_owned(), address(0xd1)]), 57)).await;
+    assert_eq!(debts(&test).await, json!([6_000_000.0, 0.0, 1, 1]));
+    let shut_down = VAULTS[2].identity().replace("2026-11-01T00:00:00Z", SEEN);
+    test.ingest(&shut_down.replace("\"is_shutdown\":false", "\"is_shutdown\":true")).await;
+    assert_eq!(debts(&test).await, json!([6_000_000.0, 0.0, 1, 1]), "what was supplied before is still there");
+    assert_eq!(preview(&test).await["protocols"][0]["topMarkets"][0]["collateralUsd"], 7_000_000.0);
+    test.ingest(&later(&mode(&[DOLLAR.to_owned(), address(0xd1), address(0xd9)]), 58)).await;
+    assert_eq!(debts(&test).await, json!([0.0, 6_000_000.0, 1, 0]), "an asset that is accepted and no reserve");
+    // Nothing is supplied to a reserve in no mode: there is nothing to pledge.
+    test.ingest(&[VAULTS[2].state(SEEN, json!({"tvl_usd": 0})), later(&mode(&[DOLLAR.to_owned()]), 59)].concat()).await;
+    assert_eq!(debts(&test).await, json!([4_000_000.0, 0.0, 1, 1]));
+}
+
+#[tokio::test]
+async fn debt_that_was_read_in_part_is_in_no_bound() {
+    let test = built().await;
+    // Six millions of coins of which nobody read how much is lent out; then the place of a vault that is gone.
+    for (minute, vault) in [(57, 8), (58, 11)] {
+        let lines = [mode(&[DOLLAR.to_owned(), address(0xd1)]), coin(SEEN, "COIN", vault)].concat();
+        test.ingest(&later(&lines, minute)).await;
+        assert_eq!(debts(&test).await, json!([0.0, 4_000_000.0, 0, 0]));
+    }
+    assert_eq!(preview(&test).await["protocols"][0]["shocks"][4]["liquidatableDebtMaxUsd"], 0.0);
 }
 
 #[tokio::test]

@@ -1,7 +1,7 @@
 //! `GET /v1/graph/look-through`: every vault opened, in proportion, and nothing lost on the way.
 
 use crate::graph_world::{SEEN, build, built, exposure, get, key, opened};
-use crate::market::{VAULTS, address};
+use crate::market::{BASE58, VAULTS, address};
 use crate::testapp::holder;
 use axum::http::StatusCode;
 use rds_shared::access::Plan;
@@ -20,7 +20,7 @@ async fn a_vault_shows_its_assets_and_all_that_stands_between() {
     assert_eq!(data["snapshotId"], test.app.graph.current().unwrap().id().to_hex());
     assert_eq!(
         (&data["builtAt"], &data["validTime"]),
-        (&json!("2026-11-21T00:00:00.000Z"), &json!("2026-11-20T23:55:00.000000Z"))
+        (&json!("2026-11-21T00:00:00.000Z"), &json!("2026-11-20T23:55:00.000Z"))
     );
     assert_eq!(
         data["results"][key(0)],
@@ -108,6 +108,10 @@ async fn keys_are_checked_and_counted_and_their_case_does_not_matter() {
         (&format!("?vaults={},", key(0)), "INVALID_PARAMETER"),
         (&format!("?vaults={},,{}", key(0), key(1)), "INVALID_PARAMETER"),
         (&format!("?vaults=eth:{}", address(1)), "INVALID_PARAMETER"),
+        (&format!("?vaults=01:{}", address(1)), "INVALID_PARAMETER"),
+        (&format!("?vaults=%2B1:{}", address(1)), "INVALID_PARAMETER"),
+        (&format!("?vaults=1:{BASE58}"), "INVALID_PARAMETER"),
+        (&format!("?vaults=900:{}", address(1)), "INVALID_PARAMETER"),
         (&format!("?vaults={}", vec![key(0); 51].join(",")), "TOO_MANY_ITEMS"),
     ] {
         let reply = ask(query).await;

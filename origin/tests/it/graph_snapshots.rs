@@ -2,13 +2,17 @@
 
 use crate::db::TestDb;
 use crate::graph_world::{SEEN, batches, build, built, exposure, get, key, offered, opened};
-use crate::market::line;
+use crate::market::{address, line};
 use crate::testapp::{TestApp, Wish};
 use axum::http::StatusCode;
 use rds_origin::graph::{build as builder, follow};
-use rds_origin::store::graph_facts;
+use rds_origin::jobs;
+use rds_origin::store::{graph_facts, publication, tags};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
+use sqlx::postgres::PgListener;
+use std::time::Duration;
+use tokio::time::timeout;
 
 fn one(place: usize) -> String {
     format!("/v1/graph/look-through?vaults={}", key(place))
@@ -21,6 +25,7 @@ async fn without_the_feature_there_is_no_such_route_for_anybody() {
         assert_eq!(get(&test, &target).await.status, StatusCode::NOT_FOUND, "{target}");
         assert_eq!(test.get(&target).await.status, StatusCode::NOT_FOUND, "{target}");
     }
+    assert_eq!(get(&test, "/v1/graph/check").await.status, StatusCode::NOT_FOUND, "nor is another method told of");
 }
 
 #[tokio::test]
@@ -34,6 +39,23 @@ async fn before_the_first_build_the_graph_says_when_to_ask_again() {
         builder::build(&test.app.db, test.app.clock.now()).await.unwrap().is_none(),
         "nothing is nothing to freeze"
     );
+}
+
+/// A pair of one name with others, with debt.
+fn twin(number: u32) -> String {
+    let pair = json!({"protocol_id": "lantern", "protocol_version": "v1", "chain_id": 8453, "address": address(number), "name": "Twin", "shape": "pair",
+        "discovered_by": "protocol_api", "loan_asset_symbol": "USDX", "collateral_asset_symbol": "COIN", "lltv": 0.8, "is_protocol_listed": true});
+    let totals =
+        json!({"chain_id": 8453, "address": address(number), "total_supplied_usd": 900, "total_borrowed_usd": 700});
+    [line("market", SEEN, pair), line("market_state", SEEN, totals)].concat()
+}
+
+/// The ids of the pairs in the breach preview, in its order.
+async fn twins(test: &TestApp) -> Vec<String> {
+    let protocols = get(test, "/v1/graph/breach").await.json()["data"]["protocols"].clone();
+    let of_pairs = protocols.as_array().unwrap().iter().find(|entry| entry["protocolId"] == "lantern").unwrap();
+    let markets = of_pairs["topMarkets"].as_array().unwrap().iter();
+    markets.map(|market| market["marketId"].as_str().unwrap().to_owned()).collect()
 }
 
 #[tokio::test]
@@ -50,9 +72,21 @@ async fn the_same_facts_are_the_same_snapshot_on_any_machine_in_any_order() {
         second.ingest(&batches[place]).await;
         second.ingest(&batches[place]).await;
     }
+    // Of two markets of one name the first to come has the plain id.
+    for (test, order) in [(&first, [0xe8, 0xe9]), (&second, [0xe9, 0xe8])] {
+        for number in order {
+            test.ingest(&twin(number)).await;
+        }
+    }
     second.app.clock.advance(3_600);
     let (one, other) = (build(&first).await, build(&second).await);
     assert_eq!(one.snapshot_id, other.snapshot_id);
+    assert_eq!(twins(&first).await, ["lantern-v1-base-twin", "lantern-v1-base-twin-2"]);
+    assert_eq!(
+        twins(&second).await,
+        ["lantern-v1-base-twin-2", "lantern-v1-base-twin"],
+        "by contract, each under its id here"
+    );
     assert!(one.kept.is_new && one.kept.is_current && one.vaults > 10);
 
     second.ingest(&exposure(3, SEEN, &[("asset:coin", 1.0)])).await;
@@ -68,7 +102,7 @@ async fn a_snapshots_id_is_what_anybody_computes_from_its_manifest() {
     let manifest = reply.json()["data"].clone();
     assert_eq!(manifest["snapshotId"], id.as_str());
     assert_eq!(manifest["builtAt"], "2026-11-21T00:00:00.000Z");
-    assert_eq!(manifest["validTime"], "2026-11-20T23:55:00.000000Z");
+    assert_eq!(manifest["validTime"], "2026-11-20T23:55:00.000Z");
     let bodies = manifest["publications"]
         .as_array()
         .unwrap()
@@ -187,6 +221,20 @@ async fn a_snapshot_that_was_tampered_with_is_not_answered_from() {
 }
 
 #[tokio::test]
+async fn a_snapshot_that_was_replaced_while_it_was_loaded_takes_nothing_away() {
+    let test = built().await;
+    let held = test.app.graph.current().unwrap().id();
+    // One that was current when it was asked for, and whose bodies are forgotten by now.
+    let forgotten = || Some("a".repeat(64));
+    assert!(!follow::follow(&test.app, forgotten()).await.unwrap());
+    assert_eq!(test.app.graph.current().unwrap().id(), held, "the good one is current again");
+    test.ingest(&exposure(0, "2026-11-20T23:58:00Z", &[("asset:coin", 1.0)])).await;
+    let next = builder::build(&test.app.db, test.app.clock.now()).await.unwrap().unwrap();
+    assert!(follow::follow(&test.app, forgotten()).await.unwrap());
+    assert_eq!(test.app.graph.current().unwrap().id(), next.snapshot_id);
+}
+
+#[tokio::test]
 async fn only_the_latest_bodies_are_kept_and_every_manifest() {
     let test = built().await;
     let first = test.app.graph.current().unwrap().id().to_hex();
@@ -203,7 +251,7 @@ async fn only_the_latest_bodies_are_kept_and_every_manifest() {
     .await
     .unwrap();
     assert_eq!(counts.0, 6);
-    assert!((3..=9).contains(&counts.1), "{counts:?}");
+    assert_eq!(counts.1, 5, "the vaults of three snapshots, and the markets and incidents that all of them share");
     assert_eq!(test.get(&format!("/v1/graph/snapshot/{first}")).await.status, StatusCode::OK);
 }
 
@@ -219,7 +267,12 @@ async fn a_snapshot_with_a_chain_that_is_withheld_now_is_not_told_until_another_
     build(&test).await;
     assert_eq!(opened(&test, &key(based)).await["vaultKey"], key(based));
 
+    let mut listener = PgListener::connect_with(&test.app.db.pool).await.unwrap();
+    listener.listen_all([publication::CHANNEL, tags::CHANNEL]).await.unwrap();
     test.ingest(&chain(false, "2026-11-20T23:59:00Z")).await;
+    let notice = listener.recv().await.unwrap();
+    jobs::wake(&test.app, None, Some(notice.channel()));
+    timeout(Duration::ZERO, test.app.graph.signalled()).await.expect("the graph hears of it without being asked");
     follow::refresh(&test.app).await.unwrap();
     assert_eq!(get(&test, &one(0)).await.status, StatusCode::SERVICE_UNAVAILABLE);
     build(&test).await;

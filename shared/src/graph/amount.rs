@@ -2,7 +2,7 @@
 
 use crate::scoring::Ppm;
 use crate::scoring::canonical::Canonical;
-use crate::scoring::decimal::{DecimalError, wide_from_float};
+use crate::scoring::decimal::{DecimalError, wide_from_float, wide_from_json};
 use crate::scoring::number::Decimal;
 use alloc::string::ToString;
 use core::fmt;
@@ -52,7 +52,22 @@ impl Usd {
         if dollars.is_finite() && dollars < 0.0 {
             return Err(AmountError::Negative);
         }
-        let micros = wide_from_float(dollars, 6).map_err(|error| match error {
+        Self::from_units(wide_from_float(dollars, 6))
+    }
+
+    /// Reads a number of a JSON text, digit by digit, rounded half to even to millionths.
+    ///
+    /// Source: methodology, "Check verdict".
+    pub fn from_json(number: &str) -> Result<Self, AmountError> {
+        let digits = number.split(['e', 'E']).next().unwrap_or_default();
+        if digits.starts_with('-') && digits.bytes().any(|byte| matches!(byte, b'1'..=b'9')) {
+            return Err(AmountError::Negative);
+        }
+        Self::from_units(wide_from_json(number, 6))
+    }
+
+    fn from_units(micros: Result<i128, DecimalError>) -> Result<Self, AmountError> {
+        let micros = micros.map_err(|error| match error {
             DecimalError::NonFinite => AmountError::NonFinite,
             _ => AmountError::TooLarge,
         })?;
@@ -240,7 +255,29 @@ mod tests {
         assert_eq!(Usd::from_number(1e300), Err(AmountError::TooLarge));
     }
 
+    #[test]
+    fn an_amount_is_exact_where_no_float_is() {
+        for (text, shown) in [
+            ("123456789012345.123456", "123456789012345.123456"),
+            ("999999999999999.999999", "999999999999999.999999"),
+            ("-0.0e5", "0"),
+            ("1e14", "100000000000000"),
+        ] {
+            assert_eq!(Usd::from_json(text).unwrap().to_string(), shown);
+        }
+        assert_eq!(Usd::from_json("-0.00000000001"), Err(AmountError::Negative), "however little");
+        for text in ["999999999999999.9999999", "1e15", "1234567890123456", "1e999"] {
+            assert_eq!(Usd::from_json(text), Err(AmountError::TooLarge), "{text}");
+        }
+    }
+
     proptest! {
+        #[test]
+        fn a_number_that_a_float_holds_reads_the_same_either_way(dollars in 0.0..1e15_f64) {
+            let text = dollars.to_string();
+            prop_assert_eq!(Usd::from_json(&text), Usd::from_number(dollars));
+        }
+
         #[test]
         fn a_whole_that_is_split_stays_whole(
             cuts in proptest::collection::vec(0..=Share::ONE.0, 0..12),

@@ -2,8 +2,8 @@
 //!
 //! Positions of borrowers are not observed, so that a market is judged as if it were one loan: what comes out are floors. The
 //! projected loss is what the whole collateral could not cover once liquidators had their bonus; at least so much debt is
-//! liquidatable as stands above the highest threshold, and at most all of it. Debt whose collateral could not be valued is told
-//! apart and is in none of this: it is unknown, not zero.
+//! liquidatable as stands above the highest threshold, and at most all of it. Debt that was read in part, or whose collateral
+//! could not be valued whole, is told apart and is in none of this: it is unknown, not zero.
 //!
 //! Source: interface, "Graph structures" (breach preview), which leaves the shapes of its elements open.
 
@@ -13,6 +13,7 @@ use crate::model::money::Cents;
 use crate::scoring::Ppm;
 use crate::wire::Timestamp;
 use alloc::collections::BTreeMap;
+use alloc::string::String;
 use alloc::vec::Vec;
 use serde::Serialize;
 
@@ -95,9 +96,9 @@ pub struct Coverage {
     pub reason: &'static str,
     /// Markets there are.
     pub market_count: u64,
-    /// Those whose debt was read.
+    /// Those whose debt was read whole: of every reserve.
     pub debt_read_count: u64,
-    /// Those whose collateral could be valued whole too.
+    /// Those of them whose collateral could be valued whole too.
     pub priced_count: u64,
 }
 
@@ -105,9 +106,9 @@ pub struct Coverage {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Totals {
-    /// Debt whose collateral is valued.
+    /// Debt that was read whole and whose collateral is valued.
     pub priced_debt_usd: Cents,
-    /// Debt that is in no projection: unknown, not zero.
+    /// Debt that is in no projection: unknown, not zero, and at least so much where a reserve was not read.
     pub unpriced_debt_usd: Cents,
     /// One a shock, over the priced debt.
     pub shocks: Vec<Shock>,
@@ -144,8 +145,8 @@ pub struct ChainBreach {
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct MarketBreach<'a> {
-    /// The market.
-    pub market_id: &'a str,
+    /// Its id in `/v1/markets`.
+    pub market_id: Option<&'a str>,
     /// Its name.
     pub name: &'a str,
     /// Its chain.
@@ -166,7 +167,7 @@ pub struct VaultExposure<'a> {
     /// The vault.
     pub vault_key: &'a VaultKey,
     /// Its market.
-    pub market_id: &'a str,
+    pub market_id: Option<&'a str>,
     /// What is supplied.
     pub supplied_usd: Cents,
 }
@@ -178,7 +179,7 @@ pub struct VaultBadDebt<'a> {
     /// The vault.
     pub vault_key: &'a VaultKey,
     /// Its market.
-    pub market_id: &'a str,
+    pub market_id: Option<&'a str>,
     /// As the vault reports it: what has happened, no projection.
     pub bad_debt_usd: Cents,
 }
@@ -206,7 +207,7 @@ impl Totals {
 
     fn of(market: &LendingMarket) -> Self {
         let debt = market.debt_cents.unwrap_or(0);
-        match &market.collateral {
+        match market.collateral.as_ref().filter(|_| market.is_debt_whole) {
             None => Totals { unpriced_debt_usd: Cents(debt), ..Totals::none() },
             Some(collateral) => Totals {
                 priced_debt_usd: Cents(debt),
@@ -232,13 +233,17 @@ impl Totals {
     }
 }
 
+/// Markets' ids in `/v1/markets`, by contract.
+pub type MarketIds = BTreeMap<String, String>;
+
 /// The preview of these markets.
-pub fn preview(markets: &[LendingMarket]) -> Preview<'_> {
+pub fn preview<'a>(markets: &'a [LendingMarket], ids: &'a MarketIds) -> Preview<'a> {
     let mut groups: BTreeMap<(&str, &str), Vec<&LendingMarket>> = BTreeMap::new();
     for market in markets {
         groups.entry((&market.protocol_id, &market.source)).or_default().push(market);
     }
-    let mut protocols: Vec<ProtocolBreach<'_>> = groups.into_values().filter_map(|group| protocol(&group)).collect();
+    let mut protocols: Vec<ProtocolBreach<'_>> =
+        groups.into_values().filter_map(|group| protocol(&group, ids)).collect();
     // Stable: of equal debts by protocol and source.
     protocols.sort_by_key(|protocol| core::cmp::Reverse(protocol.totals.debt()));
     let first = protocols.first();
@@ -256,7 +261,7 @@ pub fn preview(markets: &[LendingMarket]) -> Preview<'_> {
 }
 
 /// Null without markets.
-fn protocol<'a>(markets: &[&'a LendingMarket]) -> Option<ProtocolBreach<'a>> {
+fn protocol<'a>(markets: &[&'a LendingMarket], ids: &'a MarketIds) -> Option<ProtocolBreach<'a>> {
     let first = markets.first()?;
     let read_to = markets.iter().map(|market| market.read_to).max()?;
     let (mut totals, mut chains) = (Totals::none(), BTreeMap::<u64, ChainBreach>::new());
@@ -279,34 +284,37 @@ fn protocol<'a>(markets: &[&'a LendingMarket]) -> Option<ProtocolBreach<'a>> {
         shock_pcts: SHOCK_PCTS,
         coverage: Coverage {
             status: "interval_sampled",
-            methodology: "market-totals-1: each market as one loan against all it accepts as collateral, which falls at once",
-            reason: "positions of borrowers are not observed; figures of a loss are floors over markets whose collateral is valued whole",
+            methodology: "market-totals-1: each market as one loan against all that is supplied to it, which falls at once",
+            reason: "positions of borrowers are not observed; figures of a loss are floors over markets whose debt and collateral are known whole",
             market_count: markets.len() as u64,
-            debt_read_count: count(&|market| market.debt_cents.is_some()),
-            priced_count: count(&|market| market.debt_cents.is_some() && market.collateral.is_some()),
+            debt_read_count: count(&|market| market.is_debt_whole),
+            priced_count: count(&|market| market.is_debt_whole && market.collateral.is_some()),
         },
         totals,
         chains: chains.into_values().collect(),
-        top_markets: top_markets(markets),
-        top_vault_exposures: top_vaults(markets),
-        vault_bad_debt: bad_debt(markets),
+        top_markets: top_markets(markets, ids),
+        top_vault_exposures: top_vaults(markets, ids),
+        vault_bad_debt: bad_debt(markets, ids),
     })
 }
 
-fn top_markets<'a>(markets: &[&'a LendingMarket]) -> Vec<MarketBreach<'a>> {
+fn id_of<'a>(market: &LendingMarket, ids: &'a MarketIds) -> Option<&'a str> {
+    ids.get(&market.contract).map(String::as_str)
+}
+
+fn top_markets<'a>(markets: &[&'a LendingMarket], ids: &'a MarketIds) -> Vec<MarketBreach<'a>> {
     let row = |market: &&'a LendingMarket| MarketBreach {
-        market_id: &market.market_id,
+        market_id: id_of(market, ids),
         name: &market.name,
         chain_id: market.chain_id,
         collateral_usd: market.collateral.as_ref().map(|it| Cents(it.value_cents)),
         liquidation_threshold: market.collateral.as_ref().map(|it| Ppm(it.threshold_ppm)),
         totals: Totals::of(market),
     };
-    let owing = markets.iter().filter(|market| market.debt_cents.is_some_and(|debt| debt > 0));
-    let mut rows: Vec<MarketBreach<'a>> = owing.map(row).collect();
-    rows.sort_by(|a, b| b.totals.debt().cmp(&a.totals.debt()).then_with(|| a.market_id.cmp(b.market_id)));
-    rows.truncate(TOP);
-    rows
+    let debt = |market: &LendingMarket| market.debt_cents.unwrap_or(0);
+    let mut owing: Vec<&&'a LendingMarket> = markets.iter().filter(|market| debt(market) > 0).collect();
+    owing.sort_by(|a, b| debt(b).cmp(&debt(a)).then_with(|| a.contract.cmp(&b.contract)));
+    owing.into_iter().take(TOP).map(row).collect()
 }
 
 /// The vaults of all markets, each with its market.
@@ -314,10 +322,10 @@ fn vaults<'a>(markets: &[&'a LendingMarket]) -> impl Iterator<Item = (&'a Lendin
     markets.iter().copied().flat_map(|market| market.vaults.iter().map(move |vault| (market, vault)))
 }
 
-fn top_vaults<'a>(markets: &[&'a LendingMarket]) -> Vec<VaultExposure<'a>> {
+fn top_vaults<'a>(markets: &[&'a LendingMarket], ids: &'a MarketIds) -> Vec<VaultExposure<'a>> {
     let supplying = vaults(markets).filter_map(|(market, vault)| {
         let supplied_usd = Cents(vault.supplied_cents.filter(|cents| *cents > 0)?);
-        Some(VaultExposure { vault_key: &vault.vault_key, market_id: &market.market_id, supplied_usd })
+        Some(VaultExposure { vault_key: &vault.vault_key, market_id: id_of(market, ids), supplied_usd })
     });
     let mut rows: Vec<VaultExposure<'a>> = supplying.collect();
     rows.sort_by(|a, b| b.supplied_usd.cmp(&a.supplied_usd).then_with(|| a.vault_key.cmp(b.vault_key)));
@@ -325,10 +333,10 @@ fn top_vaults<'a>(markets: &[&'a LendingMarket]) -> Vec<VaultExposure<'a>> {
     rows
 }
 
-fn bad_debt<'a>(markets: &[&'a LendingMarket]) -> Vec<VaultBadDebt<'a>> {
+fn bad_debt<'a>(markets: &[&'a LendingMarket], ids: &'a MarketIds) -> Vec<VaultBadDebt<'a>> {
     let reporting = vaults(markets).filter_map(|(market, vault)| {
         let bad_debt_usd = Cents(vault.bad_debt_cents.filter(|cents| *cents > 0)?);
-        Some(VaultBadDebt { vault_key: &vault.vault_key, market_id: &market.market_id, bad_debt_usd })
+        Some(VaultBadDebt { vault_key: &vault.vault_key, market_id: id_of(market, ids), bad_debt_usd })
     });
     let mut rows: Vec<VaultBadDebt<'a>> = reporting.collect();
     rows.sort_by(|a, b| b.bad_debt_usd.cmp(&a.bad_debt_usd).then_with(|| a.vault_key.cmp(b.vault_key)));

@@ -9,7 +9,7 @@ use serde_json::json;
 fn market(id: &str, debt: Option<i64>, collateral: Option<(i64, i64, i64)>) -> LendingMarket {
     let instant = Timestamp::from_seconds(1_000);
     LendingMarket {
-        market_id: id.into(),
+        contract: id.into(),
         name: id.into(),
         protocol_id: "harbor".into(),
         chain_id: 1,
@@ -17,6 +17,7 @@ fn market(id: &str, debt: Option<i64>, collateral: Option<(i64, i64, i64)>) -> L
         read_from: instant,
         read_to: instant,
         debt_cents: debt,
+        is_debt_whole: debt.is_some(),
         collateral: collateral.map(|(value_cents, threshold_ppm, bonus_ppm)| Collateral {
             value_cents,
             threshold_ppm,
@@ -26,11 +27,17 @@ fn market(id: &str, debt: Option<i64>, collateral: Option<(i64, i64, i64)>) -> L
     }
 }
 
+/// The preview of markets whose ids are their contracts, as it is answered.
+fn answered(markets: &[LendingMarket]) -> serde_json::Value {
+    let ids = markets.iter().map(|market| (market.contract.clone(), market.contract.clone())).collect();
+    serde_json::to_value(preview(markets, &ids)).unwrap()
+}
+
 #[test]
 fn a_fall_leaves_a_loss_where_the_collateral_does_not_cover_debt_and_bonus() {
     // 1 000 dollars of debt against 1 500 with a threshold of 0.8 and a bonus of a quarter.
     let markets = [market("a", Some(100_000), Some((150_000, 800_000, 250_000)))];
-    let value = serde_json::to_value(preview(&markets)).unwrap();
+    let value = answered(&markets);
     let shocks = &value["protocols"][0]["shocks"];
     // 1 425 covers 1 140 of debt, and carries 1 140 of it.
     assert_eq!(
@@ -49,7 +56,7 @@ fn a_fall_leaves_a_loss_where_the_collateral_does_not_cover_debt_and_bonus() {
 fn debt_without_a_value_against_it_is_told_apart_and_never_added() {
     let markets =
         [market("a", Some(100_000), Some((1, 800_000, 0))), market("b", Some(999_900), None), market("c", None, None)];
-    let value = serde_json::to_value(preview(&markets)).unwrap();
+    let value = answered(&markets);
     let entry = &value["protocols"][0];
     assert_eq!((&entry["pricedDebtUsd"], &entry["unpricedDebtUsd"]), (&json!(1000.0), &json!(9999.0)));
     assert_eq!(entry["shocks"][4]["projectedLossUsd"], 1000.0);
@@ -61,6 +68,16 @@ fn debt_without_a_value_against_it_is_told_apart_and_never_added() {
 }
 
 #[test]
+fn debt_that_was_read_in_part_is_in_no_projection_and_bounds_nothing() {
+    let markets = [LendingMarket { is_debt_whole: false, ..market("a", Some(100_000), Some((1, 800_000, 0))) }];
+    let entry = answered(&markets)["protocols"][0].clone();
+    assert_eq!((&entry["pricedDebtUsd"], &entry["unpricedDebtUsd"]), (&json!(0.0), &json!(1000.0)));
+    assert_eq!(entry["shocks"][4]["liquidatableDebtMaxUsd"], 0.0);
+    assert_eq!((&entry["coverage"]["debtReadCount"], &entry["coverage"]["pricedCount"]), (&json!(0), &json!(0)));
+    assert_eq!(entry["topMarkets"][0]["unpricedDebtUsd"], 1000.0, "what was read is told");
+}
+
+#[test]
 fn former_members_repeat_the_first_entry_and_are_null_without_one() {
     let other = LendingMarket {
         protocol_id: "lantern".into(),
@@ -69,7 +86,7 @@ fn former_members_repeat_the_first_entry_and_are_null_without_one() {
         ..market("z", Some(5), None)
     };
     let markets = [market("a", Some(1), None), other];
-    let value = serde_json::to_value(preview(&markets)).unwrap();
+    let value = answered(&markets);
     assert_eq!(
         (&value["schemaVersion"], &value["maturity"], &value["protocolId"]),
         (&json!(2), &json!("preview"), &json!("lantern"))
@@ -77,7 +94,7 @@ fn former_members_repeat_the_first_entry_and_are_null_without_one() {
     for member in ["observedAt", "protocolId", "source", "maturity", "shockPcts", "chains", "topMarkets"] {
         assert_eq!(value[member], value["protocols"][0][member], "{member}");
     }
-    let empty = serde_json::to_value(preview(&[])).unwrap();
+    let empty = answered(&[]);
     assert_eq!((&empty["protocolId"], &empty["protocols"]), (&json!(null), &json!([])));
 }
 
@@ -100,7 +117,8 @@ proptest! {
             .enumerate()
             .map(|(place, (chain_id, debt, collateral))| LendingMarket { chain_id, ..market(&place.to_string(), Some(debt), collateral) })
             .collect();
-        let preview = preview(&markets);
+        let ids = MarketIds::new();
+        let preview = preview(&markets, &ids);
         let entry = &preview.protocols[0];
         for pair in entry.totals.shocks.windows(2) {
             prop_assert!(pair[0].projected_loss_usd <= pair[1].projected_loss_usd);

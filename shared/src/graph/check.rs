@@ -89,8 +89,8 @@ pub struct CheckOutcome {
     pub verdict: Verdict,
     /// All positions together.
     pub total_usd: Usd,
-    /// Vaults that the graph does not know, and, where a limit asks for holdings, those whose holdings are not all
-    /// known; sorted by their text.
+    /// Vaults that the graph does not know, and those of which it does not know all that a limit asks for: what they
+    /// hold, what prices it, or whose feed that is. Sorted by their text.
     pub unresolved_vaults: Vec<VaultKey>,
     /// By dimension, then key.
     pub findings: Vec<Finding>,
@@ -113,7 +113,7 @@ impl CheckOutcome {
 
 /// Checks a portfolio. Every comparison is exact: shares are never rounded before they are compared.
 pub fn check(portfolio: &Portfolio, index: &ExposureIndex, limits: &Limits) -> CheckOutcome {
-    let (sums, unresolved_vaults) = add_up(portfolio, index, limits.ask_for_holdings());
+    let (sums, unresolved_vaults) = add_up(portfolio, index, limits);
     let total = portfolio.total();
     let mut findings = Vec::new();
     let mut exposures: BTreeMap<Dimension, Vec<Exposure>> = BTreeMap::new();
@@ -198,12 +198,12 @@ impl Sum {
 type Sums<'a> = Vec<((Dimension, &'a str), Sum)>;
 
 /// Adds up all positions, and lists the vaults that could not be resolved.
-fn add_up<'a>(portfolio: &Portfolio, index: &'a ExposureIndex, holdings_asked_for: bool) -> (Sums<'a>, Vec<VaultKey>) {
+fn add_up<'a>(portfolio: &Portfolio, index: &'a ExposureIndex, limits: &Limits) -> (Sums<'a>, Vec<VaultKey>) {
     let mut sums: Vec<Option<Sum>> = vec![None; index.keys.len()];
     let mut unresolved = Vec::new();
     for (vault, amount) in portfolio.positions() {
         let known = index.vaults.get(vault);
-        if known.is_none_or(|known| holdings_asked_for && !known.holdings_known) {
+        if known.is_none_or(|vault| !limits.dimensions().all(|dimension| vault.known.answers(dimension))) {
             unresolved.push(vault.clone());
         }
         for (slot, reach) in known.into_iter().flat_map(|known| &known.reaches) {

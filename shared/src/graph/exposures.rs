@@ -5,6 +5,7 @@
 //! amounts add up.
 
 use super::amount::{Share, Usd, priced};
+use super::cycles::MOST;
 use super::facts::{AssetRoute, Trust};
 use super::index::Reach;
 use super::limits::Dimension;
@@ -35,7 +36,7 @@ pub struct LookThrough<'a> {
     pub clusters: Vec<PlainShare<'a>>,
     /// What is held in no known asset.
     pub unattributed: Vec<Unattributed>,
-    /// Vaults that hold each other, in the order they do.
+    /// Vaults that hold each other, in the order they do; at most 50 such circles, the vault's own before those further inside.
     pub cycles: Vec<&'a [VaultKey]>,
 }
 
@@ -113,6 +114,8 @@ impl ExposureGraph {
         let mut usd = |share| price.as_mut().map(|price| price(share));
         let assets = self.assets(opened, &mut usd);
         let gaps = opened.gaps.iter();
+        // What is further inside was opened before, and so numbered before.
+        let told = opened.cycles.iter().skip(opened.cycles.len().saturating_sub(MOST));
         let unattributed =
             gaps.map(|(reason, share)| Unattributed { reason: *reason, share: *share, usd_exposure: usd(*share) });
         Some(LookThrough {
@@ -127,7 +130,7 @@ impl ExposureGraph {
                 .answerable(opened, Dimension::Cluster)
                 .map(|(id, reach)| PlainShare { id, share: reach.every })
                 .collect(),
-            cycles: opened.cycles.iter().filter_map(|cycle| self.cycles.get(*cycle)).map(Vec::as_slice).collect(),
+            cycles: told.filter_map(|cycle| self.cycles.get(*cycle)).map(Vec::as_slice).collect(),
         })
     }
 

@@ -162,8 +162,9 @@ impl IncidentMap {
         let graph = ExposureGraph::build(Facts::new(vaults)?);
         let hits: BTreeSet<&String> = behind.values().flatten().collect();
         let known = |incident: &Incident| hits.contains(&incident.event_id.to_string());
-        let kept: BTreeMap<u64, Incident> =
+        let mut kept: BTreeMap<u64, Incident> =
             incidents.iter().filter(|it| known(it)).map(|it| (it.event_id, it.clone())).collect();
+        kept.values_mut().for_each(|incident| incident.vault_keys.sort_unstable());
         Ok(IncidentMap { incidents: kept, graph })
     }
 
@@ -176,7 +177,7 @@ impl IncidentMap {
             .iter()
             .filter_map(|cluster| {
                 let incident = self.incidents.get(&cluster.id.parse().ok()?)?;
-                let is_direct = incident.vault_keys.contains(key);
+                let is_direct = incident.vault_keys.binary_search(key).is_ok();
                 Some(IncidentShare {
                     incident: incident.name(),
                     is_direct,

@@ -91,8 +91,36 @@ pub(super) fn add(reaches: &mut Reaches, at: Slot, reach: Reach) {
 pub(super) struct VaultExposure {
     /// Sorted by key.
     pub reaches: Vec<(Slot, Reach)>,
-    /// Whether look-through accounts for everything the vault holds.
-    pub holdings_known: bool,
+    /// What of it is known whole.
+    pub known: Known,
+}
+
+/// What is known of everything that a vault holds: a limit on what is not known for all of it cannot be said to be kept.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Known {
+    /// The asset.
+    pub assets: bool,
+    /// A feed that prices it.
+    pub feeds: bool,
+    /// Who operates each of those feeds.
+    pub vendors: bool,
+}
+
+impl Known {
+    pub(super) const ALL: Self = Known { assets: true, feeds: true, vendors: true };
+
+    /// Whether the vault's part in this dimension is all there is. Who answers for a vault, the registry says; that it says
+    /// nobody is an answer too.
+    pub(super) const fn answers(self, dimension: Dimension) -> bool {
+        match dimension {
+            Dimension::Asset | Dimension::Bridge => self.assets,
+            Dimension::Oracle => self.assets && self.feeds,
+            Dimension::OracleVendor => self.assets && self.feeds && self.vendors,
+            Dimension::Chain | Dimension::Cluster | Dimension::Curator | Dimension::Protocol | Dimension::SignerSet => {
+                true
+            }
+        }
+    }
 }
 
 /// One mapping of a vault, as a fact.
@@ -128,7 +156,7 @@ impl ExposureIndex {
                     add(&mut reaches, slot, Reach::new(mapping.share, mapping.trust));
                 }
             }
-            VaultExposure { reaches: reaches.into_iter().collect(), holdings_known: true }
+            VaultExposure { reaches: reaches.into_iter().collect(), known: Known::ALL }
         };
         let vaults = vaults.iter().map(|(vault, mappings)| (vault.clone(), exposure(mappings))).collect();
         ExposureIndex { keys, vaults }

@@ -11,8 +11,8 @@ use serde::Deserialize;
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct LendingMarket {
-    /// Its id in `/v1/markets`.
-    pub market_id: String,
+    /// `{chain_id}:{address}`: its name on any machine. The id in `/v1/markets` goes by who came first.
+    pub contract: String,
     /// Its name.
     pub name: String,
     /// Its protocol.
@@ -25,15 +25,17 @@ pub struct LendingMarket {
     pub read_from: Timestamp,
     /// When the newest part of it was read.
     pub read_to: Timestamp,
-    /// What is borrowed; null when no reading says.
+    /// What is borrowed, as far as it was read; null when no reading says.
     pub debt_cents: Option<i64>,
+    /// Whether that is all of it: every reserve was read.
+    pub is_debt_whole: bool,
     /// What stands against it; null when it could not be valued whole.
     pub collateral: Option<Collateral>,
     /// The vaults of its reserves.
     pub vaults: Vec<LendingVault>,
 }
 
-/// What is accepted as collateral, valued whole: every part of it has a reading and a feed.
+/// What may stand against debt, valued whole: all that is supplied, with a reading, a feed and a mode for every part of it.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Collateral {
@@ -75,7 +77,7 @@ impl Canonicalize for LendingMarket {
             ])
         };
         Canonical::object([
-            ("marketId", self.market_id.as_str().into()),
+            ("contract", self.contract.as_str().into()),
             ("name", self.name.as_str().into()),
             ("protocolId", self.protocol_id.as_str().into()),
             ("chainId", self.chain_id.into()),
@@ -83,6 +85,7 @@ impl Canonicalize for LendingMarket {
             ("readFrom", instant(self.read_from)),
             ("readTo", instant(self.read_to)),
             ("debtCents", self.debt_cents.into()),
+            ("isDebtWhole", self.is_debt_whole.into()),
             ("collateral", collateral.unwrap_or(Canonical::Null)),
             ("vaults", Canonical::list(self.vaults.iter().map(vault))),
         ])

@@ -52,11 +52,6 @@ impl Dimension {
     pub fn of_limit_field(field: &str) -> Option<Self> {
         Self::ALL.iter().copied().find(|dimension| dimension.limit_field() == field)
     }
-
-    /// Whether it is answered by what a vault holds, and so unknown where holdings are.
-    pub const fn is_of_holdings(self) -> bool {
-        matches!(self, Dimension::Asset | Dimension::Bridge | Dimension::Oracle | Dimension::OracleVendor)
-    }
 }
 
 /// The limits of one check: at most one a dimension.
@@ -100,9 +95,9 @@ impl Limits {
         self.0.get(&dimension).copied()
     }
 
-    /// Whether a limit asks for what vaults hold.
-    pub fn ask_for_holdings(&self) -> bool {
-        self.0.keys().any(|dimension| dimension.is_of_holdings())
+    /// The dimensions that are limited.
+    pub fn dimensions(&self) -> impl Iterator<Item = Dimension> {
+        self.0.keys().copied()
     }
 
     /// Limits that are in parts per million already; null when one is outside 0 to 1 000 000.

@@ -5,9 +5,9 @@
 //! behind it is counted as unattributed, and the cycle is told.
 
 use super::amount::{Share, scaled};
-use super::cycles::{components, distances, shortest};
+use super::cycles::{MOST, components, distances, shortest};
 use super::facts::{AssetRoute, Facts, Holding, Trust, VaultFacts};
-use super::index::{ExposureIndex, Keys, Reach, Reaches, Slot, VaultExposure, add};
+use super::index::{ExposureIndex, Keys, Known, Reach, Reaches, Slot, VaultExposure, add};
 use super::limits::Dimension;
 use crate::model::ids::VaultKey;
 use crate::scoring::named_enum;
@@ -88,7 +88,8 @@ impl ExposureGraph {
             graph.open(&nesting, &component);
         }
         let exposures = graph.facts.vaults().iter().zip(&graph.opened);
-        graph.index.vaults = exposures.map(|(vault, opened)| (vault.key.clone(), exposure(opened, &borne))).collect();
+        graph.index.vaults =
+            exposures.map(|(vault, opened)| (vault.key.clone(), exposure(opened, &graph.routes, &borne))).collect();
         graph
     }
 
@@ -104,14 +105,22 @@ impl ExposureGraph {
 
     /// Opens the vaults of a component; all that they hold outside it is open already.
     fn open(&mut self, nesting: &[Vec<usize>], component: &[usize]) {
-        let cycles: Vec<_> = shortest(nesting, component).into_iter().collect();
-        let told = self.cycles.len()..self.cycles.len() + cycles.len();
+        let cycles: Vec<Vec<usize>> = shortest(nesting, component).into_iter().collect();
+        let first = self.cycles.len();
+        // Each tells those that it is on, and of the others what there is room for.
+        let told = |vault: usize| {
+            let on = |(_, cycle): &(usize, &Vec<usize>)| cycle.contains(&vault);
+            let its_own = cycles.iter().enumerate().filter(on);
+            let others = cycles.iter().enumerate().filter(|cycle| !on(cycle));
+            its_own.chain(others).take(MOST).map(|(place, _)| first + place).collect::<Vec<_>>()
+        };
+        let told: Vec<_> = component.iter().map(|vault| told(*vault)).collect();
         let vaults = self.facts.vaults();
         let key = |place: usize| vaults.get(place).map(|vault| vault.key.clone());
         self.cycles.extend(cycles.into_iter().map(|cycle| cycle.into_iter().filter_map(key).collect()));
         let opened: Vec<_> = component.iter().map(|root| (*root, self.open_from(nesting, component, *root))).collect();
-        for (place, mut vault) in opened {
-            vault.cycles.extend(told.clone());
+        for ((place, mut vault), told) in opened.into_iter().zip(told) {
+            vault.cycles.extend(told);
             if let Some(slot) = self.opened.get_mut(place) {
                 *slot = vault;
             }
@@ -177,16 +186,21 @@ impl ExposureGraph {
     }
 }
 
-/// An opened vault as checks read it, given what each route bears.
-fn exposure(opened: &Opened, borne: &[Vec<(Slot, Trust)>]) -> VaultExposure {
+/// An opened vault as checks read it, given all routes and what each bears.
+fn exposure(opened: &Opened, routes: &[AssetRoute], borne: &[Vec<(Slot, Trust)>]) -> VaultExposure {
     let mut reaches = opened.answerable.clone();
     for (route, share) in &opened.assets {
         for (slot, trust) in borne.get(*route).into_iter().flatten() {
             add(&mut reaches, *slot, Reach::new(*share, *trust));
         }
     }
-    let holdings_known = opened.gaps.keys().all(|gap| *gap == Gap::Idle);
-    VaultExposure { reaches: reaches.into_iter().collect(), holdings_known }
+    let held = || opened.assets.keys().filter_map(|route| routes.get(*route));
+    let known = Known {
+        assets: opened.gaps.is_empty(),
+        feeds: held().all(|route| !route.oracles.is_empty()),
+        vendors: held().flat_map(|route| &route.oracles).all(|feed| feed.vendor.is_some()),
+    };
+    VaultExposure { reaches: reaches.into_iter().collect(), known }
 }
 
 impl Opened {

@@ -8,7 +8,7 @@
 use super::facts::Facts;
 use crate::model::content_hash::{Absorb, ContentHash};
 use crate::scoring::canonical::{Canonical, Canonicalize};
-use crate::wire::time::{Micros, Timestamp};
+use crate::wire::time::Timestamp;
 use alloc::collections::BTreeMap;
 use alloc::string::ToString;
 use alloc::vec::Vec;
@@ -65,11 +65,11 @@ pub struct Manifest {
     /// When it was built; not part of the id.
     pub built_at: Timestamp,
     /// From when the newest of its facts is; null when it has none.
-    pub valid_time: Option<Micros>,
+    pub valid_time: Option<Timestamp>,
     /// Its bodies of facts, sorted by name.
     pub publications: Vec<Publication>,
     /// For each body, from when its newest fact is.
-    pub cursors: BTreeMap<&'static str, Option<Micros>>,
+    pub cursors: BTreeMap<&'static str, Option<Timestamp>>,
 }
 
 impl Manifest {
@@ -78,11 +78,11 @@ impl Manifest {
         let named: BTreeMap<_, _> =
             publications.into_iter().map(|publication| (publication.name, publication)).collect();
         let publications: Vec<_> = named.into_values().collect();
-        let cursors = publications.iter().map(|publication| (publication.name, publication.cursor.map(Micros)));
+        let cursors = publications.iter().map(|publication| (publication.name, publication.cursor));
         let mut manifest = Manifest {
             snapshot_id: ContentHash::from_bytes([0; 32]),
             built_at,
-            valid_time: publications.iter().filter_map(|publication| publication.cursor).max().map(Micros),
+            valid_time: publications.iter().filter_map(|publication| publication.cursor).max(),
             cursors: cursors.collect(),
             publications,
         };
@@ -94,7 +94,8 @@ impl Manifest {
 /// `{cursors, publications, v, validTime}`: every member that the manifest publishes, but its id and when it was built.
 impl Canonicalize for Manifest {
     fn canonical(&self) -> Canonical {
-        let instant = |instant: &Option<Micros>| instant.map_or(Canonical::Null, |it| Canonical::Text(it.to_string()));
+        let instant =
+            |instant: &Option<Timestamp>| instant.map_or(Canonical::Null, |it| Canonical::Text(it.to_string()));
         let publication = |publication: &Publication| {
             Canonical::object([
                 ("name", publication.name.into()),

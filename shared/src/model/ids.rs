@@ -184,9 +184,19 @@ pub struct VaultKey {
 impl VaultKey {
     /// Reads `1:0x…`.
     pub fn parse(text: &str) -> Option<Self> {
+        Self::parse_on(text, |_| None)
+    }
+
+    /// The same where it is known how chains write addresses: one of another namespace than its chain's is none.
+    pub fn parse_on(text: &str, namespace: impl Fn(ChainId) -> Option<Namespace>) -> Option<Self> {
         let (chain, address) = text.split_once(':')?;
-        let (_, address) = Address::parse_any(address)?;
-        Some(VaultKey { chain_id: ChainId(chain.parse().ok()?), address })
+        // A chain's number has one spelling: without a sign, and without zeros in front.
+        if chain.starts_with('0') || !chain.bytes().all(|byte| byte.is_ascii_digit()) {
+            return None;
+        }
+        let chain_id = ChainId(chain.parse().ok()?);
+        let (found, address) = Address::parse_any(address)?;
+        namespace(chain_id).is_none_or(|wanted| wanted == found).then_some(VaultKey { chain_id, address })
     }
 }
 
@@ -257,5 +267,27 @@ mod tests {
     fn a_vault_key_reads_back_as_written() {
         let key = VaultKey::parse(&alloc::format!("1:{EVM}")).unwrap();
         assert_eq!(VaultKey::parse(&key.to_string()), Some(key));
+    }
+
+    #[test]
+    fn a_vault_key_has_one_spelling_and_its_chains_namespace() {
+        for chain in ["", "0", "01", "+1", "-1", " 1", "1 ", "0x1", "18446744073709551616"] {
+            assert_eq!(VaultKey::parse(&alloc::format!("{chain}:{EVM}")), None, "{chain:?}");
+        }
+        let namespace = |chain: ChainId| match chain.0 {
+            1 => Some(Namespace::Evm),
+            900 => Some(Namespace::Svm),
+            _ => None,
+        };
+        for (key, fits) in [
+            (alloc::format!("1:{EVM}"), true),
+            (alloc::format!("1:{TOKEN_PROGRAM}"), false),
+            (alloc::format!("900:{TOKEN_PROGRAM}"), true),
+            (alloc::format!("900:{EVM}"), false),
+            (alloc::format!("7:{EVM}"), true),
+            (alloc::format!("7:{TOKEN_PROGRAM}"), true),
+        ] {
+            assert_eq!(VaultKey::parse_on(&key, namespace).is_some(), fits, "{key}");
+        }
     }
 }

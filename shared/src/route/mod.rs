@@ -26,6 +26,6 @@ pub use family::Family;
 pub use matching::{Found, Matching, match_route};
 pub use param::{Above, Kind, Misfit, Param};
 pub use query::Query;
-pub use row::{Access, Body, Cache, Door, Method, Route};
+pub use row::{Access, Body, Cache, Door, Method, Route, is_of_graph};
 pub use table::{ROUTES, RouteId};
 pub use tag::{Tag, TagVersions};

@@ -164,12 +164,6 @@ impl Route {
         self.id == RouteId::EventStream
     }
 
-    /// Whether it belongs to the graph family, which is there only where that feature is on.
-    /// Source: interface, "Decisioning (graph family)".
-    pub fn is_of_graph(&self) -> bool {
-        self.path.starts_with("/v1/graph/")
-    }
-
     /// Who may call it. While the stream is being rolled out (`anonymous_stream`) it is open to everybody.
     /// Source: interface, "Event stream", 8.
     pub fn access_now(&self, anonymous_stream: bool) -> Access {
@@ -180,4 +174,10 @@ impl Route {
     pub fn depends_on_caller(&self) -> bool {
         self.cache.by_class || self.access != Access::Public
     }
+}
+
+/// Whether a path leads into the graph family, which is there only where that feature is on.
+/// Source: interface, "Decisioning (graph family)".
+pub fn is_of_graph(path: &str) -> bool {
+    path.starts_with("/v1/graph/")
 }

@@ -1,5 +1,6 @@
 //! The table's own order: no route twice, no parameter ambiguous, nothing kept that must not be.
 
+use super::super::row::is_of_graph;
 use super::*;
 use alloc::collections::BTreeSet;
 
@@ -43,5 +44,14 @@ fn every_kept_answer_says_which_facts_it_is_made_of() {
     for route in ROUTES {
         assert_eq!(route.cache.is_kept(), !route.tags.is_empty(), "{}", route.path);
         assert_eq!(route.tags.iter().collect::<BTreeSet<_>>().len(), route.tags.len(), "{}", route.path);
+    }
+}
+
+/// Source: interface, "Rate limits" (graph reads, checks).
+#[test]
+fn all_of_the_graph_is_charged_to_the_graphs_budgets() {
+    for route in ROUTES.iter().filter(|route| is_of_graph(route.path)) {
+        let family = if route.id == RouteId::GraphCheck { Family::GraphCheck } else { Family::GraphRead };
+        assert_eq!(route.family, family, "{}", route.path);
     }
 }

@@ -1,6 +1,6 @@
 //! Decimal text to integers, exactly: how an observed number enters the methodology.
 
-use alloc::string::ToString;
+use alloc::string::{String, ToString};
 use core::fmt;
 
 /// Why a number was refused.
@@ -61,6 +61,43 @@ pub fn from_float(value: f64, scale: u32) -> Result<i64, DecimalError> {
 pub fn wide_from_float(value: f64, scale: u32) -> Result<i128, DecimalError> {
     read(&finite(value)?.to_string(), scale, Excess::HalfEven)
 }
+
+/// A number as it is written in JSON, as an integer of `10^-scale` units, rounded half to even at the scale. No float is between
+/// the text and the units, however many digits it has.
+pub fn wide_from_json(text: &str, scale: u32) -> Result<i128, DecimalError> {
+    let Some((front, exponent)) = text.split_once(['e', 'E']) else { return read(text, scale, Excess::HalfEven) };
+    let exponent = exponent.strip_prefix('+').unwrap_or(exponent);
+    let (sign, digits) = front.split_at(usize::from(front.starts_with('-')));
+    let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+    let all = [whole, fraction].concat();
+    let significant = all.trim_start_matches('0');
+    if significant.is_empty() {
+        return read(front, scale, Excess::HalfEven);
+    }
+    let zeros = exponent.strip_prefix('-').unwrap_or(exponent);
+    if zeros.is_empty() || !zeros.bytes().all(|byte| byte.is_ascii_digit()) {
+        return Err(DecimalError::NotDecimal);
+    }
+    // An exponent that no integer holds is out of reach in its direction, as the bounds below are.
+    let shift: i64 = exponent.parse().unwrap_or(if exponent.starts_with('-') { i64::MIN } else { i64::MAX });
+    let dropped = i64::try_from(all.len() - significant.len()).unwrap_or(i64::MAX);
+    let before_point = i64::try_from(whole.len()).unwrap_or(i64::MAX).saturating_add(shift).saturating_sub(dropped);
+    match usize::try_from(before_point) {
+        Ok(places) if places > WIDEST => Err(DecimalError::OutOfRange),
+        Ok(places) => {
+            let whole: String = significant.chars().chain(core::iter::repeat('0')).take(places).collect();
+            let fraction = significant.get(places..).filter(|rest| !rest.is_empty()).unwrap_or("0");
+            read(&alloc::format!("{sign}0{whole}.{fraction}"), scale, Excess::HalfEven)
+        }
+        Err(_) => {
+            let zeros = usize::try_from(before_point.unsigned_abs()).unwrap_or(WIDEST).min(WIDEST);
+            read(&alloc::format!("{sign}0.{}{significant}", "0".repeat(zeros)), scale, Excess::HalfEven)
+        }
+    }
+}
+
+/// More places than any unit's integer has.
+const WIDEST: usize = 40;
 
 /// [`from_float`], dropping what lies beyond the scale: 0.2999999 at scale 6 is 299 999.
 pub fn truncate_float(value: f64, scale: u32) -> Result<i64, DecimalError> {
@@ -133,6 +170,35 @@ mod tests {
     fn excess_digits_round_half_to_even() {
         let rounded = ["0.5", "1.5", "2.5", "2.50001", "2.49999", "-0.5", "-1.5"].map(|text| round_decimal(text, 0));
         assert_eq!(rounded, [Ok(0), Ok(2), Ok(2), Ok(3), Ok(2), Ok(0), Ok(-2)]);
+    }
+
+    #[test]
+    fn a_number_in_json_is_read_to_its_last_digit_wherever_its_point_is() {
+        for (text, micros) in [
+            ("0.1", 100_000),
+            ("123456789012345.123456", 123_456_789_012_345_123_456),
+            ("900719925474099.312345", 900_719_925_474_099_312_345),
+            ("0.30000000000000004", 300_000),
+            ("0.0000005", 0),
+            ("0.0000015", 2),
+            ("1.5e3", 1_500_000_000),
+            ("1.5E+3", 1_500_000_000),
+            ("1234567e-6", 1_234_567),
+            ("12e-7", 1),
+            ("0.00012e5", 12_000_000),
+            ("5e-7", 0),
+            ("1e-99999999999999999999", 0),
+            ("0e99999999999999999999", 0),
+            ("-2.5e0", -2_500_000),
+        ] {
+            assert_eq!(wide_from_json(text, 6), Ok(micros), "{text}");
+        }
+        for text in ["1e33", "1e999", "1e99999999999999999999"] {
+            assert_eq!(wide_from_json(text, 6), Err(DecimalError::OutOfRange), "{text}");
+        }
+        for text in ["1e", "1e+", "1e1.5", "e5", "1e--2", "true"] {
+            assert!(matches!(wide_from_json(text, 6), Err(DecimalError::NotDecimal)), "{text}");
+        }
     }
 
     #[test]

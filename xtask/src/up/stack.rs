@@ -223,6 +223,7 @@ fn bindings(origin: &Origin, ports: &Ports) -> Vec<Binding> {
         Binding::variable("ORIGIN_URL", http(ports.origin_edge)),
         Binding::variable("FIRST_PARTY_ORIGINS", FIRST_PARTY),
         Binding::variable("CLIENT_IP_HEADER", "CF-Connecting-IP"),
+        Binding::variable("GRAPH", "1"),
         // Here one thread runs the Worker and all of its objects, on a disk that others use.
         Binding::variable("GUARD_TIMEOUT_MS", "5000"),
         Binding::secret("ASSERTION_KEY", origin.assertion_key()),

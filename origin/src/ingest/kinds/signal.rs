@@ -118,8 +118,11 @@ impl Entity {
             "chain" => self.id.parse().ok(),
             _ => match VaultKey::parse(&self.id) {
                 Some(key) => i64::try_from(key.chain_id.0).ok(),
-                // {protocol}-{chain}-{address}
-                None => VaultId::parse(&self.id)?.as_str().rsplit('-').nth(1)?.parse().ok(),
+                // Something else of a chain, or {protocol}-{chain}-{address}
+                None => match self.id.split_once(':') {
+                    Some((chain, _)) => chain.parse().ok(),
+                    None => VaultId::parse(&self.id)?.as_str().rsplit('-').nth(1)?.parse().ok(),
+                },
             },
         }
     }

@@ -6,7 +6,7 @@ macro_rules! graph_rows {
             LookThrough: Get "/v1/graph/look-through" {
                 access: Decisioning, family: GraphRead, cache: Cache::NEVER,
                 query: [VAULT_KEYS], answers: "Data<LookedThrough>", errors: [TooManyItems, MaterializationUnavailable],
-                about: "What positions in vaults are exposed to once every vault inside them is opened: assets, wrappers, feeds, bridges, signers.",
+                about: "What positions in vaults are exposed to once every vault inside them is opened: assets, wrappers, feeds, bridges, signers. At most 50.",
             }
             Breach: Get "/v1/graph/breach" {
                 access: Decisioning, family: GraphRead, cache: Cache::NEVER,
@@ -16,7 +16,7 @@ macro_rules! graph_rows {
             IncidentExposure: Get "/v1/graph/incident-exposure" {
                 access: Decisioning, family: GraphRead, cache: Cache::NEVER,
                 query: [VAULT_KEYS], answers: "Data<Incidents<ByKey>>", errors: [TooManyItems, MaterializationUnavailable],
-                about: "Which part of vaults stands behind unresolved incidents of the last year, their own and those of vaults inside them.",
+                about: "Which part of vaults stands behind unresolved incidents of the last year, their own and those of vaults inside them. At most 50.",
             }
             IncidentSummary: Get "/v1/graph/incident-exposure/summary" {
                 access: Decisioning, family: GraphRead, cache: Cache::NEVER,
@@ -24,7 +24,7 @@ macro_rules! graph_rows {
                 about: "The same of all vaults, by the protocols whose vaults were hit; each vault's value counts once.",
             }
             GraphSnapshot: Get "/v1/graph/snapshot/{id}" {
-                access: Public, family: Public, cache: Cache::public(60), tags: [Graph],
+                access: Public, family: GraphRead, cache: Cache::public(60), tags: [Graph],
                 query: [], answers: "Data<Manifest>", errors: [InvalidParameter],
                 about: "The manifest of a frozen snapshot: its bodies of facts with their hashes, and from when the newest fact of each is.",
             }

@@ -196,6 +196,19 @@ fn a_vault_whose_holdings_are_unknown_is_unresolved_only_where_holdings_are_aske
 }
 
 #[test]
+fn of_vaults_that_all_hold_each_other_each_tells_fifty_cycles_and_its_own_among_them() {
+    let names = "0123456789ab";
+    let others = |name: char| names.chars().filter(move |other| *other != name);
+    let holding = |name| vault(name, others(name).map(|other| (9, Holding::Vault(key(other)))).collect());
+    let graph = graph(names.chars().map(holding).collect());
+    for name in names.chars() {
+        let looked = graph.look_through(&key(name)).unwrap();
+        assert_eq!(looked.cycles.len(), 50, "of sixty-six");
+        assert!(looked.cycles.iter().any(|cycle| cycle.contains(&key(name))));
+    }
+}
+
+#[test]
 fn a_limit_on_what_nobody_knows_is_never_approved() {
     let feed = |vendor: Option<&str>| OracleFeed { id: "feed".into(), vendor: vendor.map(Into::into) };
     let priced = |oracles| Holding::Asset(AssetRoute { oracles, ..AssetRoute::plain("X", "X") });

@@ -1,10 +1,10 @@
 //! From markets, their reserves, modes and feeds to what the breach preview is made of.
 //!
-//! Whatever is supplied to a market may be pledged in it, also to a reserve that is shut down. It counts as valued only when every
-//! reserve with a supply has a reading, a feed, and an active mode that accepts it, which is where thresholds and bonuses are read
-//! (a mode only relaxes what holds outside of it), and when every asset that a mode accepts is a reserve: half a valuation would
-//! make a loss look smaller, or larger, than anybody knows. A pair's protocol reports what was supplied and borrowed and never
-//! what stands against it, so that its debt stays unpriced.
+//! Whatever is supplied to a market may be pledged in it, also to a reserve that is shut down, and more than that cannot be. It
+//! counts as valued only when every reserve with a supply has a reading and a feed, and every asset that a mode accepts is a
+//! reserve: half a valuation would make a loss look smaller, or larger, than anybody knows. Thresholds and bonuses are read of
+//! modes, which only relax what holds outside of them: they are known where a mode accepts each reserve with a supply. A pair's
+//! protocol reports what was supplied and borrowed and never what stands against it, so that its debt stays unpriced.
 
 use super::facts::Registry;
 use crate::store::catalog::address;
@@ -75,19 +75,19 @@ fn collateral(reserves: &[&ReserveRow], modes: &[&EmodeRow], registry: &Registry
     if !accepted.is_subset(&supplied) {
         return None;
     }
-    let is_known =
-        |reserve: &ReserveRow| accepted.contains(reserve.asset_address.as_str()) && registry.is_priced(reserve);
     let value = |reserve: &&ReserveRow| {
         let cents = reserve.tvl_usd.and_then(cents)?;
-        (cents == 0 || is_known(reserve)).then_some(cents)
+        (cents == 0 || registry.is_priced(reserve)).then_some(cents)
     };
-    let values: Option<Vec<i64>> = reserves.iter().map(value).collect();
-    let accepting = || modes.iter().filter(|mode| !mode.collateral_assets.is_empty());
+    let values: Vec<i64> = reserves.iter().map(value).collect::<Option<_>>()?;
+    let is_accepted = |reserve: &ReserveRow| accepted.contains(reserve.asset_address.as_str());
+    let are_read = reserves.iter().zip(&values).all(|(reserve, cents)| *cents == 0 || is_accepted(reserve));
+    let accepting = || modes.iter().filter(|mode| are_read && !mode.collateral_assets.is_empty());
     let ppm = |fraction: f64| from_float(fraction, 6).unwrap_or(0);
     Some(Collateral {
-        value_cents: sum(values?)?,
-        threshold_ppm: accepting().map(|mode| ppm(mode.liquidation_threshold)).max()?,
-        bonus_ppm: accepting().map(|mode| ppm(mode.liquidation_bonus)).min()?,
+        value_cents: sum(values)?,
+        threshold_ppm: accepting().map(|mode| ppm(mode.liquidation_threshold)).max(),
+        bonus_ppm: accepting().map(|mode| ppm(mode.liquidation_bonus)).min(),
     })
 }
 

@@ -21,15 +21,19 @@ fn mode(collateral: &[String]) -> String {
 }
 
 #[tokio::test]
-async fn debt_is_unpriced_until_modes_readings_and_feeds_value_what_stands_against_it() {
+async fn debt_is_priced_where_readings_and_feeds_value_what_may_stand_against_it_and_closer_with_modes() {
     let test = built().await;
     let before = preview(&test).await;
     let entry = &before["protocols"][0];
     assert_eq!((&entry["protocolId"], &entry["source"]), (&json!("harbor"), &json!("onchain_rpc")));
     // Five million supplied, four fifths of it lent out.
-    assert_eq!((&entry["pricedDebtUsd"], &entry["unpricedDebtUsd"]), (&json!(0.0), &json!(4_000_000.0)));
-    assert_eq!(entry["shocks"][4]["projectedLossUsd"], 0.0, "what is unknown is in no projection");
-    assert_eq!(entry["coverage"]["pricedCount"], 0);
+    assert_eq!((&entry["pricedDebtUsd"], &entry["unpricedDebtUsd"]), (&json!(4_000_000.0), &json!(0.0)));
+    assert_eq!(entry["coverage"]["pricedCount"], 1);
+    assert_eq!(
+        entry["shocks"][4],
+        json!({"shockPct": 50, "projectedLossUsd": 1_500_000.0, "liquidatableDebtMinUsd": 1_500_000.0, "liquidatableDebtMaxUsd": 4_000_000.0}),
+        "what half of all that is supplied could not cover"
+    );
 
     test.ingest(&mode(&[DOLLAR.to_owned()])).await;
     build(&test).await;
@@ -78,15 +82,23 @@ async fn debts(test: &TestApp) -> Value {
 #[tokio::test]
 async fn whatever_is_supplied_may_stand_against_debt_whether_or_not_a_mode_says_so() {
     let test = built().await;
-    // The third vault: two millions of coins, all of them lent out, and pledged by nobody knows whom.
+    // The third vault: two millions of coins, all of them lent out, and pledged by nobody knows whom at which threshold.
     test.ingest(&[mode(&[DOLLAR.to_owned()]), coin(SEEN, "COIN", 2)].concat()).await;
-    assert_eq!(debts(&test).await, json!([0.0, 6_000_000.0, 1, 0]), "in no mode");
+    assert_eq!(debts(&test).await, json!([6_000_000.0, 0.0, 1, 1]));
+    let in_no_mode = preview(&test).await["protocols"][0].clone();
+    assert_eq!(
+        in_no_mode["shocks"][2],
+        json!({"shockPct": 20, "projectedLossUsd": 400_000.0, "liquidatableDebtMinUsd": 400_000.0, "liquidatableDebtMaxUsd": 6_000_000.0}),
+        "against all seven millions, and no more than they cannot cover"
+    );
+    assert_eq!(in_no_mode["topMarkets"][0]["liquidationThreshold"], Value::Null);
     test.ingest(&later(&mode(&[DOLLAR.to_owned(), address(0xd1)]), 57)).await;
     assert_eq!(debts(&test).await, json!([6_000_000.0, 0.0, 1, 1]));
     let shut_down = VAULTS[2].identity().replace("2026-11-01T00:00:00Z", SEEN);
     test.ingest(&shut_down.replace("\"is_shutdown\":false", "\"is_shutdown\":true")).await;
     assert_eq!(debts(&test).await, json!([6_000_000.0, 0.0, 1, 1]), "what was supplied before is still there");
-    assert_eq!(preview(&test).await["protocols"][0]["topMarkets"][0]["collateralUsd"], 7_000_000.0);
+    let market = preview(&test).await["protocols"][0]["topMarkets"][0].clone();
+    assert_eq!((&market["collateralUsd"], &market["liquidationThreshold"]), (&json!(7_000_000.0), &json!(0.9)));
     test.ingest(&later(&mode(&[DOLLAR.to_owned(), address(0xd1), address(0xd9)]), 58)).await;
     assert_eq!(debts(&test).await, json!([0.0, 6_000_000.0, 1, 0]), "an asset that is accepted and no reserve");
     // Nothing is supplied to a reserve in no mode: there is nothing to pledge.

@@ -153,7 +153,7 @@ pub struct MarketBreach<'a> {
     pub chain_id: u64,
     /// Null when it could not be valued whole.
     pub collateral_usd: Option<Cents>,
-    /// The highest liquidation threshold, as a fraction.
+    /// The highest liquidation threshold, as a fraction; null where not all of them were read.
     pub liquidation_threshold: Option<Ppm>,
     /// What is owed.
     #[serde(flatten)]
@@ -189,11 +189,14 @@ impl Collateral {
     fn shock(&self, debt: i64, shock_pct: u32) -> Shock {
         let (debt, value) = (i128::from(debt), i128::from(self.value_cents));
         let left = value * i128::from(100_u32.saturating_sub(shock_pct)) / 100;
+        // Where they were not read, no liquidator wants a bonus and no threshold is above the whole: less could not be lost.
+        let bonus = i128::from(self.bonus_ppm.unwrap_or(0).max(0));
+        let threshold = self.threshold_ppm.map_or(MILLION, i128::from);
         let short_of = |worth: i128| Cents(i64::try_from((debt - worth).max(0)).unwrap_or(i64::MAX));
         Shock {
             shock_pct,
-            projected_loss_usd: short_of(left * MILLION / (MILLION + i128::from(self.bonus_ppm.max(0)))),
-            liquidatable_debt_min_usd: short_of(left * i128::from(self.threshold_ppm) / MILLION),
+            projected_loss_usd: short_of(left * MILLION / (MILLION + bonus)),
+            liquidatable_debt_min_usd: short_of(left * threshold / MILLION),
             liquidatable_debt_max_usd: short_of(0),
         }
     }
@@ -308,7 +311,7 @@ fn top_markets<'a>(markets: &[&'a LendingMarket], ids: &'a MarketIds) -> Vec<Mar
         name: &market.name,
         chain_id: market.chain_id,
         collateral_usd: market.collateral.as_ref().map(|it| Cents(it.value_cents)),
-        liquidation_threshold: market.collateral.as_ref().map(|it| Ppm(it.threshold_ppm)),
+        liquidation_threshold: market.collateral.as_ref().and_then(|it| it.threshold_ppm).map(Ppm),
         totals: Totals::of(market),
     };
     let debt = |market: &LendingMarket| market.debt_cents.unwrap_or(0);

@@ -20,8 +20,8 @@ fn market(id: &str, debt: Option<i64>, collateral: Option<(i64, i64, i64)>) -> L
         is_debt_whole: debt.is_some(),
         collateral: collateral.map(|(value_cents, threshold_ppm, bonus_ppm)| Collateral {
             value_cents,
-            threshold_ppm,
-            bonus_ppm,
+            threshold_ppm: Some(threshold_ppm),
+            bonus_ppm: Some(bonus_ppm),
         }),
         vaults: Vec::new(),
     }
@@ -50,6 +50,23 @@ fn a_fall_leaves_a_loss_where_the_collateral_does_not_cover_debt_and_bonus() {
         json!({"shockPct": 30, "projectedLossUsd": 160.0, "liquidatableDebtMinUsd": 160.0, "liquidatableDebtMaxUsd": 1000.0})
     );
     assert_eq!(shocks[4]["projectedLossUsd"], 400.0);
+}
+
+#[test]
+fn thresholds_and_bonuses_that_were_not_read_make_nothing_worse_than_it_is() {
+    let collateral = Collateral { value_cents: 150_000, threshold_ppm: None, bonus_ppm: None };
+    let markets = [LendingMarket { collateral: Some(collateral), ..market("a", Some(100_000), None) }];
+    let entry = answered(&markets)["protocols"][0].clone();
+    // 1 050 are left of 1 500, and then 750.
+    assert_eq!(
+        (&entry["shocks"][3]["projectedLossUsd"], &entry["shocks"][4]["projectedLossUsd"]),
+        (&json!(0.0), &json!(250.0))
+    );
+    assert_eq!(entry["shocks"][4]["liquidatableDebtMinUsd"], 250.0);
+    assert_eq!(
+        (&entry["topMarkets"][0]["collateralUsd"], &entry["topMarkets"][0]["liquidationThreshold"]),
+        (&json!(1500.0), &json!(null))
+    );
 }
 
 #[test]
@@ -102,7 +119,13 @@ fn former_members_repeat_the_first_entry_and_are_null_without_one() {
 fn a_market_reads_back_from_its_canonical_text() {
     let vault_key = VaultKey::parse("1:0x0000000000000000000000000000000000000001").unwrap();
     let vaults = alloc::vec![LendingVault { vault_key, supplied_cents: Some(7), bad_debt_cents: None }];
-    for market in [market("a", Some(1), Some((1, 2, 3))), LendingMarket { vaults, ..market("b", None, None) }] {
+    let supply = Some(Collateral { value_cents: 1, threshold_ppm: None, bonus_ppm: None });
+    let markets = [
+        market("a", Some(1), Some((1, 2, 3))),
+        LendingMarket { vaults, ..market("b", None, None) },
+        LendingMarket { collateral: supply, ..market("c", Some(1), None) },
+    ];
+    for market in markets {
         assert_eq!(serde_json::from_str::<LendingMarket>(&market.canonical().to_string()).unwrap(), market);
     }
 }

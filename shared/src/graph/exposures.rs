@@ -36,7 +36,7 @@ pub struct LookThrough<'a> {
     pub clusters: Vec<PlainShare<'a>>,
     /// What is held in no known asset.
     pub unattributed: Vec<Unattributed>,
-    /// Vaults that hold each other, in the order they do; at most 50 such circles, the vault's own before those further inside.
+    /// Vaults that hold each other, in the order they do; of more than 50 circles those further inside are left out.
     pub cycles: Vec<&'a [VaultKey]>,
 }
 

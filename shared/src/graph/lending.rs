@@ -35,16 +35,16 @@ pub struct LendingMarket {
     pub vaults: Vec<LendingVault>,
 }
 
-/// What may stand against debt, valued whole: all that is supplied, with a reading, a feed and a mode for every part of it.
+/// What may stand against debt, valued whole: all that is supplied, with a reading and a feed for every part of it.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 pub struct Collateral {
     /// What it is worth.
     pub value_cents: i64,
-    /// The highest liquidation threshold that any of it has.
-    pub threshold_ppm: i64,
-    /// The lowest bonus that a liquidator gets.
-    pub bonus_ppm: i64,
+    /// The highest liquidation threshold that any of it has; null where that of a part of it was not read.
+    pub threshold_ppm: Option<i64>,
+    /// The lowest bonus that a liquidator gets; null likewise.
+    pub bonus_ppm: Option<i64>,
 }
 
 /// A vault that stands at a reserve.

@@ -67,7 +67,7 @@ pub fn wide_from_float(value: f64, scale: u32) -> Result<i128, DecimalError> {
 pub fn wide_from_json(text: &str, scale: u32) -> Result<i128, DecimalError> {
     let Some((front, exponent)) = text.split_once(['e', 'E']) else { return read(text, scale, Excess::HalfEven) };
     let exponent = exponent.strip_prefix('+').unwrap_or(exponent);
-    let (sign, digits) = front.split_at(usize::from(front.starts_with('-')));
+    let (sign, digits) = front.strip_prefix('-').map_or(("", front), |digits| ("-", digits));
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
     let all = [whole, fraction].concat();
     let significant = all.trim_start_matches('0');
@@ -82,22 +82,26 @@ pub fn wide_from_json(text: &str, scale: u32) -> Result<i128, DecimalError> {
     let shift: i64 = exponent.parse().unwrap_or(if exponent.starts_with('-') { i64::MIN } else { i64::MAX });
     let dropped = i64::try_from(all.len() - significant.len()).unwrap_or(i64::MAX);
     let before_point = i64::try_from(whole.len()).unwrap_or(i64::MAX).saturating_add(shift).saturating_sub(dropped);
-    match usize::try_from(before_point) {
-        Ok(places) if places > WIDEST => Err(DecimalError::OutOfRange),
+    if before_point > WIDEST {
+        return Err(DecimalError::OutOfRange);
+    }
+    let plain = match usize::try_from(before_point) {
         Ok(places) => {
             let whole: String = significant.chars().chain(core::iter::repeat('0')).take(places).collect();
             let fraction = significant.get(places..).filter(|rest| !rest.is_empty()).unwrap_or("0");
-            read(&alloc::format!("{sign}0{whole}.{fraction}"), scale, Excess::HalfEven)
+            alloc::format!("{sign}0{whole}.{fraction}")
         }
         Err(_) => {
-            let zeros = usize::try_from(before_point.unsigned_abs()).unwrap_or(WIDEST).min(WIDEST);
-            read(&alloc::format!("{sign}0.{}{significant}", "0".repeat(zeros)), scale, Excess::HalfEven)
+            let zeros = (-before_point.max(-WIDEST)).unsigned_abs();
+            let zeros: String = (0..zeros).map(|_| '0').collect();
+            alloc::format!("{sign}0.{zeros}{significant}")
         }
-    }
+    };
+    read(&plain, scale, Excess::HalfEven)
 }
 
 /// More places than any unit's integer has.
-const WIDEST: usize = 40;
+const WIDEST: i64 = 40;
 
 /// [`from_float`], dropping what lies beyond the scale: 0.2999999 at scale 6 is 299 999.
 pub fn truncate_float(value: f64, scale: u32) -> Result<i64, DecimalError> {

@@ -118,12 +118,34 @@ impl Entity {
             "chain" => self.id.parse().ok(),
             _ => match VaultKey::parse(&self.id) {
                 Some(key) => i64::try_from(key.chain_id.0).ok(),
-                // Something else of a chain, or {protocol}-{chain}-{address}
-                None => match self.id.split_once(':') {
-                    Some((chain, _)) => chain.parse().ok(),
-                    None => VaultId::parse(&self.id)?.as_str().rsplit('-').nth(1)?.parse().ok(),
+                // {protocol}-{chain}-{address}, or what is written as if it were a key
+                None => match VaultId::parse(&self.id) {
+                    Some(id) => id.as_str().rsplit('-').nth(1)?.parse().ok(),
+                    None => self.id.split_once(':')?.0.parse().ok(),
                 },
             },
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entity_stands_on_the_chain_that_its_id_names_however_that_is_spelled() {
+        let address = "0x000000000000000000000000000000000000000a";
+        for (kind, id, chain) in [
+            ("vault", format!("1:{address}"), Some(1)),
+            ("vault", format!("01:{address}"), Some(1)),
+            ("market", format!("+900:{address}"), Some(900)),
+            ("asset", "8453:native".to_owned(), Some(8453)),
+            ("vault", format!("harbor-8453-{address}"), Some(8453)),
+            ("chain", "5".to_owned(), Some(5)),
+            ("protocol", "harbor".to_owned(), None),
+        ] {
+            let entity = Entity { kind: kind.to_owned(), id: id.clone(), label: String::new() };
+            assert_eq!(entity.chain(), chain, "{id}");
         }
     }
 }

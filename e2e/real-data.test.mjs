@@ -97,9 +97,9 @@ describe('the public data sets', { skip }, () => {
     assert.deepEqual(
       ['7d', '30d', '90d'].map((horizon) => [of(horizon).samples, of(horizon).losses, of(horizon).unmet]),
       [
-        [857, 1, ['too_few_losses', 'too_few_loss_groups']],
-        [926, 6, ['too_few_losses', 'too_few_loss_groups']],
-        [520, 5, ['too_few_losses', 'too_few_loss_groups']],
+        [843, 1, ['too_few_losses', 'too_few_loss_groups']],
+        [910, 6, ['too_few_losses', 'too_few_loss_groups']],
+        [513, 5, ['too_few_losses', 'too_few_loss_groups']],
       ]);
     const { data: shown, meta } = (await stack.ok('/v1/research/backtests')).json;
     assert.deepEqual(shown.map(({ outcome }) => outcome).filter((outcome) => outcome === 'price_loss'), []);

@@ -8,6 +8,7 @@ use crate::research_world::{self, DAYS, VAULTS, days_ago, falls, id, reading, ro
 use crate::testapp::{NOW, TestApp, Wish};
 use rds_origin::clock::Clock;
 use rds_origin::research;
+use rds_origin::simulate::{self, Options};
 use rds_origin::store::research as records;
 use rds_shared::model::research::RecordKind;
 use rds_shared::wire::Timestamp;
@@ -256,10 +257,21 @@ async fn the_real_prices_carry_no_backtest_and_the_report_says_what_they_lack() 
         assert_eq!(one["unmet"], json!(["too_few_losses", "too_few_loss_groups"]), "{horizon}");
         (one["samples"].as_u64().unwrap(), one["losses"].as_u64().unwrap())
     };
-    assert_eq!(["7d", "30d", "90d"].map(found), [(857, 1), (926, 6), (520, 5)]);
+    assert_eq!(["7d", "30d", "90d"].map(found), [(843, 1), (910, 6), (513, 5)]);
     assert_eq!(rows(&test, "backtests?outcome=price_loss").await, Vec::<Value>::new());
     let sql = "SELECT (body->>'broken_series')::int FROM research_record WHERE kind = 'backtest' AND record_key = 'history_vector/price_loss/30d'";
     assert_eq!(sqlx::query_scalar::<_, i32>(sql).fetch_one(&test.facts.db.pool).await.unwrap(), 10);
+}
+
+/// Prices of the demo move, so that what is foretold of its vaults can be seen to come true or not.
+#[tokio::test]
+async fn a_simulated_market_is_foretold() {
+    let facts = TestDb::new().await;
+    let clock = Clock::held(Timestamp::parse(NOW).unwrap());
+    simulate::run(&facts.db, &clock, Options { seed: 1, vaults: 60, hours: 24 }, &mut |_: &str| ()).await.unwrap();
+    let test = TestApp::over(facts, Wish::default()).await;
+    research::run(&test.facts.db, &test.app.clock).await.unwrap();
+    assert!(test.json("/v1/research/predictions").await["meta"]["total"].as_u64().unwrap() >= 100);
 }
 
 #[tokio::test]

@@ -41,10 +41,50 @@ export function asPublished(input) {
   };
 }
 
-/** Every vector in the folder, and where the third party arrives at something else. */
+const read = (folder, name) => readFileSync(join(folder, `${name}.jsonl`), 'utf8').split('\n').filter(Boolean).map((line) => JSON.parse(line));
+
+/** An evaluator's asset in the form in which a detail publishes what its score is made of. */
+function asDetail(input) {
+  const points = (milli) => (milli === null || milli === undefined ? null : milli / 1_000);
+  const names = ['bridge_centralization', 'sequencer_centralization', 'validator_set_size_score', 'chain_age_score'];
+  const isProfiled = input.chain?.some((milli) => milli !== null);
+  const lockup = { id: 'lockup', reason: `exit locked for ${input.lockup_days} days` };
+  return {
+    slug: input.category,
+    category: input.category,
+    dimensions: new Proxy({}, { get: (_, name) => points(input.dimensions[name]) }),
+    risk_overlays: input.lockup_days ? ['lockup'] : [],
+    risk_score_breakdown: { flags: input.chain && !isProfiled ? ['chain_unprofiled'] : [], overlays_applied: [lockup] },
+    underlying_asset: 'underlying' in input ? { risk_score: points(input.underlying) } : null,
+    dependency_chain: (input.dependencies ?? []).map(([slug, milli]) => ({ slug, risk_score: points(milli) })),
+    chain_overlay: isProfiled ? Object.fromEntries(names.map((name, at) => [name, points(input.chain[at])])) : null,
+    review_status: input.review_status ?? 'reviewed',
+    hard_fail_flags: input.hard_fail_flags ?? [],
+  };
+}
+
+/** Every asset's vector in the folder, and where the third party arrives at something else. */
+export function goldenAssets(thirdParty, folder) {
+  const vectors = ['assets', 'random_assets'].flatMap((name) => read(folder, name));
+  const differences = vectors.flatMap(({ name, in: input, out }) => {
+    const cadence = input.cadence_seconds ?? 1;
+    const found = thirdParty.recompute(asDetail(input), thirdParty.olderThan(input.age_seconds ?? 0, cadence));
+    const expected = out.score === null ? null : {
+      weighted_sum: out.weighted_sum / 100_000,
+      overlays_applied: out.overlays.map(([id, kind, before, after]) => ({ id, kind, before: before / 100_000, after: after / 100_000 })),
+      score: out.score / 1_000,
+      tier: out.tier,
+    };
+    const { weights: _, ...arrived } = found ?? {};
+    const same = JSON.stringify(expected) === JSON.stringify(found && arrived);
+    return same ? [] : [`${name}: ${JSON.stringify(expected)} is golden, ${JSON.stringify(found && arrived)} follows`];
+  });
+  return { checked: vectors.length, differences };
+}
+
+/** Every vault's vector in the folder, and where the third party arrives at something else. */
 export function golden(thirdParty, folder) {
-  const read = (name) => readFileSync(join(folder, `${name}.jsonl`), 'utf8').split('\n').filter(Boolean).map((line) => JSON.parse(line));
-  const vectors = ['vaults', 'random_vaults'].flatMap(read);
+  const vectors = ['vaults', 'random_vaults'].flatMap((name) => read(folder, name));
   const points = (milli) => (milli === null ? null : milli / 1_000);
   const differences = vectors.flatMap(({ name, in: input, out }) => {
     const expected = {

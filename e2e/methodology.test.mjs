@@ -3,7 +3,8 @@
 import assert from 'node:assert/strict';
 import { join } from 'node:path';
 import { before, describe, test } from 'node:test';
-import { asPublished, golden } from './golden-inputs.mjs';
+import { AssetThirdParty } from './asset-score.mjs';
+import { asPublished, golden, goldenAssets } from './golden-inputs.mjs';
 import { repository } from './private-stack.mjs';
 import { ThirdParty, differences } from './recompute.mjs';
 import { sharedStack } from './stack.mjs';
@@ -28,13 +29,15 @@ describe('the methodology', () => {
     for (const { id, score_provenance: provenance } of judged) assert.equal(provenance.methodology_version, methodology.methodology_version, id);
   });
 
-  test('makes the golden vectors of an independent evaluator again, which between them read every table', () => {
-    const { checked, differences: found } = golden(thirdParty, join(repository, 'fixtures', 'scoring'));
-    assert.ok(checked > 100);
-    assert.deepEqual(found, []);
+  test('makes the golden vectors of an independent evaluator again, of vaults and of assets', () => {
+    const folder = join(repository, 'fixtures', 'scoring');
+    for (const { checked, differences: found } of [golden(thirdParty, folder), goldenAssets(new AssetThirdParty(methodology), folder)]) {
+      assert.ok(checked > 100);
+      assert.deepEqual(found, []);
+    }
   });
 
-  test('holds no number that the third party does not read: another one makes another score', () => {
+  test('decides the score: another number in a table makes another one', () => {
     const input = asPublished({
       asset_mode: 'lending', deposit_score: 9_000, exposures: [],
       platform: { version_age_days: 1_300, audits: 6, newest_audit_days: 200, bounty_usd: 0, strategy: 'lending_pool', protocol_tvl_usd: 0, worst_dependency: 'none', dependencies: 0 },
@@ -46,6 +49,13 @@ describe('the methodology', () => {
     const changed = structuredClone(methodology);
     changed.vault.control.timelock.steps.find((step) => step.from_seconds === 86_400).counts -= 1;
     assert.ok(new ThirdParty(changed).recompute(input).raw_score < before);
+  });
+
+  test('names what it does not do well, and holds what verdicts, lists and baskets go by', () => {
+    assert.ok(methodology.known_weaknesses.length >= 5);
+    assert.deepEqual([methodology.check.sure_from_confidence, methodology.check.near_from_share], [0.8, 0.9]);
+    assert.deepEqual(methodology.high_confidence, { total_score_from: 7.5, apr_net_from: 0.03, apr_net_to: 0.1 });
+    assert.ok(methodology.baskets.steps.length > 3 && methodology.baskets.triggers.includes('hard_fail'));
   });
 
   test('is kept, and recognised', async () => {

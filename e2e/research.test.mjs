@@ -38,7 +38,8 @@ const SHAPES = {
   backtests: record({
     ...published, model_version: text, signal, outcome, horizon, stage: preview,
     verdict: nullable(oneOf('lower_values_lost_more', 'no_difference_shown', 'higher_values_lost_more')),
-    from: nullable(instant), to: nullable(instant), samples: count, losses: count, unobserved: count, vaults: count, loss_vaults: count,
+    from: nullable(instant), to: nullable(instant), samples: count, losses: count, unobserved: count, repeated: count,
+    broken_series: count, vaults: count, protocols: count, loss_vaults: count, grouped_by: oneOf('vault', 'protocol'), loss_groups: count,
     base_rate: nullable(fraction), auc: nullable(fraction), auc_low: nullable(fraction), auc_high: nullable(fraction),
     bands: listOf(record({ tier: oneOf('Prime', 'Core', 'Edge'), samples: count, losses: count })), method: text, weaknesses: listOf(text),
     samples_hash: text,

@@ -9,13 +9,13 @@ CREATE TABLE basket (
     source           text NOT NULL,
     observed_at      timestamptz NOT NULL,
     content_hash     bytea NOT NULL,
-    -- Written by rebalances alone; observations leave them as they are. When one was last carried out, whether or not it made a
-    -- version; since when the due one cannot be, and why.
-    rebalanced_at    timestamptz,
+    -- Written by rebalances alone; observations leave them as they are: since when the due one cannot be carried out, and why.
     halted_since     timestamptz,
     halt_reason      text,
     CONSTRAINT only_assets_know_basket_a CHECK (NOT is_basket_a OR constituent_type = 'asset'),
-    CONSTRAINT a_halt_has_a_reason CHECK ((halted_since IS NULL) = (halt_reason IS NULL))
+    CONSTRAINT a_halt_has_a_reason CHECK ((halted_since IS NULL) = (halt_reason IS NULL)),
+    -- Asked at the commit: one batch may take it from one basket and give it to another.
+    CONSTRAINT one_is_basket_a EXCLUDE USING btree (is_basket_a WITH =) WHERE (is_basket_a) DEFERRABLE INITIALLY DEFERRED
 );
 
 -- The rules that a basket's versions are made by. The newest is in force from its `observed_at` on; none is ever rewritten.
@@ -42,6 +42,8 @@ CREATE TABLE basket_methodology (
 CREATE TABLE basket_version (
     version_id          text PRIMARY KEY,
     basket_id           text NOT NULL REFERENCES basket,
+    -- As the basket was called when the version was made: its address goes on saying so.
+    basket_name         text NOT NULL,
     number              integer NOT NULL CHECK (number > 0),
     -- Unique: no version has two that follow it.
     prior_version_id    text UNIQUE REFERENCES basket_version,
@@ -71,6 +73,13 @@ CREATE TABLE basket_constituent (
     PRIMARY KEY (version_id, id)
 );
 CREATE INDEX basket_constituent_by_id ON basket_constituent (id);
+
+-- When a rebalance last reproduced a version while it was in force, and by which rules. One that none reproduced has no row.
+CREATE TABLE basket_version_confirmed (
+    version_id          text PRIMARY KEY REFERENCES basket_version,
+    confirmed_at        timestamptz NOT NULL,
+    methodology_version text NOT NULL
+);
 
 -- What is said of a version later: it is deprecated, then retired in favour of another. A version of which nothing is said has
 -- no row.
@@ -107,6 +116,16 @@ CREATE TRIGGER a_basket_version_is_final BEFORE UPDATE OR DELETE ON basket_const
     FOR EACH ROW EXECUTE FUNCTION a_basket_version_is_final();
 CREATE TRIGGER a_basket_version_is_final BEFORE UPDATE OR DELETE ON basket_methodology
     FOR EACH ROW EXECUTE FUNCTION a_basket_version_is_final();
+
+CREATE FUNCTION only_what_is_in_force_is_confirmed() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF TG_OP = 'DELETE' OR EXISTS (SELECT FROM basket_version n WHERE n.prior_version_id = NEW.version_id) THEN
+        RAISE EXCEPTION 'basket version % is not in force', coalesce(NEW.version_id, OLD.version_id) USING ERRCODE = 'integrity_constraint_violation';
+    END IF;
+    RETURN NEW;
+END $$;
+CREATE TRIGGER only_what_is_in_force_is_confirmed BEFORE INSERT OR UPDATE OR DELETE ON basket_version_confirmed
+    FOR EACH ROW EXECUTE FUNCTION only_what_is_in_force_is_confirmed();
 
 -- Support is taken away step by step, and never given back.
 CREATE FUNCTION basket_support_only_ends() RETURNS trigger LANGUAGE plpgsql AS $$

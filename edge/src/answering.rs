@@ -46,7 +46,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         }
         match self.ask(asked, copy.as_deref(), &known).await {
             Ok(answer) => self.keep(asked, answer, copy),
-            Err(failure) => match copy {
+            Err(failure) => match copy.filter(|copy| !asked.route.cache.withdrawable || copy.covers(&known)) {
                 Some(copy) => stale(&copy, &failure, self.host.now()),
                 None => self.failed(failure, XCache::Miss),
             },

@@ -207,12 +207,22 @@ fn first_version(now: Timestamp) -> BasketVersion {
     }
 }
 
+/// The version, as nothing was rebalanced since it began.
+fn begun(version: &BasketVersion) -> Current<'_> {
+    Current {
+        version_id: "v1",
+        version,
+        last_rebalanced_at: version.effective_from,
+        confirmed_under: &version.methodology_version,
+    }
+}
+
 #[test]
 fn a_basket_begins_once_and_moves_only_when_something_asks() {
     let start = at("2026-10-05T00:00:00Z");
     let version = first_version(start);
     assert_eq!((version.effective_from, version.prior_version_id.as_deref()), (start, None));
-    let current = Current { version_id: "v1", version: &version, last_rebalanced_at: start };
+    let current = begun(&version);
     let on = |candidates: &[Candidate], now: &str| rebalance(&definition("m1"), Some(current), candidates, at(now));
     let mut moved = market();
     moved[3].score = Some(MilliPoints::saturating(7210));
@@ -232,7 +242,7 @@ fn a_basket_begins_once_and_moves_only_when_something_asks() {
 fn a_name_that_no_longer_qualifies_leaves_and_a_new_one_joins() {
     let start = at("2026-10-05T00:00:00Z");
     let version = first_version(start);
-    let current = Current { version_id: "v1", version: &version, last_rebalanced_at: start };
+    let current = begun(&version);
     let mut later = market();
     later[5].score = Some(MilliPoints::saturating(4000));
     later.push(candidate("g", 9500));
@@ -246,7 +256,7 @@ fn a_name_that_no_longer_qualifies_leaves_and_a_new_one_joins() {
 fn a_version_that_cannot_be_built_honestly_is_not_built() {
     let start = at("2026-10-05T00:00:00Z");
     let version = first_version(start);
-    let current = Current { version_id: "v1", version: &version, last_rebalanced_at: start };
+    let current = begun(&version);
     let later = at("2026-12-31T16:00:00Z");
     // A TVL that was not read is served as 0: it must halt, not throw the vault out.
     let mut unread = market();

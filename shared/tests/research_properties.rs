@@ -18,6 +18,7 @@ fn found(rows: &[Row]) -> Discrimination {
         .zip(&names)
         .map(|((_, value, lost), name)| Sample {
             vault_id: name,
+            group: name,
             value: MilliPoints::saturating(value * 1000),
             lost: *lost,
         })

@@ -77,6 +77,11 @@ impl Entry {
         }
     }
 
+    /// Whether it has every change up to `known`.
+    pub fn covers(&self, known: &TagVersions) -> bool {
+        self.tags.covers(known)
+    }
+
     /// Whether it is of no more use at `now`.
     pub fn is_expired(&self, now: Timestamp) -> bool {
         self.lifetime.condition(self.age(now)) == Condition::Expired

@@ -64,11 +64,28 @@ fn a_retired_version_is_gone_at_once_from_every_warm_copy() {
 fn what_the_origin_did_not_confirm_is_not_to_be_kept_for_a_year() {
     let (world, _) = world();
     world.get(VERSION);
-    world.send(&word(&world, "baskets=2"));
+    world.pass_seconds(61);
     world.origin_is_down();
     let stale = world.get(VERSION);
     assert_eq!((stale.status, x_cache(&stale)), (200, "STALE-ERROR"));
     assert_eq!(stale.header("cache-control"), Some("public, max-age=0, must-revalidate"));
+}
+
+#[test]
+fn a_version_that_may_be_retired_by_a_known_change_stands_in_for_nothing() {
+    let (world, _) = world();
+    world.get(VERSION);
+    assert_eq!(world.send(&word(&world, "baskets=2")).status, 204);
+    world.origin_is_down();
+    let unknown = world.get(VERSION);
+    assert_eq!((unknown.status, x_cache(&unknown)), (503, ""));
+    // The basket itself goes on: what was in force then is a good copy, however old.
+    let basket = "/v1/baskets/b";
+    let (world, _) = self::world();
+    world.get(basket);
+    world.send(&word(&world, "baskets=2"));
+    world.origin_is_down();
+    assert_eq!(x_cache(&world.get(basket)), "STALE-ERROR");
 }
 
 #[test]

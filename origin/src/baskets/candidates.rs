@@ -6,6 +6,7 @@ use rds_shared::model::basket::ConstituentType;
 use rds_shared::rules::baskets::eligibility::{Candidate, StaleInput};
 use rds_shared::scoring::asset::{AssetCategory, AttestationCadence, ReviewStatus, cadence_seconds};
 use rds_shared::scoring::decimal::from_float;
+use rds_shared::scoring::tables::HOLDING_HARD_FAIL_PPM;
 use rds_shared::scoring::{MilliPoints, Ppm};
 use rds_shared::wire::Timestamp;
 use std::collections::{HashMap, HashSet};
@@ -28,7 +29,8 @@ pub async fn load(
     let assets = Assets::read(table::assets(tx).await?)?;
     match kind {
         ConstituentType::Vault => {
-            let vaults = table::vaults(tx, held, only_held).await?;
+            let holding_from = f64::from(HOLDING_HARD_FAIL_PPM) / 1e6;
+            let vaults = table::vaults(tx, held, only_held, holding_from).await?;
             Ok(vaults.into_iter().map(|vault| of_vault(vault, &assets, now)).collect())
         }
         ConstituentType::Asset => {
@@ -85,6 +87,11 @@ impl Assets {
         self.in_order.get(*self.places.get(id)?)
     }
 
+    /// When the newest hard fail that counts of any of these was raised.
+    fn failing_since(&self, ids: &[String]) -> Option<Timestamp> {
+        ids.iter().filter_map(|id| self.get(id)?.row.hard_fail_since).max().map(Timestamp::from)
+    }
+
     /// What stands at the end of an asset's chain of underlyings: itself where it has none. A circle has no end.
     fn terminal<'a>(&'a self, asset: &'a Asset) -> Option<&'a Asset> {
         let (mut at, mut seen) = (asset, HashSet::new());
@@ -119,7 +126,7 @@ fn of_vault(row: VaultRow, assets: &Assets, now: Timestamp) -> Candidate {
         terminal_underlying_backing_offchain: terminal.and_then(Asset::offchain),
         tvl_usd: row.tvl_usd.map(whole_dollars),
         age_days: row.since.map(|since| days(since.0, now)),
-        hard_fail_since: row.hard_fail_since.map(Timestamp::from),
+        hard_fail_since: assets.failing_since(&row.stands_on),
         // What has gone for good is put out, and waits for no reading.
         stale: stale.into_iter().filter(|(_, is)| *is && row.stands).map(|(input, _)| input).collect(),
     }

@@ -8,6 +8,7 @@ use crate::ingest::fact::Kind;
 use crate::ingest::kinds::{Basket, BasketMethodology, Eligibility, Percent, Points};
 use crate::store::At;
 use rds_shared::model::basket::ConstituentType::{self, Asset, Vault};
+use rds_shared::rules::baskets::definition::Weighting;
 use rds_shared::rules::tiers::Tier;
 use rds_shared::scoring::MilliPoints;
 use rds_shared::scoring::asset::{AssetCategory, ReviewStatus};
@@ -34,7 +35,7 @@ pub fn definitions() -> Vec<Observation> {
             min_age_days: Some(SEASONED_DAYS),
             ..Eligibility::default()
         },
-        pivot: 7_000,
+        pivot: Weighting::PRIME_PIVOT,
         min_constituents: 5,
         caps: [200_000, 350_000, 20_000],
     };
@@ -51,7 +52,7 @@ pub fn definitions() -> Vec<Observation> {
             min_tvl_usd: Some(DEEP_VAULT_USD),
             ..Eligibility::default()
         },
-        pivot: 5_000,
+        pivot: Weighting::MIXED_PIVOT,
         min_constituents: 5,
         caps: [250_000, 400_000, 20_000],
     };
@@ -63,7 +64,7 @@ pub fn definitions() -> Vec<Observation> {
             tier: vec![Tier::Core, Tier::Prime],
             ..Eligibility::default()
         },
-        pivot: 5_000,
+        pivot: Weighting::MIXED_PIVOT,
         min_constituents: 3,
         caps: [400_000, 600_000, 20_000],
     };
@@ -78,7 +79,7 @@ pub fn definitions() -> Vec<Observation> {
 struct Rules {
     summary: &'static str,
     eligibility: Eligibility,
-    pivot: i64,
+    pivot: MilliPoints,
     min_constituents: i32,
     /// Single name, issuer, floor; parts per million.
     caps: [u32; 3],
@@ -110,7 +111,7 @@ fn basket(
         summary: rules.summary.to_owned(),
         doc_url: None,
         eligibility_rule: rules.eligibility,
-        pivot: Points(MilliPoints::saturating(rules.pivot)),
+        pivot: Points(rules.pivot),
         min_constituents: rules.min_constituents,
         single_name,
         issuer,

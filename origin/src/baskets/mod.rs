@@ -112,6 +112,15 @@ impl InForce {
         let content = stored.row.content(members.constituents.clone());
         Ok(Some(InForce { stored, members, content }))
     }
+
+    fn current(&self) -> Current<'_> {
+        Current {
+            version_id: &self.stored.row.version_id,
+            version: &self.content,
+            last_rebalanced_at: self.stored.rebalanced_at,
+            confirmed_under: &self.stored.confirmed_under,
+        }
+    }
 }
 
 async fn step(
@@ -137,24 +146,23 @@ async fn step(
     let names = in_force.as_ref().map(|it| it.content.constituents.as_slice()).unwrap_or_default();
     let names: Vec<&str> = names.iter().map(|it| it.id.as_str()).collect();
     let candidates = candidates::load(tx, held.constituent_type, &names, false, now).await?;
-    let current = in_force.as_ref().map(|it| Current {
-        version_id: &it.stored.row.version_id,
-        version: &it.content,
-        last_rebalanced_at: held.rebalanced_at.unwrap_or(it.content.effective_from),
-    });
+    let current = in_force.as_ref().map(InForce::current);
     match rebalance_for(trigger, &rules, current, &candidates, now) {
         Ok(Outcome::Rebalanced { version, trigger, changes }) => {
             let version_id = write(tx, held, in_force.as_ref(), version, trigger, &changes, now).await?;
             Ok(Refreshed::Rebalanced { version_id, trigger })
         }
         Ok(Outcome::Unchanged | Outcome::NotDue) => {
-            // What the calendar or an operator asked for is answered. Whatever else asks goes on asking and changes nothing: it is
-            // not written down each time.
-            if unasked.is_some() || due.contains(&Trigger::Calendar) {
-                table::note_rebalanced(tx, basket_id, now).await?;
-                show(tx, &[Tag::Baskets], now).await?;
-            } else if held.halted_since.is_some() {
+            if held.halted_since.is_some() {
                 table::note_halt(tx, basket_id, None).await?;
+            }
+            // What the calendar, other rules or an operator asked for is answered. Whatever else asks goes on asking and changes
+            // nothing: it is not written down each time.
+            let asked_once = [Trigger::Calendar, Trigger::Methodology];
+            let is_answered = unasked.is_some() || due.iter().any(|trigger| asked_once.contains(trigger));
+            if let Some(it) = in_force.as_ref().filter(|_| is_answered) {
+                table::confirm(tx, &it.stored.row.version_id, &rules.methodology_version, now).await?;
+                show(tx, &[Tag::Baskets], now).await?;
             }
             Ok(Refreshed::Unchanged)
         }
@@ -174,13 +182,10 @@ async fn due(
     in_force: Option<&InForce>,
     now: Timestamp,
 ) -> Result<Vec<Trigger>, StoreError> {
-    let Some(InForce { content, .. }) = in_force else {
-        return Ok(triggers(&rules.methodology_version, None, &[], now));
-    };
-    let names: Vec<&str> = content.constituents.iter().map(|it| it.id.as_str()).collect();
+    let Some(in_force) = in_force else { return Ok(triggers(&rules.methodology_version, None, &[], now)) };
+    let names: Vec<&str> = in_force.content.constituents.iter().map(|it| it.id.as_str()).collect();
     let constituents = candidates::load(tx, held.constituent_type, &names, true, now).await?;
-    let rebalanced_at = held.rebalanced_at.unwrap_or(content.effective_from);
-    Ok(triggers(&rules.methodology_version, Some((content, rebalanced_at)), &constituents, now))
+    Ok(triggers(&rules.methodology_version, Some(in_force.current()), &constituents, now))
 }
 
 /// Writes the next version, tells subscribers of it, and makes it show. Answers its id.
@@ -206,8 +211,8 @@ async fn write(
         signing_key_id: None,
         created_at: now,
     };
-    table::insert(tx, number, &row, &version.constituents).await?;
-    table::note_rebalanced(tx, &row.basket_id, now).await?;
+    table::insert(tx, (&held.name, number), &row, &version.constituents).await?;
+    table::note_halt(tx, &row.basket_id, None).await?;
     // Whoever is in now is on a chain that is served; who went may not be.
     let unnamed: BTreeSet<&str> = in_force.iter().flat_map(|it| &it.members.withheld).map(String::as_str).collect();
     let changes = ShownChanges::new(changes, |id| unnamed.contains(id));
@@ -228,6 +233,9 @@ async fn tell(
     changes: Option<ShownChanges>,
     now: Timestamp,
 ) -> Result<(), StoreError> {
+    let named: Vec<&str> = changes.iter().flat_map(ShownChanges::names).collect();
+    // Where one of them is withheld before it was delivered, nobody is told.
+    let chain_ids = table::chains_of(tx, &named).await?;
     let notice = BasketNotice {
         support_status: support.status(),
         deprecated_at: support.deprecated_at,
@@ -241,7 +249,7 @@ async fn tell(
         stream_op: None,
         event_id: notice.version.version_id.clone(),
         vault_ids: Vec::new(),
-        chain_ids: Vec::new(),
+        chain_ids,
         body: &notice,
     };
     events::capture(tx, now, operation).await

@@ -1,7 +1,8 @@
 //! Baskets: the versions in force, one version, and the histories. Source: interface, "Baskets".
 //!
-//! A version's ETag is its content hash. Where something is to be said beside what the hash covers, that a name is withheld or
-//! that the version is deprecated, the tag says so too: a copy from before is another one.
+//! A version's ETag is its content hash. Where something is to be said beside what the hash covers, that a name is withheld, that
+//! the version is deprecated, that a rebalance reproduced it or that its basket is called otherwise by now, the tag says so too:
+//! a copy from before is another one.
 
 use super::answer::{Answer, Failure};
 use super::call::Call;
@@ -28,8 +29,9 @@ pub async fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
 
 /// `GET /v1/baskets/{id}`: the version in force now, or at an instant.
 pub async fn by_id(app: &App, call: &Call) -> Result<Answer, Failure> {
-    let found = table::in_force(&app.db.pool, call.found.param(0), call.query.instant("at")).await?;
-    shown(app, call, found.ok_or_else(unknown)?).await
+    let at = call.query.instant("at");
+    let found = table::in_force(&app.db.pool, call.found.param(0), at).await?.ok_or_else(unknown)?;
+    shown(app, call, if at.is_some() { found.as_it_was() } else { found }).await
 }
 
 /// `GET /v1/baskets/{id}/version/{versionId}`: 410 when it was retired.
@@ -44,7 +46,7 @@ pub async fn version(app: &App, call: &Call) -> Result<Answer, Failure> {
             let path = format!("/v1/baskets/{}/version/{successor}", found.row.basket_id);
             Err(ApiError::version_retired(Successor { id: successor.clone(), path }).into())
         }
-        _ => shown(app, call, found).await,
+        _ => shown(app, call, found.as_it_was()).await,
     }
 }
 
@@ -103,9 +105,9 @@ fn unknown() -> ApiError {
 async fn shown(app: &App, call: &Call, stored: StoredVersion) -> Result<Answer, Failure> {
     let id = stored.row.version_id.as_str();
     let Members { constituents, withheld } = table::members(&app.db.pool, &[id]).await?.remove(id).unwrap_or_default();
+    let is_plain = withheld.is_empty() && stored.support.status() == SupportStatus::Current && stored.is_as_made();
     let basket = stored.basket();
     let StoredVersion { row, support, successor, methodology, .. } = stored;
-    let is_plain = withheld.is_empty() && support.status() == SupportStatus::Current;
     let data = BasketDetail {
         trigger_reason: row.trigger_reason,
         prior_version_id: row.prior_version_id,

@@ -7,7 +7,7 @@ use crate::app::App;
 use crate::store::research::{self, RecordFilter};
 use crate::store::research_predictions::{self, PredictionFilter};
 use rds_shared::model::ids::VaultId;
-use rds_shared::model::research::{RecordKind, ResearchMeta};
+use rds_shared::model::research::{Level, RecordKind, ResearchMeta};
 use rds_shared::wire::error::{Detail, In};
 use rds_shared::wire::{ApiError, ErrorCode};
 use serde::Serialize;
@@ -29,7 +29,13 @@ pub async fn records(app: &App, call: &Call, kind: RecordKind) -> Result<Answer,
         outcome: query.choice("outcome"),
     };
     let (data, total) = research::list(&app.db, kind, filter, limit).await?;
-    answer(app, call, List { data, meta: ResearchMeta::new(limit.unsigned_abs(), total, kind.is_preview()) })
+    // Claims are asked for by a level even where the caller names none.
+    let unfiltered = RecordFilter {
+        level: filter.level.filter(|level| *level == Level::Public.as_str()),
+        ..RecordFilter::default()
+    };
+    let meta = ResearchMeta::new(limit.unsigned_abs(), total, kind.is_preview(), filter != unfiltered);
+    answer(app, call, List { data, meta })
 }
 
 /// Predictions, newest first.
@@ -42,7 +48,8 @@ pub async fn predictions(app: &App, call: &Call) -> Result<Answer, Failure> {
         horizon: query.choice("horizon").and_then(|word| word.parse().ok()),
     };
     let (data, total) = research_predictions::list(&app.db, filter, limit).await?;
-    answer(app, call, List { data, meta: ResearchMeta::new(limit.unsigned_abs(), total, true) })
+    let meta = ResearchMeta::new(limit.unsigned_abs(), total, true, filter != PredictionFilter::default());
+    answer(app, call, List { data, meta })
 }
 
 fn answer<T: Serialize>(app: &App, call: &Call, list: List<T>) -> Result<Answer, Failure> {

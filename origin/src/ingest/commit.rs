@@ -96,8 +96,18 @@ async fn apply(tx: &mut Tx<'_>, batch: &Batch, now: Timestamp) -> Result<IngestR
 }
 
 /// Kinds that the asset side of the catalog is built from.
-const ASSET_SIDE: [&str; 8] =
-    ["chain", "asset", "asset_review", "reviewer", "attestation", "rwa_source", "rwa_observation", "rwa_candidate"];
+const ASSET_SIDE: [&str; 9] = [
+    "chain",
+    "asset",
+    "asset_review",
+    "reviewer",
+    "attestation",
+    "rwa_source",
+    "rwa_observation",
+    "rwa_candidate",
+    // Which basket it is that an asset says to be in.
+    "basket",
+];
 
 /// Rows that changed, by kind.
 pub(super) type Changed = BTreeMap<&'static str, u64>;

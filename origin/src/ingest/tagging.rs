@@ -30,7 +30,9 @@ fn tags_of(kind: &str) -> &'static [Tag] {
         "incident_link" | "event" => &[Tag::Events],
         "security_event" | "loss_case" => &[Tag::Security],
         "signal" => &[Tag::Signals],
-        "basket" | "basket_methodology" => &[Tag::Baskets],
+        // An asset says whether it is in the basket that is basket a.
+        "basket" => &[Tag::Baskets, Tag::Assets],
+        "basket_methodology" => &[Tag::Baskets],
         // Chains and protocols show everywhere, and so may a kind that nobody has thought about here.
         _ => &Tag::ALL,
     }

@@ -5,23 +5,18 @@
 //! long before the service published anything. Nothing else of a score is made again, for its facts bear no date.
 
 use super::records::Kept;
+use super::wording;
 use crate::scoring_run::as_of::Histories;
 use crate::store::research_samples::{self as table, SampleRow, WindowRow};
 use crate::store::{At, StoreError, Tx};
-use rds_shared::model::research::{Backtest, Signal, TriedBacktest};
+use rds_shared::model::research::{Backtest, Grouping, Signal, TriedBacktest};
 use rds_shared::research::gates;
-use rds_shared::research::outcome::{LOSS_FROM_BP, OutcomeKind, price_loss};
+use rds_shared::research::outcome::{OutcomeKind, price_loss};
 use rds_shared::research::{Discrimination, Horizon, Sample, windows};
 use rds_shared::scoring::MilliPoints;
 use rds_shared::wire::Timestamp;
 use sha2::{Digest, Sha256};
-use std::collections::BTreeSet;
-
-const METHOD: &str = "Instants one horizon apart, back from the newest price, so that no two windows overlap. At each, every vault with a price \
-    of the 7 days before is looked at once, with the value that was known then. A loss is a fall of the price per share of at least 1 percent from \
-    its running peak within the window (price_loss), or a published incident of the vault, or of its protocol and counted against it (incident). A \
-    window without a loss counts only when a price was read in its last quarter. auc is the share of pairs of a lossy and a lossless sample in \
-    which the lossy one had the lower value, ties counting half; its interval is as wide as chance makes it for the number of vaults.";
+use std::collections::{BTreeSet, HashSet};
 
 /// A backtest that was tried, whatever came out.
 pub struct Tried {
@@ -32,14 +27,23 @@ pub struct Tried {
 }
 
 /// Draws the samples, compares, and keeps every backtest.
-pub async fn run(tx: &mut Tx<'_>, now: Timestamp, kept: &mut Kept) -> Result<Vec<Tried>, StoreError> {
+///
+/// Vaults whose series of prices is `broken` are in none; how many of them there were stands in each.
+pub async fn run(
+    tx: &mut Tx<'_>,
+    now: Timestamp,
+    broken: &HashSet<String>,
+    kept: &mut Kept,
+) -> Result<Vec<Tried>, StoreError> {
     let mut tried = Vec::new();
     let end = table::newest_price(tx, At(now)).await?;
     let histories = Histories::load(tx).await?;
     for horizon in Horizon::ALL.iter().copied() {
         let instants: Vec<At> =
             end.map_or_else(Vec::new, |At(end)| windows::instants(end, horizon).into_iter().map(At).collect());
-        let rows = table::windows(tx, &instants, horizon).await?;
+        let (broken_rows, rows): (Vec<WindowRow>, Vec<WindowRow>) =
+            table::windows(tx, &instants, horizon).await?.into_iter().partition(|row| broken.contains(&row.vault_id));
+        let left_out = broken_rows.iter().map(|row| &row.vault_id).collect::<BTreeSet<_>>().len() as u64;
         for signal in Signal::ALL.iter().copied() {
             let samples = match signal {
                 Signal::PublishedScore => published(&rows, horizon),
@@ -47,7 +51,7 @@ pub async fn run(tx: &mut Tx<'_>, now: Timestamp, kept: &mut Kept) -> Result<Vec
             };
             table::replace(tx, signal.as_str(), horizon, &samples).await?;
             for outcome in OutcomeKind::ALL.iter().copied() {
-                tried.push(keep(tx, (signal, outcome, horizon), &samples, kept).await?);
+                tried.push(keep(tx, (signal, outcome, horizon), (&samples, left_out), kept).await?);
             }
         }
     }
@@ -77,6 +81,8 @@ async fn reconstructed(
 fn sample(row: &WindowRow, value: i32, horizon: Horizon) -> SampleRow {
     SampleRow {
         vault_id: row.vault_id.clone(),
+        protocol_id: row.protocol_id.clone(),
+        repeats: row.watched().only_repeats(row.as_of.0, horizon),
         as_of: row.as_of,
         value,
         price_loss: price_loss(row.watched(), row.as_of.0, horizon),
@@ -98,7 +104,7 @@ fn lost(row: &SampleRow, outcome: OutcomeKind) -> Option<bool> {
 async fn keep(
     tx: &mut Tx<'_>,
     (signal, outcome, horizon): (Signal, OutcomeKind, Horizon),
-    rows: &[SampleRow],
+    (rows, broken_series): (&[SampleRow], u64),
     kept: &mut Kept,
 ) -> Result<Tried, StoreError> {
     let told: Vec<(&SampleRow, bool)> = rows.iter().filter_map(|row| Some((row, lost(row, outcome)?))).collect();
@@ -106,6 +112,10 @@ async fn keep(
         .iter()
         .map(|(row, lost)| Sample {
             vault_id: &row.vault_id,
+            group: match Grouping::of(outcome) {
+                Grouping::Vault => &row.vault_id,
+                Grouping::Protocol => &row.protocol_id,
+            },
             value: MilliPoints::saturating(row.value.into()),
             lost: *lost,
         })
@@ -113,15 +123,20 @@ async fn keep(
     let found = Discrimination::of(&samples);
     let unmet = gates::backtest(&found);
     let instants: BTreeSet<At> = told.iter().map(|(row, _)| row.as_of).collect();
+    let protocols: BTreeSet<&str> = told.iter().map(|(row, _)| row.protocol_id.as_str()).collect();
+    let repeated = rows.iter().filter(|row| row.repeats && lost(row, outcome).is_none()).count() as u64;
     let backtest = Backtest {
         from: instants.first().map(|At(at)| *at),
         to: instants.last().map(|At(at)| *at),
         unobserved: (rows.len() - told.len()) as u64,
-        method: METHOD,
-        weaknesses: weaknesses(signal, outcome, &found, instants.len()),
+        repeated,
+        broken_series,
+        protocols: protocols.len() as u64,
         samples_hash: hash(&told),
         ..Backtest::of(signal, outcome, horizon, &found)
     };
+    let (method, weaknesses) = (wording::method(signal, outcome), wording::weaknesses(&backtest, instants.len()));
+    let backtest = Backtest { method, weaknesses, ..backtest };
     let key = format!("{signal}/{outcome}/{horizon}");
     kept.backtest(tx, (&key, outcome.as_str()), &backtest, unmet.clone()).await?;
     let (samples, losses) = (found.samples, found.losses);
@@ -133,36 +148,6 @@ impl Tried {
     pub fn is_public(&self) -> bool {
         self.row.unmet.is_empty()
     }
-}
-
-fn weaknesses(signal: Signal, outcome: OutcomeKind, found: &Discrimination, instants: usize) -> Vec<String> {
-    let mut said = vec![
-        format!(
-            "{} of {} vaults lost, at {instants} instants: few, and losses of one instant may have one cause.",
-            found.loss_vaults, found.vaults
-        ),
-        "Vaults whose price nobody read are not in it, and those that failed may be among them.".to_owned(),
-    ];
-    match signal {
-        Signal::PublishedScore => said.push("Scores stand only since this service published them.".to_owned()),
-        Signal::HistoryVector => {
-            said.push("The history vector is 15 percent of a score; the other three are not tested by it.".to_owned());
-            said.push("Age is counted from the deployment or first sight that is known today; whether an incident was resolved is today's knowledge; a fall of deposits is left out.".to_owned());
-            said.push(
-                "A fall before the instant lowers the vector, so that falls which go on are foreseen by it.".to_owned(),
-            );
-        }
-    }
-    match outcome {
-        OutcomeKind::PriceLoss => said.push(format!(
-            "A fall of {} percent need not be a loss of depositors: prices of some vaults move with what they hold.",
-            LOSS_FROM_BP / 100
-        )),
-        OutcomeKind::Incident => {
-            said.push("Only incidents that were reported and linked to a vault or its protocol are known.".to_owned())
-        }
-    }
-    said
 }
 
 /// The digest of the samples in their order, a line each.

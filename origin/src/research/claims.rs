@@ -8,13 +8,13 @@ use rds_shared::model::research::{Claim, Level, Signal};
 use rds_shared::research::gates::{self, Unmet};
 use rds_shared::research::outcome::OutcomeKind;
 use rds_shared::research::{Horizon, Verdict};
-use rds_shared::rules::tiers::{CORE_FLOOR, PRIME_FLOOR};
+use rds_shared::rules::tiers::{CORE_FLOOR, PRIME_FLOOR, SCORE_STEP};
 use rds_shared::scoring::METHODOLOGY_VERSION;
 
 /// Checks every claim.
 pub async fn run(tx: &mut Tx<'_>, tried: &[Tried], kept: &mut Kept) -> Result<(), StoreError> {
     let tiers = research_facts::tiers_off(tx, CORE_FLOOR.get(), PRIME_FLOOR.get()).await?;
-    let caps = research_facts::scores_above_caps(tx).await?;
+    let caps = research_facts::scores_above_caps(tx, SCORE_STEP).await?;
     let inputs = research_facts::inputs_without_source(tx).await?;
     let of_rows = [
         (
@@ -28,8 +28,8 @@ pub async fn run(tx: &mut Tx<'_>, tried: &[Tried], kept: &mut Kept) -> Result<()
         (
             "no-strength-lifts-a-cap",
             "vault-detail",
-            "No vault scores above its weighted sum, or above any cap that is listed for it.",
-            "The latest raw result of every scored vault is compared with the weighted sum and the caps in its provenance.",
+            "No vault's raw score is above its weighted sum, or above any cap that is listed for it. A published score is above the raw one by less than 0.05, or while a lower tier waits for its dwell.",
+            "The latest raw score of every scored vault is compared with the weighted sum and the caps in its provenance, and with the published score where no tier dwells.",
             "Whether a cap that ought to be listed is missing is not seen by this.",
             caps,
         ),

@@ -10,10 +10,11 @@ mod health;
 mod predictions;
 mod records;
 mod reports;
+mod wording;
 
 use crate::clock::Clock;
 use crate::store::research::{self as records_table, LastRun};
-use crate::store::{At, Db, StoreError, research_facts, tags};
+use crate::store::{At, Db, StoreError, research_facts, research_samples, tags};
 use rds_shared::model::research::RecordKind;
 use rds_shared::route::Tag;
 use rds_shared::scoring::METHODOLOGY_VERSION;
@@ -79,7 +80,8 @@ async fn run_if(
             }
             let run_id = records_table::begin_run(tx, At(now), METHODOLOGY_VERSION, &chain_ids).await?;
             let mut kept = Kept::new((run_id, At(now)), chain_ids);
-            let tried = backtests::run(tx, now, &mut kept).await?;
+            let broken = research_samples::broken_series(tx, At(now)).await?;
+            let tried = backtests::run(tx, now, &broken, &mut kept).await?;
             let coverage = research_facts::coverage(tx, At(now)).await?;
             let missing = research_facts::missing_inputs(tx).await?;
             health::run(tx, &coverage, &missing, &mut kept).await?;
@@ -94,7 +96,7 @@ async fn run_if(
             records_table::supersede_others(tx, RecordKind::Source, &names, At(now)).await?;
             let mut run = kept.into_run();
             run.samples = tried.iter().map(|backtest| backtest.found.samples).sum();
-            (run.predicted, run.resolved) = predictions::run(tx, now).await?;
+            (run.predicted, run.resolved) = predictions::run(tx, now, &broken).await?;
             tags::touch(tx, &SHOWN_IN).await?;
             Ok(Some(run))
         })

@@ -5,21 +5,28 @@ use crate::store::{At, StoreError, Tx};
 use rds_shared::research::Horizon;
 use rds_shared::research::outcome::{PredictionOutcome, resolved};
 use rds_shared::wire::Timestamp;
+use std::collections::HashSet;
 
 /// Resolves what is due, then writes down what has no open window. Answers how many were written down, and resolved.
-pub async fn run(tx: &mut Tx<'_>, now: Timestamp) -> Result<(u64, u64), StoreError> {
+///
+/// A series of prices that is `broken` foretells nothing: none is written down, and of an open one it cannot be said what became.
+pub async fn run(tx: &mut Tx<'_>, now: Timestamp, broken: &HashSet<String>) -> Result<(u64, u64), StoreError> {
     let due = table::due(tx, At(now)).await?;
     let settled: Vec<_> = due
         .into_iter()
         .filter_map(|row| {
-            let outcome = resolved(row.watched(), row.made_at.0, horizon(row.horizon_days)?, now);
+            let outcome = match broken.contains(&row.vault_id) {
+                true => PredictionOutcome::Unobserved,
+                false => resolved(row.watched(), row.made_at.0, horizon(row.horizon_days)?, now),
+            };
             (outcome != PredictionOutcome::Pending).then_some((row, outcome))
         })
         .collect();
     table::resolve(tx, At(now), &settled).await?;
+    let broken: Vec<&str> = broken.iter().map(String::as_str).collect();
     let mut written = 0;
     for horizon in Horizon::ALL.iter().copied() {
-        written += table::write_down(tx, At(now), horizon).await?;
+        written += table::write_down(tx, At(now), horizon, &broken).await?;
     }
     Ok((written, settled.len() as u64))
 }

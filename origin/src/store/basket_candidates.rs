@@ -18,8 +18,8 @@ pub struct VaultRow {
     pub needs_risk_review: bool,
     /// The deposit asset.
     pub asset_id: Option<String>,
-    /// When its rating was last cut for a hard fail.
-    pub hard_fail_since: Option<At>,
+    /// The assets whose hard fail is the vault's: what is lent, or what it holds enough of.
+    pub stands_on: Vec<String>,
 }
 
 /// An asset that may be in a basket, or stands below what may.
@@ -44,17 +44,29 @@ pub struct AssetRow {
 }
 
 /// The vaults that may be in a basket, and of `held` all, whatever became of them; with `only_held` no others.
-pub async fn vaults(tx: &mut Tx<'_>, held: &[&str], only_held: bool) -> Result<Vec<VaultRow>, StoreError> {
+///
+/// A vault stands on an asset that it holds from a share of `holding_from` on.
+pub async fn vaults(
+    tx: &mut Tx<'_>,
+    held: &[&str],
+    only_held: bool,
+    holding_from: f64,
+) -> Result<Vec<VaultRow>, StoreError> {
     let sql = "
         -- basket_candidate_vaults
         SELECT v.id, v.protocol_id, v.is_active AND c.is_served AS stands, p.score, coalesce(v.deployed_at, v.first_seen_at) AS since,
                s.tvl_usd, s.observed_at, coalesce(s.needs_risk_review, false) AS needs_risk_review,
-               (SELECT min(a.id COLLATE \"C\") FROM asset a WHERE a.chain_id = v.chain_id AND a.address = v.asset_address) AS asset_id,
-               (SELECT max(h.observed_at) FROM score_history h WHERE h.vault_id = v.id AND h.change_type = 'hard_demote') AS hard_fail_since
+               deposit.id AS asset_id,
+               CASE v.asset_mode WHEN 'lending' THEN array_remove(ARRAY[deposit.id], NULL)
+                    ELSE ARRAY(SELECT part->>'asset_id' FROM exposure e, jsonb_array_elements(e.parts) AS part
+                               WHERE e.vault_id = v.id AND part->>'asset_id' IS NOT NULL AND (part->>'share')::double precision >= $3)
+               END AS stands_on
         FROM vault v JOIN chain c USING (chain_id) JOIN vault_score p ON p.vault_id = v.id LEFT JOIN vault_state s ON s.vault_id = v.id
+        CROSS JOIN LATERAL (SELECT min(a.id COLLATE \"C\") AS id FROM asset a
+                            WHERE a.chain_id = v.chain_id AND a.address = v.asset_address) AS deposit
         WHERE v.id = ANY($1) OR (NOT $2 AND v.is_active AND c.is_served AND p.score IS NOT NULL)
         ORDER BY v.id COLLATE \"C\"";
-    Ok(sqlx::query_as(sql).bind(held).bind(only_held).fetch_all(&mut **tx).await?)
+    Ok(sqlx::query_as(sql).bind(held).bind(only_held).bind(holding_from).fetch_all(&mut **tx).await?)
 }
 
 /// Every asset.

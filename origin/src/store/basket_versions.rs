@@ -16,37 +16,34 @@ pub struct Held {
     pub constituent_type: ConstituentType,
     /// Whether assets tell of being in it.
     pub is_basket_a: bool,
-    /// When a rebalance was last carried out.
-    pub rebalanced_at: Option<Timestamp>,
     /// Since when the due one cannot be.
     pub halted_since: Option<Timestamp>,
 }
 
 /// Holds a basket until the transaction ends: of two rebalances the second one sees what the first has made.
 pub async fn hold(tx: &mut Tx<'_>, basket_id: &str) -> Result<Option<Held>, StoreError> {
-    let sql =
-        "SELECT name, constituent_type, is_basket_a, rebalanced_at, halted_since FROM basket WHERE id = $1 FOR UPDATE";
+    let sql = "SELECT name, constituent_type, is_basket_a, halted_since FROM basket WHERE id = $1 FOR UPDATE";
     let Some(row) = sqlx::query(sql).bind(basket_id).fetch_optional(&mut **tx).await? else { return Ok(None) };
-    let instant = |column| row.try_get::<Option<At>, _>(column).map(|at| at.map(Timestamp::from));
+    let halted_since: Option<At> = row.try_get("halted_since")?;
     Ok(Some(Held {
         name: row.try_get("name")?,
         constituent_type: super::word("basket.constituent_type", row.try_get("constituent_type")?)?,
         is_basket_a: row.try_get("is_basket_a")?,
-        rebalanced_at: instant("rebalanced_at")?,
-        halted_since: instant("halted_since")?,
+        halted_since: halted_since.map(Timestamp::from),
     }))
 }
 
-/// Writes a version with its constituents.
+/// Writes a version of a basket of that name, with its constituents.
 pub async fn insert(
     tx: &mut Tx<'_>,
-    number: i32,
+    (name, number): (&str, i32),
     version: &BasketVersionRow,
     constituents: &[Constituent],
 ) -> Result<(), StoreError> {
     sqlx::query(
         "INSERT INTO basket_version (version_id, basket_id, number, prior_version_id, effective_from, trigger_reason, \
-             methodology_version, content_hash, signing_key_id, created_at) VALUES ($1, $2, $3, $4, $5, $6, $7, decode($8, 'hex'), $9, $10)",
+             methodology_version, content_hash, signing_key_id, created_at, basket_name) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, decode($8, 'hex'), $9, $10, $11)",
     )
     .bind(&version.version_id)
     .bind(&version.basket_id)
@@ -58,6 +55,7 @@ pub async fn insert(
     .bind(version.content_hash.to_hex())
     .bind(&version.signing_key_id)
     .bind(At(version.created_at))
+    .bind(name)
     .execute(&mut **tx)
     .await?;
     let rows: Vec<_> = constituents
@@ -75,11 +73,19 @@ pub async fn insert(
     Ok(())
 }
 
-/// Notes that a rebalance was carried out: whatever held it up is over.
-pub async fn note_rebalanced(tx: &mut Tx<'_>, basket_id: &str, now: Timestamp) -> Result<(), StoreError> {
-    let sql = "UPDATE basket SET rebalanced_at = $2, halted_since = NULL, halt_reason = NULL WHERE id = $1";
-    sqlx::query(sql).bind(basket_id).bind(At(now)).execute(&mut **tx).await?;
+/// Notes that a rebalance by these rules reproduced the version in force.
+pub async fn confirm(tx: &mut Tx<'_>, version_id: &str, rules: &str, now: Timestamp) -> Result<(), StoreError> {
+    let sql = "INSERT INTO basket_version_confirmed (version_id, confirmed_at, methodology_version) VALUES ($1, $2, $3) \
+               ON CONFLICT (version_id) DO UPDATE SET confirmed_at = excluded.confirmed_at, methodology_version = excluded.methodology_version";
+    sqlx::query(sql).bind(version_id).bind(At(now)).bind(rules).execute(&mut **tx).await?;
     Ok(())
+}
+
+/// The chains of these vaults and assets, ascending.
+pub async fn chains_of(tx: &mut Tx<'_>, ids: &[&str]) -> Result<Vec<i64>, StoreError> {
+    let sql =
+        "SELECT chain_id FROM vault WHERE id = ANY($1) UNION SELECT chain_id FROM asset WHERE id = ANY($1) ORDER BY 1";
+    Ok(sqlx::query_scalar(sql).bind(ids).fetch_all(&mut **tx).await?)
 }
 
 /// Notes why the due rebalance cannot be carried out, or with none that nothing holds it up any more.

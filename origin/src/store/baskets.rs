@@ -49,10 +49,14 @@ pub struct StoredVersion {
     pub number: i32,
     /// The basket's name.
     pub name: String,
+    /// What it was called when the version was made.
+    pub made_as: String,
     /// What the basket is made of.
     pub constituent_type: ConstituentType,
-    /// When a rebalance of the basket was last carried out.
+    /// When a rebalance last made the version, or reproduced it while it was in force.
     pub rebalanced_at: Timestamp,
+    /// The rules that this rebalance went by.
+    pub confirmed_under: String,
     /// What is said of the version.
     pub support: Support,
     /// What follows it, where that was said.
@@ -62,6 +66,16 @@ pub struct StoredVersion {
 }
 
 impl StoredVersion {
+    /// Under the name that it was made with: what is asked for by its own address does not change with the basket.
+    pub fn as_it_was(self) -> Self {
+        StoredVersion { name: self.made_as.clone(), ..self }
+    }
+
+    /// Whether the basket is still as the version's content hash goes by: called so, and rebalanced last when it was made.
+    pub fn is_as_made(&self) -> bool {
+        self.name == self.made_as && self.rebalanced_at == self.row.effective_from.0
+    }
+
     /// The basket with this version, as it is listed.
     pub fn basket(&self) -> BasketRow {
         BasketRow {
@@ -86,11 +100,13 @@ pub struct Members {
 }
 
 /// A version with its basket, rules and support. Followed by conditions.
-const VERSION: &str = "SELECT v.*, b.name, b.constituent_type, coalesce(b.rebalanced_at, v.effective_from) AS rebalanced_at, \
+const VERSION: &str = "SELECT v.*, b.name, b.constituent_type, coalesce(k.confirmed_at, v.effective_from) AS rebalanced_at, \
+            coalesce(k.methodology_version, v.methodology_version) AS confirmed_under, \
             s.deprecated_at, s.retired_at, s.successor_id, m.summary, m.doc_url, m.eligibility_rule, m.pivot, m.min_constituents, \
             m.single_name, m.issuer, m.floor, m.version \
      FROM basket_version v JOIN basket b ON b.id = v.basket_id \
      JOIN basket_methodology m ON m.basket_id = v.basket_id AND m.version = v.methodology_version \
+     LEFT JOIN basket_version_confirmed k ON k.version_id = v.version_id \
      LEFT JOIN basket_version_support s ON s.version_id = v.version_id";
 
 /// Every published basket with its version in force, by id.
@@ -211,6 +227,13 @@ pub async fn constituent_types(tx: &mut Tx<'_>) -> Result<HashMap<String, String
     Ok(rows.into_iter().collect())
 }
 
+/// Whether every basket is the one whose constituents say so, and as of when that is known.
+pub async fn marked(tx: &mut Tx<'_>) -> Result<HashMap<String, (bool, At)>, StoreError> {
+    let rows: Vec<(String, bool, At)> =
+        sqlx::query_as("SELECT id, is_basket_a, observed_at FROM basket").fetch_all(&mut **tx).await?;
+    Ok(rows.into_iter().map(|(id, is_it, at)| (id, (is_it, at))).collect())
+}
+
 /// The digest of every version of every basket's rules.
 pub async fn rule_hashes(tx: &mut Tx<'_>) -> Result<HashMap<(String, String), [u8; 32]>, StoreError> {
     let rows: Vec<(String, String, Vec<u8>)> =
@@ -256,8 +279,10 @@ fn stored(row: &PgRow) -> Result<StoredVersion, StoreError> {
         row: version_row(row)?,
         number: row.try_get("number")?,
         name: row.try_get("name")?,
+        made_as: row.try_get("basket_name")?,
         constituent_type: word("basket.constituent_type", row.try_get("constituent_type")?)?,
         rebalanced_at: row.try_get::<At, _>("rebalanced_at")?.into(),
+        confirmed_under: row.try_get("confirmed_under")?,
         support: support(row)?,
         successor: row.try_get("successor_id")?,
         methodology: Methodology::new(&definition(row)?, row.try_get("summary")?, row.try_get("doc_url")?),

@@ -103,15 +103,16 @@ pub async fn tiers_off(tx: &mut Tx<'_>, core_floor: i32, prime_floor: i32) -> Re
     of_scores(tx, &format!("p.tier IS DISTINCT FROM {tier}")).await
 }
 
-/// Raw scores above their weighted sum or one of their caps, by more than rounding to two decimals moves them.
-pub async fn scores_above_caps(tx: &mut Tx<'_>) -> Result<Checked, StoreError> {
-    of_scores(
-        tx,
+/// Raw scores above their weighted sum or one of their caps, by more than rounding to two decimals moves them; and published scores
+/// that are `step` milli-points or more above the raw one though no tier dwells.
+pub async fn scores_above_caps(tx: &mut Tx<'_>, step: i32) -> Result<Checked, StoreError> {
+    let violated = format!(
         "(p.provenance->>'raw_score')::numeric > (p.provenance->>'weighted_sum')::numeric + 0.005 \
          OR EXISTS (SELECT FROM json_array_elements(p.provenance->'caps') AS cap \
-                    WHERE (cap->>'value')::numeric < (p.provenance->>'raw_score')::numeric)",
-    )
-    .await
+                    WHERE (cap->>'value')::numeric < (p.provenance->>'raw_score')::numeric) \
+         OR (p.provenance->>'dwell' IS NULL AND p.score >= (p.provenance->>'raw_score')::numeric * 1000 + {step})"
+    );
+    of_scores(tx, &violated).await
 }
 
 /// Scores of which a required platform input names no source or no instant.

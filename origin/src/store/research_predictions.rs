@@ -10,8 +10,9 @@ use rds_shared::wire::Timestamp;
 use sqlx::postgres::PgRow;
 use sqlx::{FromRow, Row};
 
-/// Writes down the score of every active vault whose price is read, where none is open over the horizon. Answers how many.
-pub async fn write_down(tx: &mut Tx<'_>, now: At, horizon: Horizon) -> Result<u64, StoreError> {
+/// Writes down the score of every active vault that passes the gate of predictions, where none is open over the horizon: its price
+/// was read shortly before, so that it moved, and its series is not among the `broken`. Answers how many.
+pub async fn write_down(tx: &mut Tx<'_>, now: At, horizon: Horizon, broken: &[&str]) -> Result<u64, StoreError> {
     let made = sqlx::query(
         "INSERT INTO research_prediction (vault_id, horizon_days, made_at, due_at, model_version, score, tier, base_price, base_at) \
          SELECT v.id, $2, $1, $1 + make_interval(days => $2), p.methodology_version, p.score, p.tier, base.price, base.at \
@@ -20,12 +21,15 @@ pub async fn write_down(tx: &mut Tx<'_>, now: At, horizon: Horizon) -> Result<u6
                        WHERE h.vault_id = v.id AND price_per_share > 0 AND observed_at <= $1 \
                            AND observed_at > $1 - make_interval(days => $3) \
                        ORDER BY observed_at DESC LIMIT 1) AS base ON true \
-         WHERE v.is_active AND c.is_served AND p.score IS NOT NULL \
+         WHERE v.is_active AND c.is_served AND p.score IS NOT NULL AND v.id <> ALL($4) \
+           AND EXISTS (SELECT FROM vault_snapshot h WHERE h.vault_id = v.id AND price_per_share > 0 AND price_per_share <> base.price \
+                           AND observed_at < base.at AND observed_at > base.at - make_interval(days => $3)) \
            AND NOT EXISTS (SELECT FROM research_prediction o WHERE o.vault_id = v.id AND o.horizon_days = $2 AND o.due_at > $1)",
     )
     .bind(now)
     .bind(days(horizon))
     .bind(i32::try_from(BASE_WITHIN_DAYS).unwrap_or(i32::MAX))
+    .bind(broken)
     .execute(&mut **tx)
     .await?;
     Ok(made.rows_affected())
@@ -40,26 +44,30 @@ pub struct DueRow {
     pub made_at: At,
     pub drawdown_bp: Option<i64>,
     pub last_at: Option<At>,
+    pub moved_at: Option<At>,
 }
 
 impl DueRow {
     /// What its prices say.
     pub fn watched(&self) -> Watched {
-        Watched { drawdown_bp: self.drawdown_bp.unwrap_or(0), last_at: self.last_at.map(|At(at)| at) }
+        let [last_at, moved_at] = [self.last_at, self.moved_at].map(|at| at.map(|At(at)| at));
+        Watched { drawdown_bp: self.drawdown_bp.unwrap_or(0), last_at, moved_at }
     }
 }
 
 /// Open predictions whose window has ended.
 pub async fn due(tx: &mut Tx<'_>, now: At) -> Result<Vec<DueRow>, StoreError> {
     Ok(sqlx::query_as(
-        "SELECT p.vault_id, p.horizon_days, p.made_at, price.drawdown_bp, price.last_at FROM research_prediction p \
+        "SELECT p.vault_id, p.horizon_days, p.made_at, price.drawdown_bp, price.last_at, price.moved_at FROM research_prediction p \
          CROSS JOIN LATERAL ( \
-             SELECT max(div((peak - pps) * 10000, peak))::bigint AS drawdown_bp, max(at) AS last_at FROM ( \
-                 SELECT at, pps, max(pps) OVER (ORDER BY at) AS peak FROM ( \
+             SELECT max(div((peak - pps) * 10000, peak))::bigint AS drawdown_bp, max(at) AS last_at, \
+                    max(at) FILTER (WHERE pps <> before) AS moved_at FROM ( \
+                 SELECT at, pps, max(pps) OVER so_far AS peak, lag(pps) OVER so_far AS before FROM ( \
                      SELECT p.base_at AS at, p.base_price::numeric AS pps \
                      UNION ALL SELECT observed_at, price_per_share::numeric FROM vault_snapshot h \
                      WHERE h.vault_id = p.vault_id AND price_per_share > 0 \
-                         AND observed_at > p.made_at AND observed_at <= p.due_at) AS price) AS reading \
+                         AND observed_at > p.made_at AND observed_at <= p.due_at) AS price \
+                 WINDOW so_far AS (ORDER BY at)) AS reading \
              WHERE at > p.made_at) AS price \
          WHERE p.outcome = 'pending' AND p.due_at <= $1",
     )

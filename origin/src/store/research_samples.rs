@@ -1,20 +1,25 @@
 //! What backtests are made of: windows of prices, scores in force at an instant, and the samples that were drawn.
 
 use super::{At, StoreError, Tx};
-use rds_shared::research::outcome::{BASE_WITHIN_DAYS, Horizon, Watched};
+use rds_shared::research::outcome::{BASE_WITHIN_DAYS, Horizon, LEAP, Watched};
 use sqlx::FromRow;
+use std::collections::HashSet;
 
 /// A priced vault at an instant, with what came after it.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
 pub struct WindowRow {
     /// The vault.
     pub vault_id: String,
+    /// Its protocol.
+    pub protocol_id: String,
     /// The instant.
     pub as_of: At,
     /// Greatest fall within the window from the running peak, in basis points rounded down.
     pub drawdown_bp: Option<i64>,
-    /// The last price read within it.
+    /// The last price within it.
     pub last_at: Option<At>,
+    /// The last price within it that differs from the one before.
+    pub moved_at: Option<At>,
     /// Whether a published incident of the vault, or counted against its protocol, fell into it.
     pub incident: bool,
     /// The score that was published then, if there was one.
@@ -24,8 +29,20 @@ pub struct WindowRow {
 impl WindowRow {
     /// What its prices say.
     pub fn watched(&self) -> Watched {
-        Watched { drawdown_bp: self.drawdown_bp.unwrap_or(0), last_at: self.last_at.map(|At(at)| at) }
+        let [last_at, moved_at] = [self.last_at, self.moved_at].map(|at| at.map(|At(at)| at));
+        Watched { drawdown_bp: self.drawdown_bp.unwrap_or(0), last_at, moved_at }
     }
+}
+
+/// Vaults whose price rose more than [`LEAP`] times between two prices at or before `now`.
+pub async fn broken_series(tx: &mut Tx<'_>, now: At) -> Result<HashSet<String>, StoreError> {
+    let sql = "SELECT DISTINCT vault_id FROM ( \
+                   SELECT vault_id, price_per_share AS price, \
+                          lag(price_per_share) OVER (PARTITION BY vault_id ORDER BY observed_at) AS before \
+                   FROM vault_snapshot WHERE price_per_share > 0 AND observed_at <= $1) AS step \
+               WHERE price > $2 * before";
+    let rows: Vec<String> = sqlx::query_scalar(sql).bind(now).bind(LEAP as f64).fetch_all(&mut **tx).await?;
+    Ok(rows.into_iter().collect())
 }
 
 /// The newest price of a vault of a served chain that was read at or before `now`.
@@ -40,7 +57,7 @@ pub async fn newest_price(tx: &mut Tx<'_>, now: At) -> Result<Option<At>, StoreE
 /// Every vault of a served chain that had a price shortly before an instant, with the window of `horizon` behind it.
 pub async fn windows(tx: &mut Tx<'_>, instants: &[At], horizon: Horizon) -> Result<Vec<WindowRow>, StoreError> {
     Ok(sqlx::query_as(
-        "SELECT v.id AS vault_id, w.as_of, price.drawdown_bp, price.last_at, \
+        "SELECT v.id AS vault_id, v.protocol_id, w.as_of, price.drawdown_bp, price.last_at, price.moved_at, \
                 (SELECT new_score FROM score_history s WHERE s.vault_id = v.id AND s.observed_at <= w.as_of \
                  ORDER BY s.observed_at DESC, s.version DESC LIMIT 1) AS published_score, \
                 EXISTS (SELECT FROM event_link l JOIN event e ON e.id = l.event_id \
@@ -55,11 +72,13 @@ pub async fn windows(tx: &mut Tx<'_>, instants: &[At], horizon: Horizon) -> Resu
                            AND observed_at <= w.as_of AND observed_at > w.as_of - make_interval(days => $3) \
                        ORDER BY observed_at DESC LIMIT 1) AS base ON true \
          CROSS JOIN LATERAL ( \
-             SELECT max(div((peak - pps) * 10000, peak))::bigint AS drawdown_bp, max(observed_at) AS last_at FROM ( \
+             SELECT max(div((peak - pps) * 10000, peak))::bigint AS drawdown_bp, max(observed_at) AS last_at, \
+                    max(observed_at) FILTER (WHERE pps <> before) AS moved_at FROM ( \
                  SELECT observed_at, price_per_share::numeric AS pps, \
-                        max(price_per_share::numeric) OVER (ORDER BY observed_at) AS peak \
+                        max(price_per_share::numeric) OVER so_far AS peak, lag(price_per_share::numeric) OVER so_far AS before \
                  FROM vault_snapshot h WHERE h.vault_id = v.id AND price_per_share > 0 \
-                     AND observed_at BETWEEN base.observed_at AND w.as_of + make_interval(days => $2)) AS reading \
+                     AND observed_at BETWEEN base.observed_at AND w.as_of + make_interval(days => $2) \
+                 WINDOW so_far AS (ORDER BY observed_at)) AS reading \
              WHERE observed_at > w.as_of) AS price \
          ORDER BY w.as_of, v.id COLLATE \"C\"",
     )
@@ -70,11 +89,13 @@ pub async fn windows(tx: &mut Tx<'_>, instants: &[At], horizon: Horizon) -> Resu
     .await?)
 }
 
-/// A row of `research_sample`.
+/// A row of `research_sample`, and what is read once of it and not stored: the protocol, and whether prices only repeat.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the columns of `research_sample`")]
+#[allow(missing_docs, reason = "said above")]
 pub struct SampleRow {
     pub vault_id: String,
+    pub protocol_id: String,
+    pub repeats: bool,
     pub as_of: At,
     pub value: i32,
     pub price_loss: Option<bool>,

@@ -1,12 +1,14 @@
 //! Baskets as they are read: the version in force, an instant's, the histories, and what a retired version answers.
 
-use crate::baskets_world::{BASKET, ELSEWHERE, MEMBERS, World};
+use crate::baskets_world::{BASKET, ELSEWHERE, MEMBERS, World, definition};
 use crate::market::line;
 use crate::tags::{newest, raised};
-use crate::testapp::{holder, signed};
+use crate::testapp::{TestApp, holder, signed};
 use axum::http::HeaderValue;
+use rds_origin::baskets::candidates;
 use rds_origin::baskets::support::{Outcome, Verb};
 use rds_shared::access::Plan;
+use rds_shared::model::basket::ConstituentType;
 use rds_shared::route::Tag;
 use rds_shared::rules::baskets::refresh::Trigger;
 use serde_json::{Value, json};
@@ -242,6 +244,7 @@ async fn a_retired_version_is_gone_and_names_its_successor() {
         assert_eq!(gone.json()["error"]["successor"], "dollars-v2");
         assert_eq!(gone.header("link"), Some("</v1/baskets/dollars/version/dollars-v2>; rel=\"successor-version\""));
     }
+    assert_eq!(world.chains_told().await, [vec![1, 8453], vec![1, 8453], vec![], vec![]], "of those that are named");
     // The past was what it was.
     let past = world.data("?at=2026-11-21T00:00:00Z").await;
     assert_eq!((&past["version_id"], &past["support_status"]), (&json!("dollars-v1"), &json!("retired")));
@@ -289,6 +292,8 @@ async fn what_stands_on_a_withheld_chain_keeps_its_weight_and_loses_its_name() {
     assert_eq!(world.refresh().await, crate::baskets_world::rebalanced("dollars-v2", Trigger::TierCross));
     let told = world.told().await.pop().unwrap().1;
     assert_eq!(told["changes"]["removed"][0]["id"], Value::Null);
+    // What was captured before names it: whoever has not been told of it yet is not, for its chain is among the operation's.
+    assert_eq!(world.chains_told().await, [vec![1, 8453], vec![1]]);
     for rest in ["", "/changes", "/version/dollars-v1", "/versions", "?at=2026-11-21T00:00:00Z"] {
         assert!(!world.get(rest).await.text().contains(ELSEWHERE), "{rest}");
     }
@@ -318,4 +323,76 @@ async fn an_asset_says_whether_it_is_in_basket_a() {
     assert_eq!(members().await, MEMBERS.map(|(id, _)| id));
     world.next_version("dune", 4.0).await;
     assert_eq!(members().await, ["amber", "birch", "cedar", "elm"]);
+
+    // Another basket becomes it, which has no version yet: only when it is taken from this one.
+    let other = |is_it: bool| {
+        let fields = json!({"id": "other", "name": "Other", "constituent_type": "asset", "is_basket_a": is_it});
+        line("basket", "2026-03-01T00:00:00Z", fields)
+    };
+    let refused = world.test.admin("POST", "/ingest", &other(true)).await;
+    assert_eq!(refused.status, 400);
+    assert!(refused.text().contains("is_basket_a") && refused.text().contains("dollars"), "{}", refused.text());
+    // What is older than what is known is no claim to it.
+    world.test.ingest(&other(false)).await;
+    world.test.ingest(&other(true).replace("2026-03-01", "2026-02-01")).await;
+    let taken =
+        definition().replace("\"is_basket_a\":true", "\"is_basket_a\":false").replace("2026-01-01", "2026-04-01");
+    let before = newest(&world.test).await;
+    world.test.ingest(&[other(true).replace("2026-03-01", "2026-04-01"), taken].concat()).await;
+    assert_eq!(raised(&before, &newest(&world.test).await), [Tag::Assets, Tag::Baskets]);
+    assert_eq!(members().await, Vec::<String>::new());
+}
+
+/// What lends is as bad as what it lends, and what holds as what it holds enough of: a rating that merely fell is no hard fail.
+#[tokio::test]
+async fn a_vault_fails_hard_with_what_it_stands_on_and_with_nothing_else() {
+    let test = TestApp::with_market().await;
+    let rows: Vec<(String, String)> = sqlx::query_as(
+        "SELECT v.id, v.asset_mode FROM vault v JOIN vault_score p ON p.vault_id = v.id JOIN asset a USING (chain_id) \
+         WHERE a.address = v.asset_address AND a.id = 'dollar' AND v.is_active ORDER BY v.id",
+    )
+    .fetch_all(&test.facts.db.pool)
+    .await
+    .unwrap();
+    let (lending, _) = rows.iter().find(|(_, mode)| mode == "lending").unwrap();
+    let failing = async |id: &str| {
+        let mut tx = test.facts.db.pool.begin().await.unwrap();
+        let now = test.app.clock.now();
+        let found = candidates::load(&mut tx, ConstituentType::Vault, &[id], true, now).await.unwrap();
+        found[0].hard_fail_since.map(|at| at.to_string())
+    };
+    sqlx::query(
+        "INSERT INTO score_history (vault_id, observed_at, version, change_type, prev_score, new_score, prev_tier, new_tier, methodology_version) \
+         VALUES ($1, now(), 999999, 'hard_demote', 9000, 4000, 'Prime', 'Edge', 'rds-1.0.0')",
+    )
+    .bind(lending)
+    .execute(&test.facts.db.pool)
+    .await
+    .unwrap();
+    assert_eq!(failing(lending).await, None, "a plain drop");
+
+    // The same vault, once it holds and does not lend.
+    let hold = async |share: f64| {
+        let part = json!([{"asset_id": "dollar", "share": share}]).to_string();
+        let sql = "INSERT INTO exposure (vault_id, status, parts, source, observed_at, content_hash) VALUES ($1, 'observed', $2::jsonb, 't', now(), '') \
+                   ON CONFLICT (vault_id) DO UPDATE SET parts = excluded.parts";
+        sqlx::query(sql).bind(lending).bind(part).execute(&test.facts.db.pool).await.unwrap();
+        sqlx::query("UPDATE vault SET asset_mode = 'holdings' WHERE id = $1")
+            .bind(lending)
+            .execute(&test.facts.db.pool)
+            .await
+            .unwrap();
+    };
+    let dimensions = json!({"peg_stability": 9.5, "issuer_custody": 9, "redeemability": 9.5, "reserve_transparency": 9,
+        "governance_controls": 9, "protocol_security": 9, "liquidity": 9.5});
+    let depeg = json!([{"flag": "depeg_active", "transition": "triggered", "at": "2026-11-20T20:00:00Z"}]);
+    let review =
+        json!({"asset_id": "dollar", "review_status": "reviewed", "dimensions": dimensions, "hard_fail_events": depeg});
+    test.ingest(&line("asset_review", "2026-11-20T23:00:00Z", review)).await;
+    let raised = Some("2026-11-20T20:00:00.000Z".to_owned());
+    assert_eq!(failing(lending).await, raised);
+    hold(0.05).await;
+    assert_eq!(failing(lending).await, raised);
+    hold(0.04).await;
+    assert_eq!(failing(lending).await, None);
 }

@@ -1,8 +1,8 @@
 //! When there is another version of a basket, when there is none, and that none is ever changed.
 
-use crate::baskets_world::{BASKET, MEMBERS, World, definition, rebalanced};
+use crate::baskets_world::{BASKET, MEMBERS, World, definition, rebalanced, rules};
 use crate::db::TestDb;
-use crate::testapp::NOW;
+use crate::testapp::{NOW, Reply};
 use rds_origin::baskets::support::{Outcome, Verb};
 use rds_origin::baskets::{self, Refreshed};
 use rds_origin::catalog::refresh;
@@ -38,19 +38,72 @@ async fn only_what_the_rules_name_asks_for_a_version() {
 async fn a_rebalance_that_changes_nothing_makes_no_version() {
     let world = World::begun().await;
     let (hash, told) = (world.data("").await["content_hash"].clone(), world.told().await.len());
+    let plain = format!("\"{}\"", hash.as_str().unwrap());
+    assert_eq!(world.get("").await.header("etag"), Some(plain.as_str()));
     world.pass_to("2026-12-31T15:59:59Z");
     world.review_all().await;
     assert_eq!(world.refresh().await, Refreshed::NotDue);
     world.pass(1);
     assert_eq!(world.refresh().await, Refreshed::Unchanged, "the quarter's day has come");
-    let shown = world.data("").await;
+    let reply = world.get("").await;
+    let shown = reply.json()["data"].clone();
     assert_eq!((&shown["content_hash"], &shown["last_rebalanced_at"]), (&hash, &json!("2026-12-31T16:00:00.000Z")));
+    assert_ne!(reply.header("etag"), Some(plain.as_str()), "what it says beside its content is another thing now");
+    assert_eq!(world.get("/version/dollars-v1").await.header("etag"), reply.header("etag"));
     assert_eq!(world.refresh().await, Refreshed::NotDue, "once a quarter");
     world.pass(60);
     let forced = baskets::rebalance(&world.test.app.db, &world.test.app.clock, BASKET).await.unwrap();
     assert_eq!(forced, Some(Refreshed::Unchanged));
     assert_eq!(baskets::rebalance(&world.test.app.db, &world.test.app.clock, "nothing").await.unwrap(), None);
     assert_eq!((world.versions().await, world.told().await.len()), (vec!["dollars-v1".to_owned()], told));
+    // What follows it changes nothing of what is said of it any more: not when it was last reproduced, and not its tag.
+    let frozen =
+        |reply: &Reply| (reply.json()["data"]["last_rebalanced_at"].clone(), reply.header("etag").map(str::to_owned));
+    let before = frozen(&world.get("/version/dollars-v1").await);
+    assert_eq!(world.next_version("amber", 8.0).await, "dollars-v2");
+    world.pass(60);
+    baskets::rebalance(&world.test.app.db, &world.test.app.clock, BASKET).await.unwrap();
+    for rest in ["/version/dollars-v1", "?at=2026-11-21T00:00:00Z"] {
+        assert_eq!(frozen(&world.get(rest).await), before, "{rest}");
+    }
+    assert_eq!(before.0, "2026-12-31T16:01:00.000Z");
+}
+
+#[tokio::test]
+async fn rules_that_change_nothing_are_gone_by_once() {
+    let world = World::begun().await;
+    world.pass(3600);
+    world.test.ingest(&rules("m2", "2026-11-21T00:30:00Z", json!({"summary": "The same in other words."}))).await;
+    assert_eq!(world.refresh().await, Refreshed::Unchanged);
+    assert_eq!(world.refresh().await, Refreshed::NotDue, "they were gone by, and do not ask again");
+    let shown = world.data("").await;
+    assert_eq!(
+        (&shown["version_id"], &shown["methodology_version"], &shown["last_rebalanced_at"]),
+        (&json!("dollars-v1"), &json!("m1"), &json!("2026-11-21T01:00:00.000Z"))
+    );
+    world.pass(3600);
+    world.test.ingest(&rules("m3", "2026-11-21T01:30:00Z", json!({"single_name_pct": 22.5}))).await;
+    assert_eq!(world.refresh().await, rebalanced("dollars-v2", Trigger::Methodology));
+}
+
+#[tokio::test]
+async fn a_basket_that_is_renamed_is_another_copy_and_its_versions_stay_what_they_were() {
+    let world = World::begun().await;
+    let before = world.get("/version/dollars-v1").await;
+    let renamed = definition().replace("\"Dollars\"", "\"Invented dollars\"").replace("2026-01-01", "2026-02-01");
+    world.test.ingest(&renamed).await;
+    let current = world.get("").await;
+    assert_eq!(current.json()["data"]["name"], "Invented dollars");
+    assert_ne!(current.header("etag"), before.header("etag"));
+    for rest in ["/version/dollars-v1", "?at=2026-11-21T00:00:00Z"] {
+        let again = world.get(rest).await;
+        assert_eq!(
+            (again.header("etag"), again.json()["data"]["name"].as_str()),
+            (before.header("etag"), Some("Dollars")),
+            "{rest}"
+        );
+    }
+    assert_eq!(world.test.json("/v1/baskets").await["data"][0]["name"], "Invented dollars");
 }
 
 #[tokio::test]
@@ -148,9 +201,10 @@ async fn a_version_is_never_changed_by_anybody() {
         "update basket_version_support set successor_id = null",
         "delete from basket_version_support",
         "insert into basket_version (version_id, basket_id, number, prior_version_id, effective_from, trigger_reason, methodology_version, \
-             content_hash, created_at) values ('empty', 'dollars', 3, 'dollars-v2', now(), 'calendar', 'm1', sha256('x'), now())",
+             content_hash, created_at, basket_name) values ('empty', 'dollars', 3, 'dollars-v2', now(), 'calendar', 'm1', sha256('x'), now(), 'n')",
         "insert into basket_version (version_id, basket_id, number, prior_version_id, effective_from, trigger_reason, methodology_version, \
-             content_hash, created_at) values ('fork', 'dollars', 3, 'dollars-v1', now(), 'calendar', 'm1', sha256('x'), now())",
+             content_hash, created_at, basket_name) values ('fork', 'dollars', 3, 'dollars-v1', now(), 'calendar', 'm1', sha256('x'), now(), 'n')",
+        "insert into basket_version_confirmed (version_id, confirmed_at, methodology_version) values ('dollars-v1', now(), 'm1')",
     ] {
         let error = sqlx::query(sql).execute(&world.test.facts.db.pool).await.unwrap_err();
         let code = error.as_database_error().unwrap().code().unwrap().into_owned();

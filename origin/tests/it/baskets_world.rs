@@ -119,6 +119,14 @@ impl World {
     }
 }
 
+impl World {
+    /// The chains that each of these operations is about, in order.
+    pub async fn chains_told(&self) -> Vec<Vec<i64>> {
+        let sql = "select chain_ids from push_operation where family like 'basket.%' order by id";
+        sqlx::query_scalar(sql).fetch_all(&self.test.facts.db.pool).await.unwrap()
+    }
+}
+
 pub fn rebalanced(version: &str, trigger: Trigger) -> Refreshed {
     Refreshed::Rebalanced { version_id: version.to_owned(), trigger }
 }

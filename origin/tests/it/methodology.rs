@@ -4,17 +4,18 @@
 use crate::db::TestDb;
 use crate::facts_real::real_data;
 use crate::facts_sets::import;
-use crate::testapp::{NOW, TestApp, Wish};
+use crate::testapp::{NOW, TestApp, Wish, holder};
 use axum::http::StatusCode;
 use rds_origin::clock::Clock;
 use rds_origin::simulate::{self, Options};
+use rds_shared::access::Plan;
 use rds_shared::wire::Timestamp;
 use serde_json::{Value, json};
 use std::io::Write;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// What Node makes of the published answers about every vault that a statement names.
+/// What Node makes of the published answers about every vault that a statement names, and about every asset.
 async fn recomputed(test: &TestApp, ids: &str) -> Value {
     let mut lines = test.get("/v1/methodology").await.text();
     let ids: Vec<String> = sqlx::query_scalar(ids).fetch_all(&test.facts.db.pool).await.unwrap();
@@ -22,6 +23,17 @@ async fn recomputed(test: &TestApp, ids: &str) -> Value {
     for id in ids {
         let detail = test.get(&format!("/v1/vaults/{id}?points=1")).await;
         assert_eq!(detail.status, StatusCode::OK, "{id}: {}", detail.text());
+        lines = format!("{lines}\n{}", detail.text());
+    }
+    let assets: Vec<(i64, String)> = sqlx::query_as(
+        "SELECT DISTINCT a.chain_id, coalesce(a.address, 'native') FROM asset a JOIN chain c USING (chain_id) WHERE c.is_served ORDER BY 1, 2",
+    )
+    .fetch_all(&test.facts.db.pool)
+    .await
+    .unwrap();
+    for (chain, address) in assets {
+        let detail = test.get_as(&holder(Plan::Data), &format!("/v1/assets/{chain}/{address}")).await;
+        assert_eq!(detail.status, StatusCode::OK, "{chain} {address}: {}", detail.text());
         lines = format!("{lines}\n{}", detail.text());
     }
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("../e2e/recompute-published.mjs");
@@ -36,9 +48,13 @@ async fn recomputed(test: &TestApp, ids: &str) -> Value {
     let said = node.wait_with_output().unwrap();
     assert!(said.status.success());
     let found: Value = serde_json::from_slice(&said.stdout).unwrap();
-    // Vectors of an independent evaluator, which between them read every table: the document leaves none out.
-    assert_eq!(found["golden"]["differences"], json!([]));
-    assert!(found["golden"]["checked"].as_u64().unwrap() > 100);
+    assert_eq!(found["assets"]["differences"], json!([]));
+    // Vectors of an independent evaluator, which reach further than the facts at hand do: of vaults, and of assets.
+    for kind in found["golden"].as_array().unwrap() {
+        assert_eq!(kind["differences"], json!([]));
+        assert!(kind["checked"].as_u64().unwrap() > 100);
+    }
+    assert_eq!(found["golden"].as_array().unwrap().len(), 2);
     found
 }
 
@@ -51,6 +67,7 @@ async fn a_third_party_makes_every_score_of_the_demo_again() {
     let found = recomputed(&test, "SELECT vault_id FROM vault_score ORDER BY 1").await;
     assert_eq!(found["differences"], json!([]));
     assert!(found["scored"].as_u64().unwrap() >= 50 && found["unscored"].as_u64().unwrap() > 0, "{found}");
+    assert!(found["assets"]["scored"].as_u64().unwrap() > 10, "{}", found["assets"]);
 }
 
 #[tokio::test]

@@ -50,8 +50,8 @@ async fn every_row_has_its_fields_and_previews_say_that_they_are() {
         ),
         (
             "backtests",
-            "id published_at model_version signal outcome horizon stage verdict from to samples losses unobserved vaults loss_vaults \
-             base_rate auc auc_low auc_high bands method weaknesses samples_hash",
+            "id published_at model_version signal outcome horizon stage verdict from to samples losses unobserved repeated broken_series \
+             vaults protocols loss_vaults grouped_by loss_groups base_rate auc auc_low auc_high bands method weaknesses samples_hash",
             true,
         ),
         ("model-health", "id published_at model_version stage name count of share method", true),
@@ -131,6 +131,34 @@ async fn filters_keep_what_matches_and_name_what_they_do_not_take() {
         assert_eq!(reply.json()["error"]["details"][0]["name"], name, "{target}");
     }
     assert_eq!(test.post("/v1/research/claims", "{}").await.status, StatusCode::METHOD_NOT_ALLOWED);
+}
+
+#[tokio::test]
+async fn a_list_that_is_empty_for_what_was_asked_does_not_say_that_too_little_is_known() {
+    let test = researched().await;
+    for target in ["claims?level=beta", "backtests?model_version=rds-0.9.0", "predictions?outcome=loss"] {
+        let answer = test.json(&format!("/v1/research/{target}")).await;
+        assert_eq!(answer["meta"]["notice"], "No row that is shown matches what was asked for.", "{target}");
+    }
+}
+
+#[tokio::test]
+async fn the_claim_about_caps_is_about_published_scores_too_but_for_a_dwell_and_the_step() {
+    let test = research_world::test_app(1).await;
+    let statement = "No vault's raw score is above its weighted sum";
+    let violations = async |set: &str| {
+        let sql = format!("UPDATE vault_score SET {set} WHERE vault_id = $1");
+        sqlx::query(&sql).bind(id(1)).execute(&test.facts.db.pool).await.unwrap();
+        research::run(&test.facts.db, &test.app.clock).await.unwrap();
+        let shown = rows(&test, "claims").await;
+        let claim = shown.iter().find(|claim| claim["statement"].as_str().unwrap().starts_with(statement));
+        claim.map(|claim| claim["violations"].clone())
+    };
+    let raw = "(provenance->>'raw_score')::numeric * 1000";
+    assert_eq!(violations(&format!("score = {raw} + 40")).await, Some(json!(0)), "a move of less is not published");
+    assert_eq!(violations(&format!("score = {raw} + 50")).await, None, "contradicted, so not shown");
+    let dwelling = "provenance = jsonb_set(provenance::jsonb, '{dwell}', '{\"tier\": \"Edge\"}')::json";
+    assert_eq!(violations(dwelling).await, Some(json!(0)), "a lower tier waits");
 }
 
 #[tokio::test]

@@ -2,10 +2,13 @@
 
 use crate::db::TestDb;
 use crate::events_feed::event;
+use crate::facts_real::real_data;
+use crate::facts_sets::import;
 use crate::research_world::{self, DAYS, VAULTS, days_ago, falls, id, reading, rows};
-use crate::testapp::{NOW, TestApp};
+use crate::testapp::{NOW, TestApp, Wish};
 use rds_origin::clock::Clock;
 use rds_origin::research;
+use rds_origin::simulate::{self, Options};
 use rds_origin::store::research as records;
 use rds_shared::model::research::RecordKind;
 use rds_shared::wire::Timestamp;
@@ -94,6 +97,34 @@ async fn a_backtest_s_figures_follow_from_its_samples() {
         let digest = Sha256::digest(told.iter().map(line).collect::<String>());
         assert_eq!(row["samples_hash"], digest.iter().map(|byte| format!("{byte:02x}")).collect::<String>());
     }
+}
+
+#[tokio::test]
+async fn prices_that_only_repeat_and_series_that_leap_are_no_evidence_and_are_counted_beside_it() {
+    let test = research_world::test_app(1).await;
+    let (still, leaping) = (VAULTS + research_world::ELSEWHERE, 3);
+    let mut lines = research_world::vault(still);
+    (1..=DAYS).rev().for_each(|day| lines.push_str(&reading(still, day, 1.02)));
+    // Nobody's shares gain nine times overnight.
+    lines.push_str(&reading(leaping, 0, 9.5));
+    test.ingest(&lines).await;
+    research::run(&test.facts.db, &test.app.clock).await.unwrap();
+    for (horizon, days) in [("7d", 7), ("30d", 30)] {
+        let stored = samples(&test, "history_vector", days).await;
+        let of = |number: u32| stored.iter().filter(|one| one.vault == id(number)).collect::<Vec<_>>();
+        let repeated = of(still);
+        assert!(repeated.len() >= 2 && repeated.iter().all(|one| one.lost.is_none()), "{horizon}: {repeated:?}");
+        assert_eq!(of(leaping), Vec::<&Stored>::new(), "{horizon}");
+        let row = backtest(&test, horizon).await;
+        assert_eq!((&row["repeated"], &row["broken_series"]), (&json!(repeated.len()), &json!(1)), "{horizon}");
+        assert_eq!((&row["vaults"], &row["protocols"], &row["loss_groups"]), (&json!(44), &json!(1), &json!(20)));
+        let said = row["weaknesses"].as_array().unwrap();
+        for part in ["of one protocol", "1 vaults are left out", "prices that only repeat"] {
+            assert!(said.iter().any(|line| line.as_str().unwrap().contains(part)), "{part}: {said:?}");
+        }
+    }
+    assert_eq!(rows(&test, &format!("predictions?vault_id={}", id(leaping))).await, Vec::<Value>::new());
+    assert_eq!(rows(&test, &format!("predictions?vault_id={}", id(5))).await.len(), 3);
 }
 
 #[tokio::test]
@@ -204,6 +235,43 @@ async fn a_prediction_stands_before_its_window_and_is_settled_once_by_what_was_r
     }
     // A vault without a price of the last days gets no new one: nobody could see what becomes of it.
     assert_eq!(of(5).await.len(), 1);
+}
+
+/// Of the real prices most repeat the one before, ten series are broken, and few vaults lost: nothing is promoted on them, and the
+/// report tells what was tried.
+#[tokio::test]
+async fn the_real_prices_carry_no_backtest_and_the_report_says_what_they_lack() {
+    let Some(dir) = real_data() else { return };
+    let facts = TestDb::new().await;
+    import(&facts, &dir, None).await.unwrap();
+    let test = TestApp::over(facts, Wish::default()).await;
+    research::run(&test.facts.db, &test.app.clock).await.unwrap();
+    let reports = rows(&test, "validation-reports").await;
+    let tried = reports.iter().find(|report| report["report_type"] == "discrimination").unwrap()["backtests"].clone();
+    let found = |horizon: &str| {
+        let of = |one: &&Value| {
+            (&one["signal"], &one["outcome"], &one["horizon"])
+                == (&json!("history_vector"), &json!("price_loss"), &json!(horizon))
+        };
+        let one = tried.as_array().unwrap().iter().find(of).unwrap().clone();
+        assert_eq!(one["unmet"], json!(["too_few_losses", "too_few_loss_groups"]), "{horizon}");
+        (one["samples"].as_u64().unwrap(), one["losses"].as_u64().unwrap())
+    };
+    assert_eq!(["7d", "30d", "90d"].map(found), [(843, 1), (910, 6), (513, 5)]);
+    assert_eq!(rows(&test, "backtests?outcome=price_loss").await, Vec::<Value>::new());
+    let sql = "SELECT (body->>'broken_series')::int FROM research_record WHERE kind = 'backtest' AND record_key = 'history_vector/price_loss/30d'";
+    assert_eq!(sqlx::query_scalar::<_, i32>(sql).fetch_one(&test.facts.db.pool).await.unwrap(), 10);
+}
+
+/// Prices of the demo move, so that what is foretold of its vaults can be seen to come true or not.
+#[tokio::test]
+async fn a_simulated_market_is_foretold() {
+    let facts = TestDb::new().await;
+    let clock = Clock::held(Timestamp::parse(NOW).unwrap());
+    simulate::run(&facts.db, &clock, Options { seed: 1, vaults: 60, hours: 24 }, &mut |_: &str| ()).await.unwrap();
+    let test = TestApp::over(facts, Wish::default()).await;
+    research::run(&test.facts.db, &test.app.clock).await.unwrap();
+    assert!(test.json("/v1/research/predictions").await["meta"]["total"].as_u64().unwrap() >= 100);
 }
 
 #[tokio::test]

@@ -39,7 +39,7 @@ pub fn falls(number: u32, days_ago: i64) -> bool {
 }
 
 /// What the vault is: identity and a state that scores.
-fn vault(number: u32) -> String {
+pub fn vault(number: u32) -> String {
     let deployed = if is_young(number) { "2026-06-01T00:00:00Z" } else { "2022-01-01T00:00:00Z" };
     line(
         "vault",

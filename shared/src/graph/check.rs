@@ -18,6 +18,9 @@ use alloc::vec;
 use alloc::vec::Vec;
 use serde::ser::{Serialize, SerializeStruct, Serializer};
 
+/// An exposure is near its limit from so many tenths of it on.
+pub const NEAR_FROM_TENTHS: u128 = 9;
+
 named_enum! {
     /// What a check comes to; ordered from good to bad.
     ///
@@ -36,7 +39,7 @@ named_enum! {
         Breach = "breach",
         /// Above it only when unverified or uncertain mappings are counted.
         Advisory = "advisory",
-        /// At nine tenths of it or more.
+        /// At [`NEAR_FROM_TENTHS`] of it or more.
         Near = "near",
     }
 }
@@ -186,7 +189,7 @@ impl Sum {
             Some(FindingKind::Breach)
         } else if self.every > allowed {
             Some(FindingKind::Advisory)
-        } else if self.every.saturating_mul(10) >= allowed.saturating_mul(9) {
+        } else if self.every.saturating_mul(10) >= allowed.saturating_mul(NEAR_FROM_TENTHS) {
             Some(FindingKind::Near)
         } else {
             None

@@ -43,7 +43,7 @@ named_enum! {
 pub struct BasketRow {
     /// Its slug.
     pub id: String,
-    /// For display.
+    /// For display; where a version's address or an instant is asked for, as it was called when the version was made.
     pub name: String,
     /// What it is made of.
     pub constituent_type: ConstituentType,
@@ -53,7 +53,7 @@ pub struct BasketRow {
     pub effective_from: Micros,
     /// The SHA-256 of what the version is.
     pub content_hash: ContentHash,
-    /// When a rebalance was last carried out; it need not have made a version.
+    /// When a rebalance last made the version, or reproduced it while it was in force.
     pub last_rebalanced_at: Timestamp,
 }
 
@@ -269,6 +269,15 @@ impl ShownChanges {
             added: Shown::all(&changes.added, &is_withheld),
             removed: Shown::all(&changes.removed, &is_withheld),
         }
+    }
+
+    /// Ids of the constituents that are named.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        let shown = self.added.iter().chain(&self.removed).filter_map(|shown| match shown {
+            Shown::Named(constituent) => Some(constituent.id.as_str()),
+            Shown::Withheld(_) => None,
+        });
+        shown.chain(self.weight_changed.iter().filter_map(|change| change.id.as_deref()))
     }
 }
 

@@ -115,6 +115,26 @@ named_enum! {
 }
 
 named_enum! {
+    /// Which samples are not independent of each other.
+    pub enum Grouping {
+        /// Those of one vault.
+        Vault = "vault",
+        /// Those of one protocol: an incident of it befalls its vaults together.
+        Protocol = "protocol",
+    }
+}
+
+impl Grouping {
+    /// The grouping for what counts as a loss.
+    pub const fn of(outcome: OutcomeKind) -> Self {
+        match outcome {
+            OutcomeKind::PriceLoss => Grouping::Vault,
+            OutcomeKind::Incident => Grouping::Protocol,
+        }
+    }
+}
+
+named_enum! {
     /// How firmly a claim is made.
     pub enum Level {
         Public = "public",
@@ -190,22 +210,32 @@ pub struct Backtest {
     pub losses: u64,
     /// Looks into windows that nobody watched well enough; they are no samples.
     pub unobserved: u64,
+    /// Of them, those whose prices reach the last quarter and only repeat there what was read before.
+    pub repeated: u64,
+    /// Vaults whose prices take steps that no share price takes; they are left out whole.
+    pub broken_series: u64,
     /// Vaults.
     pub vaults: u64,
+    /// Protocols of them.
+    pub protocols: u64,
     /// Vaults that lost at least once.
     pub loss_vaults: u64,
+    /// What is taken for independent of each other.
+    pub grouped_by: Grouping,
+    /// Groups that lost at least once.
+    pub loss_groups: u64,
     /// The share of samples that lost.
     pub base_rate: Option<Ppm>,
     /// How often a sample that lost had the lower value, ties counting half; 0.5 is chance.
     pub auc: Option<Ppm>,
-    /// The 95 percent interval's lower end.
+    /// The interval's lower end; 95 percent by approximation.
     pub auc_low: Option<Ppm>,
     /// Its upper end.
     pub auc_high: Option<Ppm>,
     /// By the tiers' ranges.
     pub bands: Vec<Band>,
     /// How it was found.
-    pub method: &'static str,
+    pub method: String,
     /// What stands in its way.
     pub weaknesses: Vec<String>,
     /// SHA-256 of the samples, a line each: instant in seconds, vault, thousandths of a point, 1 or 0; in that order.
@@ -227,14 +257,19 @@ impl Backtest {
             samples: found.samples,
             losses: found.losses,
             unobserved: 0,
+            repeated: 0,
+            broken_series: 0,
             vaults: found.vaults,
+            protocols: 0,
             loss_vaults: found.loss_vaults,
+            grouped_by: Grouping::of(outcome),
+            loss_groups: found.loss_groups,
             base_rate: found.base_rate(),
             auc: found.auc,
             auc_low: found.interval.map(|(low, _)| low),
             auc_high: found.interval.map(|(_, high)| high),
             bands: found.bands.clone(),
-            method: "",
+            method: String::new(),
             weaknesses: Vec::new(),
             samples_hash: String::new(),
         }
@@ -298,13 +333,17 @@ pub struct ResearchMeta {
 }
 
 impl ResearchMeta {
-    /// The meta of a list of which `total` rows match. An empty list says why it is one.
-    pub fn new(limit: u64, total: u64, preview: bool) -> Self {
-        const NONE: &str = "Nothing that matches has passed its gate: too little is known so far. That says nothing for or against the scores.";
-        let notice = match (total, preview) {
-            (0, _) => Some(NONE),
-            (_, true) => Some(PREVIEW),
-            (_, false) => None,
+    /// The meta of a list of which `total` rows match what was asked, and that is `filtered` or not.
+    ///
+    /// An empty list says why it may be one: what is hidden, withheld, not filled yet or asked for in vain looks the same from outside.
+    pub fn new(limit: u64, total: u64, preview: bool, filtered: bool) -> Self {
+        const NONE: &str = "Nothing is shown: no row has passed its gate, for too little is known, or none was made yet. That says nothing for or against the scores.";
+        const NO_MATCH: &str = "No row that is shown matches what was asked for.";
+        let notice = match (total, filtered, preview) {
+            (0, true, _) => Some(NO_MATCH),
+            (0, false, _) => Some(NONE),
+            (_, _, true) => Some(PREVIEW),
+            (_, _, false) => None,
         };
         ResearchMeta { limit, total, preview, notice }
     }

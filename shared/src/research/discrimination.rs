@@ -1,4 +1,4 @@
-//! Whether lower values preceded losses: the area under the ROC curve, with an interval that knows how few vaults there are.
+//! Whether lower values preceded losses: the area under the ROC curve, with an interval that knows how few things fell apart.
 
 use crate::rules::tiers::{Tier, tier_of};
 use crate::scoring::number::rhe;
@@ -10,8 +10,10 @@ use serde::Serialize;
 /// One vault at one instant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sample<'a> {
-    /// Which vault: readings of one vault are not independent of each other.
+    /// Which vault.
     pub vault_id: &'a str,
+    /// What it shares its fate with, itself where with nobody: samples of one group are not independent of each other.
+    pub group: &'a str,
     /// What is tested, as it stood then.
     pub value: MilliPoints,
     /// Whether its window saw a loss.
@@ -52,11 +54,13 @@ pub struct Discrimination {
     pub vaults: u64,
     /// Vaults that lost at least once.
     pub loss_vaults: u64,
+    /// Groups of samples that lost at least once.
+    pub loss_groups: u64,
     /// Values that differ.
     pub distinct_values: u64,
     /// How often a sample that lost had a lower value than one that did not, ties counting half; null without both kinds.
     pub auc: Option<Ppm>,
-    /// The 95 percent interval of it. Its width follows from the number of vaults, not of samples.
+    /// Its interval, 95 percent by approximation. Its width follows from the effective number of groups, not of samples.
     pub interval: Option<(Ppm, Ppm)>,
     /// By the tiers' ranges, best first; those without samples too.
     pub bands: Vec<Band>,
@@ -81,16 +85,16 @@ impl Discrimination {
         let losses: u64 = by_value.values().map(|(lost, _)| lost).sum();
         let kept = samples.len() as u64 - losses;
         let auc = area(&by_value, losses, kept);
-        // A vault that lost once and kept its price otherwise stands on both sides; it counts as lossy.
-        let (lossy_vaults, other_vaults) = (lossy.len() as u64, (vaults.len() - lossy.len()) as u64);
+        let [lossy_groups, other_groups] = [true, false].map(|lost| by_group(samples, lost));
         Discrimination {
             samples: samples.len() as u64,
             losses,
             vaults: vaults.len() as u64,
-            loss_vaults: lossy_vaults,
+            loss_vaults: lossy.len() as u64,
+            loss_groups: lossy_groups.len() as u64,
             distinct_values: by_value.len() as u64,
             auc,
-            interval: auc.and_then(|auc| interval(auc, lossy_vaults, other_vaults)),
+            interval: auc.and_then(|auc| interval(auc, effective(&lossy_groups), effective(&other_groups))),
             bands,
         }
     }
@@ -132,7 +136,27 @@ fn area(by_value: &BTreeMap<MilliPoints, (u64, u64)>, losses: u64, kept: u64) ->
     Some(Ppm(i64::try_from(rhe(twice * 1_000_000, 2 * pairs)).unwrap_or(i64::MAX)))
 }
 
-/// The 95 percent interval of the rank statistic, as wide as chance alone would make it with so many vaults on each side.
+/// How many samples of one kind each group has.
+fn by_group<'a>(samples: &[Sample<'a>], lost: bool) -> BTreeMap<&'a str, u64> {
+    let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
+    for sample in samples.iter().filter(|sample| sample.lost == lost) {
+        *counts.entry(sample.group).or_default() += 1;
+    }
+    counts
+}
+
+/// Kish's effective number of groups, rounded down: the square of the sum over the sum of the squares. As many as there are when
+/// all are of one size; hardly more than one when one of them holds nearly everything.
+fn effective(groups: &BTreeMap<&str, u64>) -> u64 {
+    let (sum, squares) = groups.values().fold((0_u128, 0_u128), |(sum, squares), count| {
+        let count = u128::from(*count);
+        (sum + count, squares + count * count)
+    });
+    (sum * sum).checked_div(squares).and_then(|groups| u64::try_from(groups).ok()).unwrap_or(0)
+}
+
+/// The interval of the rank statistic, as wide as chance alone would make it 95 times of 100 with so many independent values on
+/// each side. An approximation: groups are taken for single values, and the normal distribution for the statistic's own.
 ///
 /// (1.96)² · (p + n + 1) / (12 · p · n), the variance of Mann and Whitney's statistic when values say nothing. It does not
 /// shrink where few vaults happen to lie in perfect order.
@@ -142,4 +166,54 @@ fn interval(auc: Ppm, lossy: u64, others: u64) -> Option<(Ppm, Ppm)> {
     let squared = (SQUARED_WIDTH * (p + n + 1)).checked_div(12 * p * n)?;
     let width = i64::try_from(squared.isqrt()).unwrap_or(i64::MAX);
     Some((Ppm((auc.0 - width).max(0)), Ppm((auc.0 + width).min(1_000_000))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::format;
+    use alloc::string::String;
+
+    /// Samples of so many vaults a side, each in the group that `group` names; the lossy ones lie lower in 3 of 4 pairs.
+    fn found(sides: [usize; 2], group: impl Fn(bool, usize) -> String) -> Discrimination {
+        let mut named: Vec<(String, String, i32, bool)> = Vec::new();
+        for (lost, count) in [true, false].into_iter().zip(sides) {
+            named.extend((0..count).map(|number| {
+                let value = if lost { 4000 } else { 3000 + 2000 * i32::from(number % 4 > 0) };
+                (format!("{lost}-{number}"), group(lost, number), value, lost)
+            }));
+        }
+        let samples: Vec<Sample<'_>> = named
+            .iter()
+            .map(|(vault_id, group, value, lost)| Sample {
+                vault_id,
+                group,
+                value: MilliPoints::saturating((*value).into()),
+                lost: *lost,
+            })
+            .collect();
+        Discrimination::of(&samples)
+    }
+
+    #[test]
+    fn the_interval_is_as_wide_as_the_groups_are_few() {
+        let each = found([40, 400], |lost, number| format!("{lost}-{number}"));
+        // One incident took all the losers: it is one value, whatever the number of its vaults.
+        let one = found([40, 400], |lost, number| if lost { "same".into() } else { format!("{number}") });
+        assert_eq!((each.auc, one.auc), (Some(Ppm(750_000)), Some(Ppm(750_000))));
+        assert_eq!((each.loss_groups, one.loss_groups, one.loss_vaults), (40, 1, 40));
+        assert_eq!((each.verdict(), one.verdict()), (Some(Verdict::LowerLostMore), Some(Verdict::NoneShown)));
+        // A vault that is looked at often is one, on the lossless side too.
+        let few = found([40, 400], |lost, number| format!("{lost}-{}", if lost { number } else { number % 2 }));
+        assert_eq!(few.verdict(), Some(Verdict::NoneShown));
+    }
+
+    #[test]
+    fn groups_of_one_size_count_as_they_are_and_one_great_one_hides_the_small() {
+        let of = |counts: &[u64]| {
+            let names: Vec<String> = (0..counts.len()).map(|number| format!("{number}")).collect();
+            effective(&names.iter().map(String::as_str).zip(counts.iter().copied()).collect())
+        };
+        assert_eq!([of(&[]), of(&[7]), of(&[3, 3, 3]), of(&[97, 1, 1, 1])], [0, 1, 3, 1]);
+    }
 }

@@ -2,6 +2,9 @@
 //!
 //! A gate asks whether there is enough to go by, never what came out: a backtest that speaks against the scores passes the
 //! same gate as one that speaks for them. What does not pass stays a draft, and the report on discrimination says so.
+//!
+//! A prediction's gate stands before it is written: only where somebody reads the price, so that it can be seen what becomes of
+//! the vault, is there one. Afterwards nothing is picked out: a prediction that was missed stays as one that came true.
 
 use super::discrimination::Discrimination;
 use crate::scoring::named_enum;
@@ -13,12 +16,16 @@ pub const MIN_SAMPLES: u64 = 100;
 pub const MIN_OF_EACH: u64 = 10;
 /// The fewest vaults.
 pub const MIN_VAULTS: u64 = 20;
+/// The fewest vaults that lost, and the fewest groups of them: ten falls of one price, or ten vaults of one incident, are one case.
+pub const MIN_LOSS_GROUPS: u64 = 10;
 
 named_enum! {
     /// What a record lacks.
     pub enum Unmet {
         TooFewSamples = "too_few_samples",
         TooFewLosses = "too_few_losses",
+        /// Too few vaults lost, or all of them with each other.
+        TooFewLossGroups = "too_few_loss_groups",
         TooFewWithoutLoss = "too_few_without_loss",
         TooFewVaults = "too_few_vaults",
         /// Everything has one value: there is nothing to tell apart.
@@ -38,6 +45,7 @@ pub fn backtest(found: &Discrimination) -> Vec<Unmet> {
     lacking([
         (found.samples < MIN_SAMPLES, Unmet::TooFewSamples),
         (found.losses < MIN_OF_EACH, Unmet::TooFewLosses),
+        (found.loss_groups.min(found.loss_vaults) < MIN_LOSS_GROUPS, Unmet::TooFewLossGroups),
         (kept < MIN_OF_EACH, Unmet::TooFewWithoutLoss),
         (found.vaults < MIN_VAULTS, Unmet::TooFewVaults),
         (found.distinct_values < 2, Unmet::OneValueOnly),
@@ -74,6 +82,7 @@ mod tests {
             .enumerate()
             .map(|(number, name)| Sample {
                 vault_id: name,
+                group: name,
                 value: MilliPoints::saturating(value(number)),
                 lost: number < losses,
             })
@@ -84,13 +93,27 @@ mod tests {
     #[test]
     fn each_lack_is_named() {
         assert_eq!(backtest(&found(100, 10, |number| number as i64)), []);
-        assert_eq!(backtest(&found(99, 9, |_| 4000)), [Unmet::TooFewSamples, Unmet::TooFewLosses, Unmet::OneValueOnly]);
+        assert_eq!(
+            backtest(&found(99, 9, |_| 4000)),
+            [Unmet::TooFewSamples, Unmet::TooFewLosses, Unmet::TooFewLossGroups, Unmet::OneValueOnly]
+        );
         assert_eq!(backtest(&found(100, 91, |number| number as i64)), [Unmet::TooFewWithoutLoss]);
-        assert_eq!(backtest(&found(0, 0, |_| 0)).len(), 5);
+        assert_eq!(backtest(&found(0, 0, |_| 0)).len(), 6);
         assert_eq!(
             (claim(3, 0), claim(3, 1), claim(0, 0)),
             (Vec::new(), [Unmet::Violated].into(), [Unmet::NothingChecked].into())
         );
+    }
+
+    #[test]
+    fn ten_falls_of_one_price_or_ten_vaults_of_one_incident_are_one_case() {
+        let enough = found(200, 20, |number| number as i64);
+        for few in
+            [Discrimination { loss_vaults: 9, ..enough.clone() }, Discrimination { loss_groups: 9, ..enough.clone() }]
+        {
+            assert_eq!(backtest(&few), [Unmet::TooFewLossGroups]);
+        }
+        assert_eq!(backtest(&enough), []);
     }
 
     #[test]

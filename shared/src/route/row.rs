@@ -62,17 +62,19 @@ pub struct Cache {
     pub stale_if_error: u32,
     /// Whether each caller class has its own copy.
     pub by_class: bool,
+    /// Whether an answer may be withdrawn for good: a copy that lacks a known change then stands in for no failed read.
+    pub withdrawable: bool,
     /// What caches between the edge and the caller are told, where that is not to ask again each time: `Cache-Control`.
     pub beyond: Option<&'static str>,
 }
 
 impl Cache {
     /// Never kept.
-    pub const NEVER: Cache = Cache { fresh: 0, stale_if_error: 0, by_class: false, beyond: None };
+    pub const NEVER: Cache = Cache { fresh: 0, stale_if_error: 0, by_class: false, withdrawable: false, beyond: None };
 
     /// Kept `fresh` seconds, and up to a day after as the last good copy.
     pub const fn public(fresh: u32) -> Cache {
-        Cache { fresh, stale_if_error: 86_400, by_class: false, beyond: None }
+        Cache { fresh, stale_if_error: 86_400, ..Cache::NEVER }
     }
 
     /// A basket's present version: caches on the way may share it for a minute too.
@@ -87,7 +89,7 @@ impl Cache {
     ///
     /// Source: interface, "Common behaviors", 2.
     pub const fn immutable() -> Cache {
-        Cache { beyond: Some("public, max-age=31536000, immutable"), ..Cache::public(60) }
+        Cache { beyond: Some("public, max-age=31536000, immutable"), withdrawable: true, ..Cache::public(60) }
     }
 
     /// The same for answers that not everybody may have: each caller class has its own copy.

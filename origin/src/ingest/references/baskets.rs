@@ -1,9 +1,9 @@
-//! What rules of baskets refer to, and that neither they nor a basket's kind ever change.
+//! What rules of baskets refer to, that neither they nor a basket's kind ever change, and that one basket is basket a.
 
 use super::Faults;
 use crate::ingest::batch::Batch;
 use crate::ingest::fact::Fact;
-use crate::store::{StoreError, Tx, baskets};
+use crate::store::{At, StoreError, Tx, baskets};
 use std::collections::HashMap;
 
 impl Faults {
@@ -20,6 +20,7 @@ impl Faults {
                 self.add(*line, "constituent_type", reason);
             }
         }
+        self.basket_a(tx, batch).await?;
         let mut rules: HashMap<(String, String), [u8; 32]> = baskets::rule_hashes(tx).await?;
         for (line, given) in &batch.basket_rules {
             if !types.contains_key(&given.basket_id) {
@@ -29,6 +30,26 @@ impl Faults {
             if *rules.entry(name).or_insert_with(|| given.content_hash()) != given.content_hash() {
                 let reason = format!("{:?} is known with other rules or another instant", given.version);
                 self.add(*line, "version", format!("{reason}; give new rules another version"));
+            }
+        }
+        Ok(())
+    }
+
+    /// What an asset says of itself means one basket. A line that is older than what is known changes nothing, here too.
+    async fn basket_a(&mut self, tx: &mut Tx<'_>, batch: &Batch) -> Result<(), StoreError> {
+        let mut marked: HashMap<String, (bool, At)> = baskets::marked(tx).await?;
+        for (_, basket) in &batch.baskets {
+            let said = (basket.is_basket_a, basket.observed_at);
+            let known = marked.entry(basket.id.clone()).or_insert(said);
+            if basket.observed_at > known.1 {
+                *known = said;
+            }
+        }
+        let is_it = |id: &str| marked.get(id).is_some_and(|(is_it, _)| *is_it);
+        for (line, basket) in batch.baskets.iter().filter(|(_, basket)| basket.is_basket_a && is_it(&basket.id)) {
+            let other = marked.keys().filter(|id| **id != basket.id && is_it(id)).min();
+            if let Some(other) = other {
+                self.add(*line, "is_basket_a", format!("{other:?} is it; take it from there in the same batch"));
             }
         }
         Ok(())

@@ -92,7 +92,7 @@ pub struct EligibilityRule {
 /// How the eligible are weighed: in proportion to score − pivot, within the caps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Weighting {
-    /// A name at or under it has no weight: 7.00 for Prime baskets, 5.00 for mixed ones.
+    /// A name at or under it has no weight.
     pub pivot: MilliPoints,
     /// The bounds of a weight.
     pub caps: Caps,
@@ -106,6 +106,13 @@ pub struct Caps {
     single_name: u32,
     issuer: u32,
     floor: u32,
+}
+
+impl Weighting {
+    /// The pivot of a basket of Prime alone: 7.00.
+    pub const PRIME_PIVOT: MilliPoints = MilliPoints::saturating(7_000);
+    /// The pivot of a basket of several tiers: 5.00.
+    pub const MIXED_PIVOT: MilliPoints = MilliPoints::saturating(5_000);
 }
 
 impl Caps {

@@ -19,6 +19,8 @@ pub struct Current<'a> {
     pub version: &'a BasketVersion,
     /// When a rebalance was last carried out, whether or not it made a version.
     pub last_rebalanced_at: Timestamp,
+    /// The rules that it went by: another version than the one in force was made by, where those reproduced it.
+    pub confirmed_under: &'a str,
 }
 
 /// What a rebalance came to.
@@ -81,8 +83,7 @@ pub fn rebalance(
     candidates: &[Candidate],
     now: Timestamp,
 ) -> Result<Outcome, Halt> {
-    let dated = current.map(|current| (current.version, current.last_rebalanced_at));
-    let due = triggers(&definition.methodology_version, dated, candidates, now);
+    let due = triggers(&definition.methodology_version, current, candidates, now);
     match due.first() {
         Some(trigger) => rebalance_for(*trigger, definition, current, candidates, now),
         None => Ok(Outcome::NotDue),

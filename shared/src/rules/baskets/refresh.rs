@@ -1,7 +1,7 @@
 //! When a basket is asked for anew: the calendar, and what happened to its constituents since the last version.
 
 use super::eligibility::Candidate;
-use super::version::BasketVersion;
+use super::rebalance::Current;
 use super::weights::Constituent;
 use crate::rules::tiers::tier_of;
 use crate::scoring::named_enum;
@@ -66,19 +66,21 @@ fn last_business_day(day: Date) -> Option<Timestamp> {
 
 /// Everything that asks for a rebalance at `now`, the gravest first; empty when nothing does.
 ///
-/// `last_rebalanced_at` is when a rebalance was last carried out, whether or not it made a version. A constituent that is
-/// no longer among the candidates is left to the next rebalance.
+/// A constituent that is no longer among the candidates is left to the next rebalance. Rules that a rebalance has gone by since, and
+/// under which it changed nothing, do not ask again.
 ///
 /// Source: methodology, "Definition" (refresh_rule).
 pub fn triggers(
     methodology_version: &str,
-    current: Option<(&BasketVersion, Timestamp)>,
+    current: Option<Current<'_>>,
     candidates: &[Candidate],
     now: Timestamp,
 ) -> Vec<Trigger> {
-    let Some((version, last_rebalanced_at)) = current else { return [Trigger::Inception].into() };
+    let Some(Current { version, last_rebalanced_at, confirmed_under, .. }) = current else {
+        return [Trigger::Inception].into();
+    };
     let mut found = Vec::new();
-    if version.methodology_version != methodology_version {
+    if confirmed_under != methodology_version {
         found.push(Trigger::Methodology);
     }
     let known: BTreeMap<&str, &Candidate> = candidates.iter().map(|known| (known.id.as_str(), known)).collect();
@@ -110,6 +112,7 @@ fn moves(then: &Constituent, now: &Candidate, effective_from: Timestamp) -> impl
 #[cfg(test)]
 mod tests {
     use super::super::eligibility::tests::candidate;
+    use super::super::version::BasketVersion;
     use super::*;
     use crate::scoring::{MilliPoints, Ppm};
     use alloc::string::ToString;
@@ -130,9 +133,19 @@ mod tests {
         }
     }
 
+    /// The version as nothing was rebalanced since.
+    fn begun(version: &BasketVersion) -> Current<'_> {
+        Current {
+            version_id: "v1",
+            version,
+            last_rebalanced_at: version.effective_from,
+            confirmed_under: &version.methodology_version,
+        }
+    }
+
     fn found(methodology: &str, candidate: Candidate, now: &str) -> Vec<Trigger> {
         let version = version();
-        triggers(methodology, Some((&version, version.effective_from)), &[candidate], at(now))
+        triggers(methodology, Some(begun(&version)), &[candidate], at(now))
     }
 
     #[test]
@@ -180,10 +193,20 @@ mod tests {
     fn the_gravest_reason_comes_first_and_each_is_named_once() {
         let version = version();
         let fallen = candidate("a", "p", 4000);
-        let all = triggers("m2", Some((&version, version.effective_from)), &[fallen], at("2027-01-01T00:00:00Z"));
+        let all = triggers("m2", Some(begun(&version)), &[fallen], at("2027-01-01T00:00:00Z"));
         assert_eq!(all, [Trigger::Methodology, Trigger::TierCross, Trigger::ScoreDown, Trigger::Calendar]);
         assert_eq!(triggers("m1", None, &[], at("2027-01-01T00:00:00Z")), [Trigger::Inception]);
-        let rebalanced = Some((&version, at("2026-12-31T16:00:00Z")));
-        assert_eq!(triggers("m1", rebalanced, &[], at("2027-01-01T00:00:00Z")), []);
+        let rebalanced = Current { last_rebalanced_at: at("2026-12-31T16:00:00Z"), ..begun(&version) };
+        assert_eq!(triggers("m1", Some(rebalanced), &[], at("2027-01-01T00:00:00Z")), []);
+    }
+
+    #[test]
+    fn rules_that_changed_nothing_when_they_were_gone_by_ask_no_more() {
+        let version = version();
+        let confirmed = Current { confirmed_under: "m2", ..begun(&version) };
+        let now = at("2026-11-21T00:00:00Z");
+        assert_eq!(triggers("m2", Some(confirmed), &[], now), []);
+        assert_eq!(triggers("m3", Some(confirmed), &[], now), [Trigger::Methodology]);
+        assert_eq!(triggers("m1", Some(confirmed), &[], now), [Trigger::Methodology], "back to what it was made by");
     }
 }

@@ -5,27 +5,29 @@
 //! decimals (4.9), shares, rates and weights fractions, dollars and days whole.
 
 mod asset;
+mod baskets;
 mod caps;
+mod checks;
 mod publication;
 mod steps;
 mod vault;
 
 pub use asset::AssetRules;
+pub use baskets::BasketRules;
 pub use caps::CapRule;
+pub use checks::{CheckRules, HighConfidenceRules};
 pub use publication::{PublicationRules, RunRules};
 pub use vault::VaultRules;
 
 use super::number::{Decimal, MilliPoints};
 use super::{METHODOLOGY_VERSION, decay};
-use crate::rules::baskets::definition::Caps;
-use crate::rules::baskets::refresh;
 use crate::rules::tiers::Tier;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use serde::{Serialize, Serializer};
 
 /// Everything a score depends on beside its inputs. Source: interface, "Methodology"; methodology, "Principles".
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Methodology {
     /// The version that scores carry while these rules are in force.
     pub methodology_version: &'static str,
@@ -43,19 +45,12 @@ pub struct Methodology {
     pub run: RunRules,
     /// What every basket shares; the rest is each basket's own, and served with it.
     pub baskets: BasketRules,
-}
-
-/// What every basket shares.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct BasketRules {
-    /// The caps of a basket of vaults that names no others.
-    pub vault_caps: Caps,
-    /// The caps of a basket of assets that names no others.
-    pub asset_caps: Caps,
-    /// A constituent's fall since the last version that asks for a rebalance.
-    pub score_down: MilliPoints,
-    /// The rise that does; smaller ones are suppressed.
-    pub score_up: MilliPoints,
+    /// What a portfolio's exposures come to against its limits.
+    pub check: CheckRules,
+    /// Which vaults are listed with high confidence.
+    pub high_confidence: HighConfidenceRules,
+    /// What these rules are known not to do well, a sentence each.
+    pub known_weaknesses: &'static [&'static str],
 }
 
 impl Methodology {
@@ -69,12 +64,10 @@ impl Methodology {
             vault: VaultRules::current(),
             publication: PublicationRules::current(),
             run: RunRules::current(),
-            baskets: BasketRules {
-                vault_caps: Caps::VAULTS,
-                asset_caps: Caps::ASSETS,
-                score_down: points(refresh::SCORE_DOWN),
-                score_up: points(refresh::SCORE_UP),
-            },
+            baskets: BasketRules::current(),
+            check: CheckRules::current(),
+            high_confidence: HighConfidenceRules::current(),
+            known_weaknesses: steps::KNOWN_WEAKNESSES,
         }
     }
 }
@@ -204,6 +197,20 @@ mod tests {
     }
 
     #[test]
+    fn whatever_is_computed_says_how_and_the_weak_points_are_named() {
+        let document = published();
+        for path in ["/numbers", "/asset", "/vault", "/publication", "/baskets", "/check"] {
+            assert!(document.pointer(path).unwrap()["steps"].as_array().unwrap().len() >= 3, "{path}");
+        }
+        let weaknesses = document["known_weaknesses"].to_string();
+        for part in
+            ["judgement", "worst_from_share", "unknown:", "asset_drag", "published incidents", "price per share"]
+        {
+            assert!(weaknesses.contains(part), "{part}");
+        }
+    }
+
+    #[test]
     fn fractions_and_points_read_as_the_methodology_writes_them() {
         let document = published();
         for (path, value) in [
@@ -213,10 +220,20 @@ mod tests {
             ("/vault/history/drawdown/takes_all_at", 0.025),
             ("/asset/max_missing_weight", 0.4),
             ("/publication/score_step", 0.05),
+            ("/baskets/prime_pivot", 7.0),
+            ("/baskets/mixed_pivot", 5.0),
+            ("/baskets/score_down", 0.3),
+            ("/baskets/score_up", 1.0),
+            ("/check/sure_from_confidence", 0.8),
+            ("/check/near_from_share", 0.9),
+            ("/high_confidence/total_score_from", 7.5),
+            ("/high_confidence/apr_net_from", 0.03),
+            ("/high_confidence/apr_net_to", 0.1),
         ] {
             assert_eq!(document.pointer(path).and_then(serde_json::Value::as_f64), Some(value), "{path}");
         }
         assert_eq!(document["numbers"]["decay"]["one"], "9223372036854775808");
+        assert!(document["baskets"]["calendar"].as_str().unwrap().starts_with("16:00 UTC"));
         assert_eq!(tables::STALENESS_FACTOR, (97, 100));
     }
 }

@@ -67,3 +67,31 @@ pub(super) const PUBLICATION: &[&str] = &[
     "Until then the raw score is held inside the published tier: not below its floor, not above the next one less score_step.",
     "A move inside a tier of less than score_step is not published.",
 ];
+
+/// Baskets.
+pub(super) const BASKETS: &[&str] = &[
+    "A name's excess is its score less the basket's pivot; a name without any is out.",
+    "There is a solution when min_constituents names are left and their issuers, each at its cap or at all its names' caps where that is less, come to the whole. Where there is none, no version is made.",
+    "Weights are proportional to excess. Names that would exceed the single-name cap stand at it and the others share what is left, until none does. Then every issuer that exceeds its cap stands at it and the others share what is left, until no issuer is new; the names of such an issuer are filled to exactly its cap in the same way.",
+    "All of that is in exact fractions. In the end parts per million are rounded down; those that are missing go to the greatest remainders, of equal ones to the smaller id, and never lift a name or an issuer above its cap.",
+    "Where a name is under the floor, the lightest is dropped, of equal ones that of the lower score and then of the greater id, and everything begins again.",
+    "No version is made while something that a constituent rests on is older than two of its cadences, unread or in quarantine; none that weighs the same names alike.",
+];
+
+/// The check of a portfolio.
+pub(super) const CHECK: &[&str] = &[
+    "Positions are whole micro-dollars; one vault's are added up, and the total holds those too that cannot be resolved. A limit is rounded down to parts per million.",
+    "For each limited dimension and key, every is the sum of amount times share over all mappings to it, and sure that over the verified ones with a confidence of sure_from_confidence or more.",
+    "sure above the limit's part of the total is a breach and rejects. every above it is advisory, every from near_from_share of it on is near: both are a caution, as is a vault that cannot be resolved. Without any of them the portfolio is approved.",
+    "Curators, protocols, chains, clusters and signer sets reach the whole position; assets, oracles, their vendors and bridges that part of it which is exposed.",
+];
+
+/// What the rules are known not to do well.
+pub(super) const KNOWN_WEAKNESSES: &[&str] = &[
+    "Weights, caps and what each dimension's points mean are judgement: nobody fitted them to losses.",
+    "worst_from_share is a cliff: an exposure just under it moves the mean alone.",
+    "A timelock, signer set or dependency of which nothing is known counts more than one known to be bad. The unknown: flags say where that is so.",
+    "asset_drag holds a vault near what it lends and lends against, so that a good platform on middling assets hardly shows.",
+    "History knows published incidents alone: what nobody reported, and what was not linked to the vault or its protocol, is not in it.",
+    "A fall shows in drawdown once it is in the price per share; a loss that was not written down yet is not seen.",
+];

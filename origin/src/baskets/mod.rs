@@ -210,12 +210,21 @@ async fn write(
     table::note_rebalanced(tx, &row.basket_id, now).await?;
     // Whoever is in now is on a chain that is served; who went may not be.
     let unnamed: BTreeSet<&str> = in_force.iter().flat_map(|it| &it.members.withheld).map(String::as_str).collect();
-    let changes = ShownChanges::new(changes, |id| unnamed.contains(id));
+    let named: Vec<&str> = changes.ids().filter(|id| !unnamed.contains(id)).collect();
+    let chain_ids = table::chains_of(tx, &named).await?;
+    let changes = Changed { shown: ShownChanges::new(changes, |id| unnamed.contains(id)), chain_ids };
     let version_id = row.version_id.clone();
     tell(tx, Family::BasketRebalanced, row, Support::default(), None, Some(changes), now).await?;
     let shown: &[Tag] = if held.is_basket_a { &[Tag::Baskets, Tag::Assets] } else { &[Tag::Baskets] };
     show(tx, shown, now).await?;
     Ok(version_id)
+}
+
+/// What a version changed, as subscribers are told.
+struct Changed {
+    shown: ShownChanges,
+    /// The chains of those who are named: while one of them is withheld nobody is told.
+    chain_ids: Vec<i64>,
 }
 
 /// Appends what subscribers of baskets are told. The event stream has no frame for it.
@@ -225,9 +234,10 @@ async fn tell(
     version: BasketVersionRow,
     support: Support,
     successor_version_id: Option<String>,
-    changes: Option<ShownChanges>,
+    changes: Option<Changed>,
     now: Timestamp,
 ) -> Result<(), StoreError> {
+    let (changes, chain_ids) = changes.map(|it| (it.shown, it.chain_ids)).unzip();
     let notice = BasketNotice {
         support_status: support.status(),
         deprecated_at: support.deprecated_at,
@@ -241,7 +251,7 @@ async fn tell(
         stream_op: None,
         event_id: notice.version.version_id.clone(),
         vault_ids: Vec::new(),
-        chain_ids: Vec::new(),
+        chain_ids: chain_ids.unwrap_or_default(),
         body: &notice,
     };
     events::capture(tx, now, operation).await

@@ -75,6 +75,12 @@ pub async fn insert(
     Ok(())
 }
 
+/// The chains of these vaults or assets.
+pub async fn chains_of(tx: &mut Tx<'_>, ids: &[&str]) -> Result<Vec<i64>, StoreError> {
+    let sql = "SELECT chain_id FROM vault WHERE id = ANY($1) UNION SELECT chain_id FROM asset WHERE id = ANY($1) ORDER BY 1";
+    Ok(sqlx::query_scalar(sql).bind(ids).fetch_all(&mut **tx).await?)
+}
+
 /// Notes that a rebalance was carried out: whatever held it up is over.
 pub async fn note_rebalanced(tx: &mut Tx<'_>, basket_id: &str, now: Timestamp) -> Result<(), StoreError> {
     let sql = "UPDATE basket SET rebalanced_at = $2, halted_since = NULL, halt_reason = NULL WHERE id = $1";

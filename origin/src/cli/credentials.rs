@@ -81,7 +81,8 @@ pub(super) async fn index_tokens(
             out.show(format!("{key}\ntoken {id} of {org}: keep it now, it is not shown again"), &value)?;
         }
         IndexTokens::Revoke { id } => {
-            let link = LinkConfig::read(config::environment)?.map(|link| EdgeLink::new(&link, clock.clone())).transpose()?;
+            let link =
+                LinkConfig::read(config::environment)?.map(|link| EdgeLink::new(&link, clock.clone())).transpose()?;
             let found = keys::revoke_token(db, clock, id).await?;
             // Also when it was revoked before: that command may have been stopped before the edge knew.
             let settled = match keys::token_news(db, id).await? {

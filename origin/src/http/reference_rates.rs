@@ -23,8 +23,7 @@ pub fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
             symbols.entry(symbol.to_uppercase()).or_default().add(vault, call.now);
         }
     }
-    let mut rates: Vec<ReferenceRate> =
-        symbols.into_iter().map(|(symbol, members)| members.rate(symbol)).collect();
+    let mut rates: Vec<ReferenceRate> = symbols.into_iter().map(|(symbol, members)| members.rate(symbol)).collect();
     rates.sort_by_key(|rate| Reverse(rate.tvl_usd));
     encoded::settled(call, catalog.version, &rates)
 }
@@ -83,8 +82,10 @@ impl<'a> Members<'a> {
             share,
             read_at: vault.row.last_synced_at,
         });
-        let excluded =
-            self.left_out.iter().map(|(reason, vault)| ExcludedVault { vault_id: vault.row.id.clone(), reason: *reason });
+        let excluded = self
+            .left_out
+            .iter()
+            .map(|(reason, vault)| ExcludedVault { vault_id: vault.row.id.clone(), reason: *reason });
         ReferenceRateDetail { rate, constituents: constituents.collect(), excluded: excluded.collect() }
     }
 }

@@ -77,7 +77,8 @@ pub async fn insert(
 
 /// The chains of these vaults or assets.
 pub async fn chains_of(tx: &mut Tx<'_>, ids: &[&str]) -> Result<Vec<i64>, StoreError> {
-    let sql = "SELECT chain_id FROM vault WHERE id = ANY($1) UNION SELECT chain_id FROM asset WHERE id = ANY($1) ORDER BY 1";
+    let sql =
+        "SELECT chain_id FROM vault WHERE id = ANY($1) UNION SELECT chain_id FROM asset WHERE id = ANY($1) ORDER BY 1";
     Ok(sqlx::query_scalar(sql).bind(ids).fetch_all(&mut **tx).await?)
 }
 

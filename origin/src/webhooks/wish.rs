@@ -70,7 +70,8 @@ impl Wish {
     pub fn digest(&self) -> [u8; 32] {
         let words: Vec<&str> = self.families.iter().map(|family| family.as_str()).collect();
         let parts = [self.url.as_str(), &words.join(","), self.description.as_deref().unwrap_or("\0")];
-        let basket = self.basket.iter().flat_map(|it| [&*it.basket_id, it.pinned_version_id.as_deref().unwrap_or("\0")]);
+        let basket =
+            self.basket.iter().flat_map(|it| [&*it.basket_id, it.pinned_version_id.as_deref().unwrap_or("\0")]);
         let mut digest = Sha256::new();
         for part in parts.into_iter().chain(basket) {
             digest.update((part.len() as u64).to_be_bytes());

@@ -55,11 +55,14 @@ fn a_rebalance_moves_nothing_and_the_next_day_is_the_new_baskets() {
 #[test]
 fn a_gap_stays_a_gap_and_says_nothing_about_the_days_around_it() {
     let versions = [version(0, &[("a", 500_000), ("b", 500_000)])];
-    let chain =
-        chain(&versions, &prices(&["a", "b"], &[&[0, 1], &[1, 1], &[5, 0], &[], &[2, 2]]), day(5));
+    let chain = chain(&versions, &prices(&["a", "b"], &[&[0, 1], &[1, 1], &[5, 0], &[], &[2, 2]]), day(5));
     let unread = Err(Gap::Unread);
     assert_eq!(levels(&chain), [unread, Ok(1_000_000_000), unread, unread, Ok(2_000_000_000), unread]);
-    assert_eq!((chain.links[0].day, chain.days[0].held), (day(1), None), "the base date is the first day that is whole");
+    assert_eq!(
+        (chain.links[0].day, chain.days[0].held),
+        (day(1), None),
+        "the base date is the first day that is whole"
+    );
 }
 
 #[test]

@@ -90,7 +90,9 @@ pub fn count(reading: &VaultReading, now: Timestamp) -> Result<Counted, LeftOut>
     let exactly = |value: Option<f64>, scale| value.and_then(|value| from_float(value, scale).ok());
     let (tvl, rate) = (exactly(reading.tvl_usd, 2), exactly(reading.apr_net, RATE_DECIMALS));
     match (tvl, rate) {
-        (Some(tvl @ 1..=MOST_CENTS), Some(rate)) if rate.unsigned_abs() <= MOST_RATE.unsigned_abs() => Ok(Counted { tvl: Cents(tvl), rate: Rate(rate) }),
+        (Some(tvl @ 1..=MOST_CENTS), Some(rate)) if rate.unsigned_abs() <= MOST_RATE.unsigned_abs() => {
+            Ok(Counted { tvl: Cents(tvl), rate: Rate(rate) })
+        }
         _ => Err(LeftOut::Unread),
     }
 }
@@ -203,7 +205,8 @@ mod tests {
     }
 
     fn counted() -> impl Strategy<Value = Vec<Counted>> {
-        let one = (1..=MOST_CENTS, -MOST_RATE..=MOST_RATE).prop_map(|(tvl, rate)| Counted { tvl: Cents(tvl), rate: Rate(rate) });
+        let one = (1..=MOST_CENTS, -MOST_RATE..=MOST_RATE)
+            .prop_map(|(tvl, rate)| Counted { tvl: Cents(tvl), rate: Rate(rate) });
         prop::collection::vec(one, 1..12)
     }
 

@@ -121,7 +121,9 @@ async fn what_cannot_be_built_honestly_is_not_built_and_told_once() {
 #[tokio::test]
 async fn a_clock_behind_the_version_in_force_makes_none() {
     let world = World::begun().await;
+    world.pass(1);
     world.review("amber", 7.0).await;
+    world.pass_to(NOW);
     assert_eq!(world.refresh().await, Refreshed::NotDue, "not twice at one instant");
     world.pass_to("2026-11-20T12:00:00Z");
     assert_eq!(world.refresh().await, Refreshed::NotDue);

@@ -162,14 +162,11 @@ fn asset(number: usize) -> String {
 pub fn review(id: &str, observed_at: &str, score: f64) -> String {
     let dimensions: Value = [
         "peg_stability",
-        "issuer_custody",
         "redeemability",
         "reserve_transparency",
         "governance_controls",
         "protocol_security",
         "liquidity",
-        "operator_quality",
-        "bridge_mechanism",
         "dependency_depth",
     ]
     .into_iter()

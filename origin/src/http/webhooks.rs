@@ -153,7 +153,7 @@ pub(super) struct State {
 impl State {
     /// At `now`: a pause that is over is over, whether or not anyone has noticed.
     pub(super) fn of(subscription: &Subscription, now: Timestamp) -> Self {
-        let mut breaker = subscription.breaker.clone();
+        let mut breaker = subscription.breaker;
         breaker.apply(now, Event::Tick);
         let (disabled_reason, paused_until) = match breaker.status {
             Status::Active => (None, None),

@@ -68,14 +68,9 @@ fn told(operation: &Operation, wanted: &[String]) -> Option<Told> {
             return None;
         }
     };
-    let version = EventType::BASKET.contains(&event_type).then(|| of_version(event_type, data));
-    let version = match version {
-        None => None,
-        Some(Some(version)) => Some(version),
-        Some(None) => {
-            tracing::error!(operation = operation.id, "a captured basket event names no version; nobody is told of it");
-            return None;
-        }
+    let version = match EventType::BASKET.contains(&event_type) {
+        true => Some(of_version(operation, event_type, data)?),
+        false => None,
     };
     let event_id = EventId::from_digest(digest(operation));
     let envelope = Envelope { event_id: &event_id, event_type, occurred_at: Micros(operation.recorded_at), data };
@@ -91,15 +86,23 @@ fn told(operation: &Operation, wanted: &[String]) -> Option<Told> {
     })
 }
 
-/// The version that a basket's event tells of: its followers are told of rebalances, those who are pinned to it of its end.
-fn of_version(event_type: EventType, data: &RawValue) -> Option<OfVersion> {
+/// The version that a basket's event tells of: its basket's followers are told of a rebalance, those who are pinned to it of its
+/// end. None when the event names no version.
+fn of_version(operation: &Operation, event_type: EventType, data: &RawValue) -> Option<OfVersion> {
     #[derive(Deserialize)]
     struct Named {
         basket_id: String,
         version_id: String,
     }
-    let Named { basket_id, version_id } = serde_json::from_str(data.get()).ok()?;
-    Some(OfVersion { basket_id, version_id, is_for_pinned: event_type != EventType::BasketRebalanced })
+    match serde_json::from_str(data.get()) {
+        Ok(Named { basket_id, version_id }) => {
+            Some(OfVersion { basket_id, version_id, is_for_pinned: event_type != EventType::BasketRebalanced })
+        }
+        Err(error) => {
+            tracing::error!(operation = operation.id, %error, "a captured event names no basket; nobody is told of it");
+            None
+        }
+    }
 }
 
 /// Tells operations apart: where the database is restored and an operation is fanned out a second time, its event has the same

@@ -95,6 +95,17 @@ fn rows(route: RouteId, query: &Query) -> Option<Rows> {
         | RouteId::WebhookDeliveries
         | RouteId::WebhookReplay
         | RouteId::WebhookEnable
+        | RouteId::BasketWebhookCreate
+        | RouteId::BasketWebhooksOfAll
+        | RouteId::BasketWebhookList
+        | RouteId::BasketWebhookDelete
+        | RouteId::BasketWebhookReplay
+        | RouteId::BasketWebhookEnable
+        | RouteId::IndexList
+        | RouteId::IndexById
+        | RouteId::IndexLevels
+        | RouteId::RateList
+        | RouteId::RateBySymbol
         | RouteId::LookThrough
         | RouteId::Breach
         | RouteId::IncidentExposure

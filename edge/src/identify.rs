@@ -9,7 +9,7 @@ use crate::guard::subclient::Subclient;
 use crate::pipeline::Walk;
 use crate::ports::{Guards, Host, Inbound};
 use rds_shared::access::budget::{AddressBudget, Charge, Payer, Verdict, charge, either, key_limit};
-use rds_shared::access::credential::CredentialText;
+use rds_shared::access::credential::{CredentialText, Kind};
 use rds_shared::access::{ClientNet, KeyDigest, KeyRecord, Presented, Principal, gate};
 use rds_shared::route::{Access, Route};
 use rds_shared::wire::headers::{CLIENT_IP, LAST_EVENT_ID, SUBCLIENT};
@@ -62,9 +62,12 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
                 let payer = if self.own_origin.is_some() { Payer::FirstParty } else { Payer::Anonymous };
                 self.charged_to_address(route, payer, self.keyless()).await
             }
-            // No route takes an index token yet.
+            Presented::Key(text) => self.keyed(route, text, Kind::ApiKey).await,
+            // A token is none to any other route, whether or not it is live.
+            Presented::IndexToken(text) if route.access == Access::Index => {
+                self.keyed(route, text, Kind::IndexToken).await
+            }
             Presented::Malformed | Presented::IndexToken(_) => self.rejected(route).await,
-            Presented::Key(text) => self.keyed(route, text).await,
         }
     }
 
@@ -81,7 +84,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         };
         let viewer = match principal {
             Principal::Key { .. } => given(CLIENT_IP),
-            Principal::Anonymous | Principal::FirstParty { .. } => {
+            Principal::Anonymous | Principal::FirstParty { .. } | Principal::IndexToken { .. } => {
                 let address = match self.client() {
                     ClientNet::V4(address) => address.to_string(),
                     ClientNet::V6(network) => network.to_string(),
@@ -114,7 +117,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         }
     }
 
-    async fn keyed(&self, route: &Route, text: CredentialText<'_>) -> Identified {
+    async fn keyed(&self, route: &Route, text: CredentialText<'_>, kind: Kind) -> Identified {
         let named = Subclient::read(self.inbound.header(SUBCLIENT).as_deref());
         let client = named.as_ref().cloned().unwrap_or(Subclient::Pooled);
         let digest = text.digest();
@@ -135,7 +138,10 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
             Ok(verdict) => verdict,
             Err(error) => return Identified::failed(error),
         };
-        let principal = Principal::Key { id: record.id, org_id: record.org_id, plan: record.plan };
+        let principal = match kind {
+            Kind::ApiKey => Principal::Key { id: record.id, org_id: record.org_id, plan: record.plan },
+            Kind::IndexToken => Principal::IndexToken { id: record.id },
+        };
         let identified = self.gated(route, principal, verdict.combined);
         let admitted = verdict.combined.is_none_or(|verdict| verdict.admitted);
         if !(admitted && verdict.counted) {

@@ -135,7 +135,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         let longer = query.as_ref().is_ok_and(|query| is_longer_with_key(route.id, query));
         let privacy = match &outcome {
             _ if !route.depends_on_caller() && !longer => Privacy::Nobodys,
-            Ok(Principal::Key { .. }) => Privacy::Theirs,
+            Ok(Principal::Key { .. } | Principal::IndexToken { .. }) => Privacy::Theirs,
             _ => Privacy::Classed,
         };
         let answer = match outcome {

@@ -38,7 +38,7 @@ pub fn fold(found: &mut Found) {
         RouteId::MarketById | RouteId::MarketEvents => fold_text(found.path.first_mut(), str::to_lowercase),
         // The hex digits of a hash.
         RouteId::GraphSnapshot => fold_text(found.path.first_mut(), str::to_lowercase),
-        RouteId::AssetSymbolHistory => fold_text(found.path.first_mut(), str::to_uppercase),
+        RouteId::AssetSymbolHistory | RouteId::RateBySymbol => fold_text(found.path.first_mut(), str::to_uppercase),
         RouteId::DecisionVerify => {
             if let Some(id) = found.path.first_mut()
                 && let Some(hash) = ContentHash::parse(id)
@@ -99,6 +99,16 @@ pub fn fold(found: &mut Found) {
         | RouteId::WebhookDeliveries
         | RouteId::WebhookReplay
         | RouteId::WebhookEnable
+        | RouteId::BasketWebhookCreate
+        | RouteId::BasketWebhooksOfAll
+        | RouteId::BasketWebhookList
+        | RouteId::BasketWebhookDelete
+        | RouteId::BasketWebhookReplay
+        | RouteId::BasketWebhookEnable
+        | RouteId::IndexList
+        | RouteId::IndexById
+        | RouteId::IndexLevels
+        | RouteId::RateList
         | RouteId::LookThrough
         | RouteId::Breach
         | RouteId::IncidentExposure

@@ -86,14 +86,6 @@ fn a_bad_key_costs_the_anonymous_budget_and_is_never_anonymous() {
 }
 
 #[test]
-fn an_index_token_opens_no_route_yet() {
-    let world = World::new(|_| Ok(page(ROWS)));
-    let token = format!("Bearer ix_live_{:032x}", 5);
-    let reply = world.send(&Ask::new("GET", "/v1/vaults").with("authorization", &token));
-    assert_eq!((reply.status, world.objects.key_calls.get()), (401, 0));
-}
-
-#[test]
 fn a_gated_route_asks_for_the_plan() {
     let world = World::new(|_| Ok(page(ROWS)));
     world.objects.mint(1, record(Plan::Data, 300));

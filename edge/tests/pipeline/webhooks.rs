@@ -69,3 +69,24 @@ fn the_limit_is_the_keys_own() {
     let statuses: Vec<u16> = (0..3).map(|_| world.send(&keyed("POST", "/v1/webhooks/7/test")).status).collect();
     assert_eq!((statuses, world.asked()), (vec![200, 200, 429], 2));
 }
+
+#[test]
+fn writes_to_webhooks_of_baskets_have_thirty_a_minute_whatever_the_keys_own_limit() {
+    let world = world_with(Plan::Decisioning, 600);
+    let limit = |method, target| {
+        let reply = world.send(&keyed(method, target));
+        (reply.status, reply.header("x-ratelimit-limit").map(str::to_owned))
+    };
+    let (thirty, own) = (Some("30".to_owned()), Some("600".to_owned()));
+    for write in 0..30 {
+        let (method, target) = [
+            ("POST", "/v1/baskets/prime/webhooks/7/enable"),
+            ("POST", "/v1/baskets/prime/webhooks/7/replay"),
+            ("DELETE", "/v1/baskets/prime/webhooks/7"),
+        ][write % 3];
+        assert_eq!(limit(method, target), (200, thirty.clone()), "{method} {target}");
+    }
+    assert_eq!(limit("POST", "/v1/baskets/prime/webhooks/7/enable"), (429, thirty));
+    assert_eq!(limit("GET", "/v1/baskets/webhooks"), (200, own.clone()));
+    assert_eq!(limit("GET", "/v1/baskets/prime/webhooks"), (200, own));
+}

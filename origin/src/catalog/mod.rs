@@ -200,6 +200,11 @@ impl Catalog {
         self.vaults_at(address).iter().find(|vault| vault.row.chain_id == chain)
     }
 
+    /// The active vaults, in ascending order of ids.
+    pub fn actives(&self) -> impl Iterator<Item = &Vault> {
+        self.active.iter().map(AsRef::as_ref)
+    }
+
     /// How many vaults are active.
     pub fn active_vaults(&self) -> usize {
         self.active.len()

@@ -28,6 +28,8 @@ pub struct Vault {
     pub is_active: bool,
     /// True when its contracts say that it is shut down.
     pub is_shutdown: bool,
+    /// Whether its newest reading is under review.
+    pub needs_risk_review: bool,
     /// What kind of asset it takes; null where no registry knows the contract.
     pub asset_category: Option<String>,
     chain_slug: String,
@@ -65,6 +67,7 @@ impl Vault {
             rewarded,
             is_active: facts.is_active,
             is_shutdown: facts.is_shutdown,
+            needs_risk_review: facts.needs_risk_review,
             asset_category: facts.asset_category,
             chain_slug: facts.chain_slug,
             symbol: facts.symbol,

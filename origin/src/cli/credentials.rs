@@ -5,6 +5,7 @@ use crate::clock::Clock;
 use crate::config::{self, LinkConfig};
 use crate::edge_link::EdgeLink;
 use crate::edge_link::outbox::{LEASE, Settled, settle};
+use crate::edge_link::tokens;
 use crate::keys::{self, Alignment, KeyRow, KeyWish, Minted, Revocation, TokenRow};
 use crate::store::Db;
 use anyhow::bail;
@@ -80,7 +81,20 @@ pub(super) async fn index_tokens(
             out.show(format!("{key}\ntoken {id} of {org}: keep it now, it is not shown again"), &value)?;
         }
         IndexTokens::Revoke { id } => {
-            return revoked("token", id, keys::revoke_token(db, clock, id).await?, None, out);
+            let link =
+                LinkConfig::read(config::environment)?.map(|link| EdgeLink::new(&link, clock.clone())).transpose()?;
+            let found = keys::revoke_token(db, clock, id).await?;
+            // Also when it was revoked before: that command may have been stopped before the edge knew.
+            let settled = match keys::token_news(db, id).await? {
+                Some(news) => {
+                    let say = |why: &str| {
+                        out.progress(&format!("token {id} is revoked; waiting for the edge to acknowledge: {why}"));
+                    };
+                    Some(tokens::settle(db, link.as_ref(), &news, LEASE, say).await?)
+                }
+                None => None,
+            };
+            return revoked("token", id, found, settled, out);
         }
         IndexTokens::List => {
             let rows = keys::list_tokens(db).await?;

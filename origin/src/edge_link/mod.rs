@@ -5,10 +5,12 @@
 //! |---|---|
 //! | this one | how one change is told |
 //! | [`outbox`] | which keys are to be told, by whom and when; how a command waits until they are |
+//! | [`tokens`] | the same of an index token, which only ever is revoked |
 //! | [`tags`] | the same of changed facts, which need one message however many they are |
 
 pub mod outbox;
 pub mod tags;
+pub mod tokens;
 
 use crate::clock::Clock;
 use crate::config::LinkConfig;

@@ -33,7 +33,7 @@ pub const LEASE: Duration = Duration::from_secs(RECORD_LEASE_SECONDS.unsigned_ab
 /// How often it is noted that an edge asks about keys.
 const NOTED_EVERY: Duration = Duration::from_secs(5);
 /// For how long after an edge has asked about a key it may have a record: its lease, the margin, and the pause between two notes.
-const EDGE_SECONDS: u32 = 45;
+pub(super) const EDGE_SECONDS: u32 = 45;
 
 /// What one round came to.
 #[derive(Debug, Default)]

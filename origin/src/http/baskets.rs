@@ -43,8 +43,7 @@ pub async fn version(app: &App, call: &Call) -> Result<Answer, Failure> {
     }
     match &found.successor {
         Some(successor) if found.support.retired_at.is_some() => {
-            let path = format!("/v1/baskets/{}/version/{successor}", found.row.basket_id);
-            Err(ApiError::version_retired(Successor { id: successor.clone(), path }).into())
+            Err(ApiError::version_retired(Successor::of_basket(&found.row.basket_id, successor.clone())).into())
         }
         _ => shown(app, call, found.as_it_was()).await,
     }

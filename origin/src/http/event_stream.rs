@@ -60,7 +60,8 @@ fn whose(principal: &Principal, head: &Parts) -> Result<(Option<i64>, Option<Str
         (Principal::Key { id, .. }, _) => (Some(*id), reported(&head.headers)?.map(|net| net.to_string())),
         // Whoever comes to the relay's door is its own caller; behind the edge's only the edge knows the caller's address.
         (_, Some(Through { door: Door::Relay, peer })) => (None, Some(ClientNet::of(*peer).to_string())),
-        (Principal::Anonymous | Principal::FirstParty { .. }, _) => {
+        // The gate lets no index token through to here.
+        (Principal::Anonymous | Principal::FirstParty { .. } | Principal::IndexToken { .. }, _) => {
             let net = reported(&head.headers)?.unwrap_or(ClientNet::V4(Ipv4Addr::UNSPECIFIED));
             (None, Some(net.to_string()))
         }

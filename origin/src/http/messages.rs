@@ -66,7 +66,7 @@ async fn counted(app: &App, batch: UsageBatch) -> Result<Answer, Failure> {
     let batch = Batch::check(batch).map_err(|faults| ApiError::invalid(ErrorCode::InvalidBody, faults))?;
     let applied = usage::apply(&app.db, &batch).await?;
     match applied {
-        Applied::Added => app.metrics.usage_applied.fetch_add(1, Relaxed),
+        Applied::Added | Applied::OfToken => app.metrics.usage_applied.fetch_add(1, Relaxed),
         Applied::Repeated => app.metrics.usage_repeated.fetch_add(1, Relaxed),
         Applied::AfterGap | Applied::NoSuchKey => {
             tracing::warn!(

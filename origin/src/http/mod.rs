@@ -14,10 +14,11 @@
 //! | [`changes`], [`holders`], [`allocation`], [`strategies`] | what vaults changed, who holds them, where deposits are |
 //! | [`vaults`], [`vault_detail`], [`chains`], [`protocols`], [`curators`], [`me`], [`health`] | the families of routes |
 //! | [`markets`], [`oracles`], [`symbols`], [`stats`], [`portfolio`], [`royco`] | more of them |
-//! | [`webhooks`] | who is told of events, and how that went |
+//! | [`webhooks`], [`basket_webhooks`] | who is told of events and of baskets, and how that went |
 //! | [`events`], [`critical`] | the events feed, and vaults with critical incidents |
 //! | [`security`], [`signals`] | the security registry, the loss board, risk signals |
 //! | [`baskets`] | baskets, their versions, changes and rules |
+//! | [`indices`], [`reference_rates`] | levels and rates for holders of index tokens |
 //! | [`assets`], [`rwa`], [`reviewers`] | assets, real-world assets, and who signs their reviews |
 
 pub mod admin_door;
@@ -25,6 +26,7 @@ pub mod allocation;
 pub mod answer;
 pub mod assertion;
 pub mod assets;
+pub mod basket_webhooks;
 pub mod baskets;
 pub mod body;
 pub mod call;
@@ -40,6 +42,7 @@ pub mod events;
 pub mod graph;
 pub mod health;
 pub mod holders;
+pub mod indices;
 pub mod ingest;
 pub mod listeners;
 pub mod markets;
@@ -50,6 +53,7 @@ pub mod oracles;
 pub mod pipeline;
 pub mod portfolio;
 pub mod protocols;
+pub mod reference_rates;
 pub mod relay_door;
 pub mod relay_meter;
 pub mod research;

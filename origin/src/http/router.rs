@@ -4,9 +4,9 @@ use super::answer::{Answer, Failure};
 use super::call::Call;
 use super::pipeline::Trace;
 use super::{
-    allocation, assets, baskets, chains, changes, critical, curators, decisions, event_stream, events, graph, health,
-    holders, markets, me, methodology, oracles, portfolio, protocols, research, reviewers, royco, rwa, security,
-    signals, stats, strategies, symbols, vault_detail, vaults, webhooks,
+    allocation, assets, basket_webhooks, baskets, chains, changes, critical, curators, decisions, event_stream, events,
+    graph, health, holders, indices, markets, me, methodology, oracles, portfolio, protocols, reference_rates,
+    research, reviewers, royco, rwa, security, signals, stats, strategies, symbols, vault_detail, vaults, webhooks,
 };
 use crate::app::App;
 use crate::metrics::Label;
@@ -142,6 +142,17 @@ async fn dispatch(app: &Arc<App>, call: &Call, head: &Parts) -> Result<Answer, F
         RouteId::WebhookDeliveries => Box::pin(webhooks::deliveries(app, call)).await,
         RouteId::WebhookReplay => Box::pin(webhooks::replay(app, call)).await,
         RouteId::WebhookEnable => Box::pin(webhooks::enable(app, call)).await,
+        RouteId::BasketWebhookCreate => Box::pin(basket_webhooks::create(app, call)).await,
+        RouteId::BasketWebhooksOfAll => Box::pin(basket_webhooks::of_all(app, call)).await,
+        RouteId::BasketWebhookList => Box::pin(basket_webhooks::list(app, call)).await,
+        RouteId::BasketWebhookDelete => Box::pin(basket_webhooks::delete(app, call)).await,
+        RouteId::BasketWebhookReplay => Box::pin(basket_webhooks::replay(app, call)).await,
+        RouteId::BasketWebhookEnable => Box::pin(basket_webhooks::enable(app, call)).await,
+        RouteId::IndexList => Box::pin(indices::list(app, call)).await,
+        RouteId::IndexById => Box::pin(indices::by_id(app, call)).await,
+        RouteId::IndexLevels => Box::pin(indices::levels(app, call)).await,
+        RouteId::RateList => reference_rates::list(app, call),
+        RouteId::RateBySymbol => reference_rates::by_symbol(app, call),
         RouteId::LookThrough => graph::look_through(app, call),
         RouteId::Breach => graph::breach(app),
         RouteId::IncidentExposure => graph::incident_exposure(app, call),

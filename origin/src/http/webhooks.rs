@@ -13,7 +13,7 @@ use rds_shared::access::Principal;
 use rds_shared::model::webhook::{
     WebhookDeleted, WebhookDelivery, WebhookReplayed, WebhookRequest, WebhookSubscription,
 };
-use rds_shared::push::breaker::{Event, Status};
+use rds_shared::push::breaker::{DisabledReason, Event, Status};
 use rds_shared::push::schedule::REPLAY_WINDOW_SECONDS;
 use rds_shared::push::signature::SigningSecrets;
 use rds_shared::push::webhook::attempt_headers;
@@ -42,7 +42,7 @@ pub async fn create(app: &App, call: &Call) -> Result<Answer, Failure> {
 
 /// `GET /v1/webhooks`.
 pub async fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
-    let rows = table::of_org(&app.db, caller(call)?.org).await?;
+    let rows = table::of_org(&app.db, caller(call)?.org, None).await?;
     let data: Vec<_> = rows.into_iter().map(|row| shown(row, call.now)).collect();
     Answer::value(&Data { data })
 }
@@ -55,8 +55,8 @@ pub async fn by_id(app: &App, call: &Call) -> Result<Answer, Failure> {
 
 /// `DELETE /v1/webhooks/{id}`.
 pub async fn delete(app: &App, call: &Call) -> Result<Answer, Failure> {
-    let id = id(call)?;
-    if !table::delete(&app.db, caller(call)?.org, id).await? {
+    let id = number(call, 0)?;
+    if !table::delete(&app.db, caller(call)?.org, None, id).await? {
         return Err(ApiError::not_found("webhook").into());
     }
     Answer::value(&Data { data: WebhookDeleted { id, deleted: true } })
@@ -85,40 +85,49 @@ pub async fn deliveries(app: &App, call: &Call) -> Result<Answer, Failure> {
 
 /// `POST /v1/webhooks/{id}/replay`.
 pub async fn replay(app: &App, call: &Call) -> Result<Answer, Failure> {
-    let to = call.query.instant("to").unwrap_or(call.now);
-    let from = call.query.instant("from").unwrap_or_else(|| to.plus_seconds(-REPLAY_WINDOW_SECONDS));
-    if from > to {
-        return Err(ApiError::parameter(Detail::new(In::Query, "from", "must not lie after to")).into());
-    }
-    let enqueued = subscriptions::replay(&app.db, caller(call)?, id(call)?, (from, to), call.now).await?;
+    let window = replay_window(call)?;
+    let enqueued = subscriptions::replay(&app.db, caller(call)?, None, number(call, 0)?, window, call.now).await?;
     app.webhooks.due();
     Answer::value(&Data { data: WebhookReplayed { enqueued } })
 }
 
 /// `POST /v1/webhooks/{id}/enable`.
 pub async fn enable(app: &App, call: &Call) -> Result<Answer, Failure> {
-    let subscription = subscriptions::enable(&app.db, caller(call)?, id(call)?, call.now).await?;
+    let subscription = subscriptions::enable(&app.db, caller(call)?, None, number(call, 0)?, call.now).await?;
     app.webhooks.due();
     Answer::value(&Data { data: shown(subscription, call.now) })
 }
 
-fn caller(call: &Call) -> Result<Caller, ApiError> {
+/// The organisation that asks, by one of its keys.
+pub(super) fn caller(call: &Call) -> Result<Caller, ApiError> {
     match call.principal {
         Principal::Key { id, org_id, .. } => Ok(Caller { org: org_id, key: id }),
         // The gate lets only holders of keys through.
-        Principal::Anonymous | Principal::FirstParty { .. } => Err(ErrorCode::Forbidden.into()),
+        Principal::Anonymous | Principal::FirstParty { .. } | Principal::IndexToken { .. } => {
+            Err(ErrorCode::Forbidden.into())
+        }
     }
 }
 
-/// The number in the path; whatever is no number names nothing.
-fn id(call: &Call) -> Result<i64, ApiError> {
-    let text = call.found.param(0);
+/// A subscription's number, at this place of the path; whatever is no number names nothing.
+pub(super) fn number(call: &Call, place: usize) -> Result<i64, ApiError> {
+    let text = call.found.param(place);
     let digits = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     text.parse().ok().filter(|_| digits).ok_or_else(|| ApiError::not_found("webhook"))
 }
 
+/// The window of a replay: the day before now, unless something else is asked for.
+pub(super) fn replay_window(call: &Call) -> Result<(Timestamp, Timestamp), ApiError> {
+    let to = call.query.instant("to").unwrap_or(call.now);
+    let from = call.query.instant("from").unwrap_or_else(|| to.plus_seconds(-REPLAY_WINDOW_SECONDS));
+    if from > to {
+        return Err(ApiError::parameter(Detail::new(In::Query, "from", "must not lie after to")));
+    }
+    Ok((from, to))
+}
+
 async fn find(app: &App, call: &Call) -> Result<(Subscription, SealedSecrets), Failure> {
-    let found = table::find(&app.db, caller(call)?.org, id(call)?).await?;
+    let found = table::find(&app.db, caller(call)?.org, number(call, 0)?).await?;
     found.ok_or_else(|| ApiError::not_found("webhook").into())
 }
 
@@ -131,21 +140,40 @@ fn signing(
     app.webhooks.signing(subscription.id, sealed, now).map_err(|error| Failure::Internal(error.to_string()))
 }
 
-/// A subscription as its owner sees it at `now`: a pause that is over is over, whether or not anyone has noticed.
+/// How a subscription stands in its owner's eyes.
+pub(super) struct State {
+    /// `active`, `paused` or `disabled`.
+    pub(super) status: &'static str,
+    /// Why it is disabled.
+    pub(super) disabled_reason: Option<DisabledReason>,
+    /// When a pause ends.
+    pub(super) paused_until: Option<Timestamp>,
+}
+
+impl State {
+    /// At `now`: a pause that is over is over, whether or not anyone has noticed.
+    pub(super) fn of(subscription: &Subscription, now: Timestamp) -> Self {
+        let mut breaker = subscription.breaker;
+        breaker.apply(now, Event::Tick);
+        let (disabled_reason, paused_until) = match breaker.status {
+            Status::Active => (None, None),
+            Status::Paused(until) => (None, Some(until)),
+            Status::Disabled(reason) => (Some(reason), None),
+        };
+        State { status: breaker.status.as_str(), disabled_reason, paused_until }
+    }
+}
+
+/// A generic subscription as its owner sees it at `now`.
 fn shown(subscription: Subscription, now: Timestamp) -> WebhookSubscription {
-    let mut breaker = subscription.breaker;
-    breaker.apply(now, Event::Tick);
-    let (disabled_reason, paused_until) = match breaker.status {
-        Status::Active => (None, None),
-        Status::Paused(until) => (None, Some(until)),
-        Status::Disabled(reason) => (Some(reason), None),
-    };
+    let State { status, disabled_reason, paused_until } = State::of(&subscription, now);
+    let breaker = subscription.breaker;
     WebhookSubscription {
         id: subscription.id,
         url: subscription.url,
         families: subscription.families,
         description: subscription.description,
-        status: breaker.status.as_str(),
+        status,
         disabled_reason,
         failure_count: breaker.failures.count,
         paused_until,

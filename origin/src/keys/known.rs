@@ -1,8 +1,8 @@
-//! Which key is it: by the digest, and for a row that has none yet by its text.
+//! Which key is it, or which index token: by the digest, and for a row that has none yet by its text.
 
 use super::bcrypt_rows::{Busy, CANDIDATES, Prover};
 use crate::store::keys::{self as table, Candidates};
-use crate::store::{Db, StoreError};
+use crate::store::{Db, StoreError, index_tokens};
 use rds_shared::access::KeyDigest;
 use rds_shared::access::credential::CredentialText;
 use rds_shared::access::link::KeyAnswer;
@@ -34,7 +34,10 @@ pub async fn look_up(
 ) -> Result<KeyAnswer, LookupError> {
     let unproved = match table::candidates(db, digest, shown, CANDIDATES).await? {
         Candidates::Key(record) => return Ok(KeyAnswer::Known { record }),
-        Candidates::Unproved(rows) if rows.is_empty() => return Ok(KeyAnswer::Unknown),
+        Candidates::Unproved(rows) if rows.is_empty() => {
+            let token = index_tokens::find(db, digest).await?;
+            return Ok(token.map_or(KeyAnswer::Unknown, |record| KeyAnswer::Known { record }));
+        }
         Candidates::Unproved(rows) => rows,
     };
     let Some(text) = text else { return Ok(KeyAnswer::TextNeeded) };

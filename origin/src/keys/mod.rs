@@ -18,6 +18,7 @@ use crate::entropy;
 use crate::store::{Db, StoreError, edge_outbox, index_tokens, keys as table};
 use crate::webhooks::subscriptions;
 use rds_shared::access::credential::{CredentialText, Kind};
+use rds_shared::access::link::KeyNews;
 use rds_shared::access::{KeyDigest, Plan};
 use rds_shared::wire::Timestamp;
 use rds_shared::wire::request_id::hex;
@@ -195,6 +196,11 @@ pub async fn mint_token(db: &Db, clock: &Clock, org: &str) -> Result<Minted, Sto
 /// Revokes an index token for good.
 pub async fn revoke_token(db: &Db, clock: &Clock, id: i64) -> Result<Revocation, StoreError> {
     index_tokens::revoke(db, id, clock.now()).await
+}
+
+/// What the edge is told of an index token; none when there is no such token.
+pub async fn token_news(db: &Db, id: i64) -> Result<Option<KeyNews>, StoreError> {
+    index_tokens::by_id(db, id).await
 }
 
 /// Every index token, revoked ones too, oldest first.

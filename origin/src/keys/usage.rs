@@ -1,7 +1,7 @@
 //! What the edge counted: every batch is applied once, whole, however often it comes.
 
 use crate::store::usage::{self as table, Counted, Source};
-use crate::store::{Db, StoreError};
+use crate::store::{Db, StoreError, index_tokens};
 use rds_shared::access::link::{UsageBatch, UsageRow};
 use rds_shared::wire::Timestamp;
 use rds_shared::wire::error::{Detail, In};
@@ -20,6 +20,8 @@ pub enum Applied {
     AfterGap,
     /// It had been added before.
     Repeated,
+    /// It is of an index token, whose requests nobody adds up.
+    OfToken,
     /// No key has this digest: there is nothing to add it to.
     NoSuchKey,
 }
@@ -82,6 +84,12 @@ fn is_name(text: &str) -> bool {
 
 /// Adds a batch, unless it was added before.
 pub async fn apply(db: &Db, batch: &Batch) -> Result<Applied, StoreError> {
+    let applied = apply_to_key(db, batch).await?;
+    let is_of_token = applied == Applied::NoSuchKey && index_tokens::find(db, &batch.asked.digest).await?.is_some();
+    Ok(if is_of_token { Applied::OfToken } else { applied })
+}
+
+async fn apply_to_key(db: &Db, batch: &Batch) -> Result<Applied, StoreError> {
     db.run_tx("apply_usage", |tx| {
         let Batch { asked, sequence, rows } = batch.clone();
         Box::pin(async move {

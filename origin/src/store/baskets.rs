@@ -119,6 +119,48 @@ pub async fn current(db: &Db) -> Result<Vec<StoredVersion>, StoreError> {
     rows.iter().map(stored).collect()
 }
 
+/// How a basket, or one of its versions, stands for whoever wants to follow it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Standing {
+    /// It is there, and not retired.
+    Stands,
+    /// There is no such basket, or it has no version yet.
+    NoBasket,
+    /// The basket has no such version.
+    NoVersion,
+    /// The version is retired.
+    Retired {
+        /// What follows it.
+        successor: String,
+    },
+}
+
+/// How a basket stands, or with `version_id` that version of it.
+pub async fn standing(
+    db: impl PgExecutor<'_>,
+    basket_id: &str,
+    version_id: Option<&str>,
+) -> Result<Standing, StoreError> {
+    let sql = "SELECT EXISTS (SELECT FROM basket_version WHERE basket_id = $1), v.version_id IS NOT NULL, \
+                   s.successor_id \
+               FROM (SELECT) AS asked LEFT JOIN basket_version v ON v.basket_id = $1 AND v.version_id = $2 \
+               LEFT JOIN basket_version_support s ON s.version_id = v.version_id AND s.retired_at IS NOT NULL";
+    let (has_versions, has_this, successor): (bool, bool, Option<String>) =
+        sqlx::query_as(sql).bind(basket_id).bind(version_id).fetch_one(db).await?;
+    Ok(match (has_versions, version_id.is_none() || has_this, successor) {
+        (false, _, _) => Standing::NoBasket,
+        (true, false, _) => Standing::NoVersion,
+        (true, true, Some(successor)) => Standing::Retired { successor },
+        (true, true, None) => Standing::Stands,
+    })
+}
+
+/// Lets nobody say anything of a basket's versions until the transaction ends, nor make another one.
+pub async fn hold_support(tx: &mut Tx<'_>, basket_id: &str) -> Result<(), StoreError> {
+    sqlx::query("SELECT FROM basket WHERE id = $1 FOR SHARE").bind(basket_id).execute(&mut **tx).await?;
+    Ok(())
+}
+
 /// The version of a basket in force at an instant, or now; none before the first.
 pub async fn in_force(
     db: impl PgExecutor<'_>,

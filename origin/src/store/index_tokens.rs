@@ -2,7 +2,8 @@
 
 use super::{At, Db, StoreError};
 use crate::keys::{Revocation, TokenRow};
-use rds_shared::access::KeyDigest;
+use rds_shared::access::link::KeyNews;
+use rds_shared::access::{KeyDigest, KeyRecord};
 use rds_shared::wire::Timestamp;
 use sqlx::Row;
 use sqlx::postgres::PgRow;
@@ -24,6 +25,30 @@ pub async fn revoke(db: &Db, id: i64, now: Timestamp) -> Result<Revocation, Stor
         select exists (select from hit), exists (select from index_token where id = $1)";
     let (hit, known): (bool, bool) = sqlx::query_as(sql).bind(id).bind(At(now)).fetch_one(&db.pool).await?;
     Ok(Revocation::of(hit, known))
+}
+
+/// The token with this digest, live or revoked.
+pub async fn find(db: &Db, digest: &KeyDigest) -> Result<Option<KeyRecord>, StoreError> {
+    let sql = "
+        -- find_token
+        select id, revoked_at is null from index_token where digest = $1";
+    let found: Option<(i64, bool)> =
+        sqlx::query_as(sql).bind(digest.as_bytes().as_slice()).fetch_optional(&db.pool).await?;
+    Ok(found.map(|(id, is_live)| KeyRecord::of_index_token(id, is_live)))
+}
+
+/// A token as the edge is told of it.
+pub async fn by_id(db: &Db, id: i64) -> Result<Option<KeyNews>, StoreError> {
+    let sql = "
+        -- token_news
+        select digest, revoked_at is null from index_token where id = $1";
+    let found: Option<(Vec<u8>, bool)> = sqlx::query_as(sql).bind(id).fetch_optional(&db.pool).await?;
+    let news = |(digest, is_live): (Vec<u8>, bool)| {
+        let digest = <[u8; 32]>::try_from(digest)
+            .map_err(|_| StoreError::Corrupt { column: "index_token.digest", text: "another length".to_owned() })?;
+        Ok(KeyNews { digest: KeyDigest::from_bytes(digest), record: KeyRecord::of_index_token(id, is_live) })
+    };
+    found.map(news).transpose()
 }
 
 /// Every token, oldest first.

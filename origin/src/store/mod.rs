@@ -26,6 +26,7 @@ pub mod health;
 pub mod holders;
 pub mod hubs;
 pub mod index_tokens;
+pub mod indices;
 pub mod journal;
 pub mod keys;
 pub mod losses;

@@ -85,6 +85,25 @@ pub async fn wanted(tx: &mut Tx<'_>) -> Result<Vec<String>, StoreError> {
     Ok(sqlx::query_scalar(sql).fetch_all(&mut **tx).await?)
 }
 
+/// Whether anybody subscribes to a basket who is not disabled.
+pub async fn anyone_follows_a_basket(tx: &mut Tx<'_>) -> Result<bool, StoreError> {
+    let sql = "
+        -- wanted_basket_events
+        select exists (select from webhook_subscription where basket_id is not null and status <> 'disabled')";
+    Ok(sqlx::query_scalar(sql).fetch_one(&mut **tx).await?)
+}
+
+/// The version of a basket that an event tells of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct OfVersion {
+    /// The basket.
+    pub basket_id: String,
+    /// The version.
+    pub version_id: String,
+    /// Whether those are told who are pinned to the version; else those who are pinned to none.
+    pub is_for_pinned: bool,
+}
+
 /// An operation that is told: its envelope, encoded.
 #[derive(Debug)]
 pub struct Told {
@@ -98,6 +117,8 @@ pub struct Told {
     pub occurred_at: Timestamp,
     /// The chains that it names.
     pub chain_ids: Vec<i64>,
+    /// What it tells of where it is a basket's.
+    pub version: Option<OfVersion>,
     /// The body for everybody.
     pub body: String,
 }
@@ -133,7 +154,35 @@ pub async fn enqueue(tx: &mut Tx<'_>, told: &[Told], now: Timestamp) -> Result<u
         where e.event_id = any($1) and s.basket_id is null and s.status <> 'disabled' and s.since_seq < e.seq
         order by e.seq, s.id
         on conflict (subscription_id, event) do nothing";
-    Ok(sqlx::query(sql).bind(&ids).bind(At(now)).execute(&mut **tx).await?.rows_affected())
+    let generic = sqlx::query(sql).bind(&ids).bind(At(now)).execute(&mut **tx).await?.rows_affected();
+    Ok(generic + enqueue_of_baskets(tx, told, now).await?)
+}
+
+/// The same for the followers of baskets, whom an event reaches by its basket and its version.
+async fn enqueue_of_baskets(tx: &mut Tx<'_>, told: &[Told], now: Timestamp) -> Result<u64, StoreError> {
+    let of_version: Vec<(&str, &OfVersion)> =
+        told.iter().filter_map(|told| Some((told.event_id.as_str(), told.version.as_ref()?))).collect();
+    if of_version.is_empty() {
+        return Ok(0);
+    }
+    let sql = "
+        -- webhook_deliveries_of_basket_events
+        insert into webhook_delivery (subscription_id, event, state, attempt, due, created_at)
+        select s.id, e.id, 'pending', 1, $5, $5
+        from unnest($1::text[], $2::text[], $3::text[], $4::boolean[]) as t (event_id, basket_id, version_id, is_for_pinned)
+        join webhook_event e on e.event_id = t.event_id
+        join webhook_subscription s on s.basket_id = t.basket_id
+            and s.pinned_version_id is not distinct from case when t.is_for_pinned then t.version_id end
+        where s.status <> 'disabled' and s.since_seq < e.seq
+        order by e.seq, s.id
+        on conflict (subscription_id, event) do nothing";
+    let query = sqlx::query(sql)
+        .bind(of_version.iter().map(|(event_id, _)| *event_id).collect::<Vec<_>>())
+        .bind(of_version.iter().map(|(_, of)| of.basket_id.as_str()).collect::<Vec<_>>())
+        .bind(of_version.iter().map(|(_, of)| of.version_id.as_str()).collect::<Vec<_>>())
+        .bind(of_version.iter().map(|(_, of)| of.is_for_pinned).collect::<Vec<_>>())
+        .bind(At(now));
+    Ok(query.execute(&mut **tx).await?.rows_affected())
 }
 
 /// Numbers as Postgres reads an array of them: arrays of arrays cannot be bound.

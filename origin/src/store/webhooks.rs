@@ -7,11 +7,22 @@ use rds_shared::wire::Timestamp;
 use sqlx::Row;
 use sqlx::postgres::PgRow;
 
+/// What a basket's subscription is to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ToBasket {
+    /// The basket.
+    pub basket_id: String,
+    /// The version that it is pinned to, if to one.
+    pub pinned_version_id: Option<String>,
+}
+
 /// A subscription.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Subscription {
     /// Its number.
     pub id: i64,
+    /// What it is to where it is a basket's; none of a generic one.
+    pub basket: Option<ToBasket>,
     /// Where deliveries go.
     pub url: String,
     /// The event types that it asked for; none where it is a basket's.
@@ -44,8 +55,10 @@ pub struct NewSubscription<'a> {
     pub org: i64,
     /// Where deliveries go.
     pub url: &'a str,
-    /// The event types that it asks for.
+    /// The event types that it asks for; none where it is a basket's.
     pub families: &'a [EventType],
+    /// What it is to where it is a basket's.
+    pub basket: Option<&'a ToBasket>,
     /// Its owner's words for it.
     pub description: Option<&'a str>,
     /// Its secret, encrypted.
@@ -54,7 +67,7 @@ pub struct NewSubscription<'a> {
     pub breaker: Breaker,
 }
 
-const COLUMNS: &str = "s.id, s.url, s.families, s.description, s.status, s.paused_until, s.disabled_reason, s.key_id, s.failure_count, \
+const COLUMNS: &str = "s.id, s.basket_id, s.pinned_version_id, s.url, s.families, s.description, s.status, s.paused_until, s.disabled_reason, s.key_id, s.failure_count, \
      s.latest_failure_at, s.second_latest_failure_at, s.pauses, s.finals_since, s.created_at, s.updated_at";
 
 fn read(row: &PgRow) -> Result<Subscription, StoreError> {
@@ -69,8 +82,11 @@ fn read(row: &PgRow) -> Result<Subscription, StoreError> {
         ("disabled", None, Some(reason)) => Status::Disabled(reason),
         _ => return Err(StoreError::Corrupt { column: "webhook_subscription.status", text: status }),
     };
+    let basket_id: Option<String> = row.try_get("basket_id")?;
+    let pinned_version_id: Option<String> = row.try_get("pinned_version_id")?;
     Ok(Subscription {
         id: row.try_get("id")?,
+        basket: basket_id.map(|basket_id| ToBasket { basket_id, pinned_version_id }),
         url: row.try_get("url")?,
         families: families.iter().map(|text| word("webhook_subscription.families", text)).collect::<Result<_, _>>()?,
         description: row.try_get("description")?,
@@ -120,8 +136,10 @@ pub async fn next_id(tx: &mut Tx<'_>) -> Result<i64, StoreError> {
 pub async fn insert(tx: &mut Tx<'_>, new: &NewSubscription<'_>, now: Timestamp) -> Result<Subscription, StoreError> {
     let sql = format!(
         "/* insert_webhook */ insert into webhook_subscription as s (id, org_id, created_by_key_id, key_id, url, description, \
-             families, secret, status, failure_count, pauses, finals_since, since_seq, created_at, updated_at) \
-         values ($1, $2, $3, $3, $4, $5, $6, $7, 'active', 0, 0, $8, (select head from journal_state), $9, $9) returning {COLUMNS}"
+             families, secret, status, failure_count, pauses, finals_since, since_seq, created_at, updated_at, \
+             basket_id, pinned_version_id) \
+         values ($1, $2, $3, $3, $4, $5, $6, $7, 'active', 0, 0, $8, (select head from journal_state), $9, $9, $10, $11) \
+         returning {COLUMNS}"
     );
     let families: Vec<&str> = new.families.iter().map(|family| family.as_str()).collect();
     let row = sqlx::query(&sql)
@@ -134,6 +152,8 @@ pub async fn insert(tx: &mut Tx<'_>, new: &NewSubscription<'_>, now: Timestamp) 
         .bind(new.secret)
         .bind(At(new.breaker.finals_since))
         .bind(At(now))
+        .bind(new.basket.map(|it| &it.basket_id))
+        .bind(new.basket.and_then(|it| it.pinned_version_id.as_ref()))
         .fetch_one(&mut **tx)
         .await?;
     read(&row)
@@ -198,10 +218,20 @@ pub async fn name_creation(
     Ok(())
 }
 
-/// The generic subscriptions of an organisation, oldest first.
-pub async fn of_org(db: &Db, org: i64) -> Result<Vec<Subscription>, StoreError> {
+/// An organisation's subscriptions to a basket, or its generic ones, oldest first.
+pub async fn of_org(db: &Db, org: i64, basket: Option<&str>) -> Result<Vec<Subscription>, StoreError> {
     let sql = format!(
-        "/* webhooks */ select {COLUMNS} from webhook_subscription s where s.org_id = $1 and s.basket_id is null order by s.id"
+        "/* webhooks */ select {COLUMNS} from webhook_subscription s \
+         where s.org_id = $1 and s.basket_id is not distinct from $2 order by s.id"
+    );
+    sqlx::query(&sql).bind(org).bind(basket).fetch_all(&db.pool).await?.iter().map(read).collect()
+}
+
+/// An organisation's subscriptions to whichever baskets, oldest first.
+pub async fn of_baskets(db: &Db, org: i64) -> Result<Vec<Subscription>, StoreError> {
+    let sql = format!(
+        "/* basket_webhooks */ select {COLUMNS} from webhook_subscription s \
+         where s.org_id = $1 and s.basket_id is not null order by s.id"
     );
     sqlx::query(&sql).bind(org).fetch_all(&db.pool).await?.iter().map(read).collect()
 }
@@ -216,13 +246,19 @@ pub async fn find(db: &Db, org: i64, id: i64) -> Result<Option<(Subscription, Se
     row.map(|row| Ok((read(&row)?, sealed(&row)?))).transpose()
 }
 
-/// The same, and nobody changes its state until the transaction ends.
-pub async fn find_locked(tx: &mut Tx<'_>, org: i64, id: i64) -> Result<Option<Subscription>, StoreError> {
+/// A subscription of an organisation to a basket, or a generic one; nobody changes its state until the transaction ends.
+pub async fn find_locked(
+    tx: &mut Tx<'_>,
+    org: i64,
+    basket: Option<&str>,
+    id: i64,
+) -> Result<Option<Subscription>, StoreError> {
     let sql = format!(
         "/* webhook_locked */ select {COLUMNS} from webhook_subscription s \
-         where s.org_id = $1 and s.id = $2 and s.basket_id is null for no key update"
+         where s.org_id = $1 and s.id = $2 and s.basket_id is not distinct from $3 for no key update"
     );
-    sqlx::query(&sql).bind(org).bind(id).fetch_optional(&mut **tx).await?.as_ref().map(read).transpose()
+    let row = sqlx::query(&sql).bind(org).bind(id).bind(basket).fetch_optional(&mut **tx).await?;
+    row.as_ref().map(read).transpose()
 }
 
 /// These subscriptions, in the order in which everybody locks them.
@@ -281,8 +317,9 @@ pub async fn save(tx: &mut Tx<'_>, id: i64, breaker: &Breaker, touched: Option<T
     Ok(())
 }
 
-/// Deletes a generic subscription with all its deliveries. `false` when the organisation has none with this number.
-pub async fn delete(db: &Db, org: i64, id: i64) -> Result<bool, StoreError> {
-    let sql = "delete from webhook_subscription where org_id = $1 and id = $2 and basket_id is null";
-    Ok(sqlx::query(sql).bind(org).bind(id).execute(&db.pool).await?.rows_affected() == 1)
+/// Deletes a subscription to a basket, or a generic one, with all its deliveries. `false` when the organisation has none with this
+/// number.
+pub async fn delete(db: &Db, org: i64, basket: Option<&str>, id: i64) -> Result<bool, StoreError> {
+    let sql = "delete from webhook_subscription where org_id = $1 and id = $2 and basket_id is not distinct from $3";
+    Ok(sqlx::query(sql).bind(org).bind(id).bind(basket).execute(&db.pool).await?.rows_affected() == 1)
 }

@@ -4,11 +4,12 @@
 //! doubles nothing. Any number of processes may try; who does not get the turn leaves at once.
 
 use crate::app::App;
-use crate::store::webhook_fanout::{self as table, Operation, Told};
+use crate::store::webhook_fanout::{self as table, OfVersion, Operation, Told};
 use crate::store::{Db, StoreError};
 use rds_shared::push::webhook::{Envelope, EventId, EventType};
 use rds_shared::wire::Timestamp;
 use rds_shared::wire::time::Micros;
+use serde::Deserialize;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 use std::sync::atomic::Ordering::Relaxed;
@@ -41,7 +42,10 @@ pub async fn step(db: &Db, now: Timestamp) -> Result<Step, StoreError> {
                 let lost = places - operations.len();
                 tracing::error!(lost, after, "operations left the journal before webhooks were told of them");
             }
-            let wanted = table::wanted(tx).await?;
+            let mut wanted = table::wanted(tx).await?;
+            if table::anyone_follows_a_basket(tx).await? {
+                wanted.extend(EventType::BASKET.map(|event_type| event_type.as_str().to_owned()));
+            }
             let told: Vec<Told> = operations.iter().filter_map(|operation| told(operation, &wanted)).collect();
             let enqueued = if told.is_empty() { 0 } else { table::enqueue(tx, &told, now).await? };
             table::advance(tx, last).await?;
@@ -64,6 +68,10 @@ fn told(operation: &Operation, wanted: &[String]) -> Option<Told> {
             return None;
         }
     };
+    let version = match EventType::BASKET.contains(&event_type) {
+        true => Some(of_version(operation, event_type, data)?),
+        false => None,
+    };
     let event_id = EventId::from_digest(digest(operation));
     let envelope = Envelope { event_id: &event_id, event_type, occurred_at: Micros(operation.recorded_at), data };
     let body = envelope.encode().ok()?;
@@ -73,8 +81,28 @@ fn told(operation: &Operation, wanted: &[String]) -> Option<Told> {
         seq: operation.seq,
         occurred_at: operation.recorded_at,
         chain_ids: operation.chain_ids.clone(),
+        version,
         body,
     })
+}
+
+/// The version that a basket's event tells of: its basket's followers are told of a rebalance, those who are pinned to it of its
+/// end. None when the event names no version.
+fn of_version(operation: &Operation, event_type: EventType, data: &RawValue) -> Option<OfVersion> {
+    #[derive(Deserialize)]
+    struct Named {
+        basket_id: String,
+        version_id: String,
+    }
+    match serde_json::from_str(data.get()) {
+        Ok(Named { basket_id, version_id }) => {
+            Some(OfVersion { basket_id, version_id, is_for_pinned: event_type != EventType::BasketRebalanced })
+        }
+        Err(error) => {
+            tracing::error!(operation = operation.id, %error, "a captured event names no basket; nobody is told of it");
+            None
+        }
+    }
 }
 
 /// Tells operations apart: where the database is restored and an operation is fanned out a second time, its event has the same

@@ -5,12 +5,14 @@ use super::guard::NoWay;
 use super::seal::Sealer;
 use super::wish::Wish;
 use crate::entropy;
-use crate::store::webhooks::{self as table, CreatedAs, NewSubscription, Subscription};
+use crate::store::baskets::{self, Standing};
+use crate::store::webhooks::{self as table, CreatedAs, NewSubscription, Subscription, ToBasket};
 use crate::store::{AsStoreError, Db, StoreError, Tx, webhook_deliveries, webhook_secrets};
 use rds_shared::push::breaker::{Breaker, Event, KeyId, Transition};
 use rds_shared::push::signature::Secret;
 use rds_shared::push::target::Refusal;
 use rds_shared::push::webhook::{Envelope, EventId, EventType, TestData};
+use rds_shared::wire::error::Successor;
 use rds_shared::wire::time::Micros;
 use rds_shared::wire::{ApiError, ErrorCode, Timestamp};
 use std::sync::Arc;
@@ -88,6 +90,10 @@ pub async fn create(
     {
         return Ok(before);
     }
+    if let Some(basket) = &wish.basket {
+        // Before anybody's name servers are asked; again below, where nothing can come in between.
+        stands(&db.pool, basket).await?;
+    }
     let (target, _) = webhooks.sender.guard().way_to(&wish.url).await.map_err(|no_way| match no_way {
         NoWay::Refused(refusal) => ApiError::from(refusal),
         NoWay::NoAnswer => Refusal::Unresolvable.into(),
@@ -112,6 +118,10 @@ pub async fn create(
                 let message = format!("an organisation may have at most {PER_ORGANISATION} webhooks; delete one first");
                 return Err(ApiError::new(ErrorCode::Conflict, message).into());
             }
+            if let Some(basket) = &wish.basket {
+                baskets::hold_support(tx, &basket.basket_id).await?;
+                stands(&mut **tx, basket).await?;
+            }
             let id = table::next_id(tx).await?;
             let sealed = sealer.seal(id, &secret).ok_or_else(|| ApiError::from(ErrorCode::InternalError))?;
             let new = NewSubscription {
@@ -119,6 +129,7 @@ pub async fn create(
                 org: caller.org,
                 url: &url,
                 families: &wish.families,
+                basket: wish.basket.as_ref(),
                 description: wish.description.as_deref(),
                 secret: &sealed,
                 breaker: Breaker::new(caller.key, now),
@@ -193,12 +204,33 @@ async fn let_in(tx: &mut Tx<'_>, caller: Caller) -> Result<(), Fault> {
     Err(ApiError::new(ErrorCode::Forbidden, "the API key was revoked").into())
 }
 
-/// Takes up deliveries again, with the caller's key where the old one was revoked.
-pub async fn enable(db: &Db, caller: Caller, id: i64, now: Timestamp) -> Result<Subscription, Fault> {
+/// Says that there is such a basket, and such a version of it that may still be relied on.
+async fn stands(db: impl sqlx::PgExecutor<'_>, to: &ToBasket) -> Result<(), Fault> {
+    match baskets::standing(db, &to.basket_id, to.pinned_version_id.as_deref()).await? {
+        Standing::Stands => Ok(()),
+        Standing::NoBasket => Err(ApiError::not_found("basket").into()),
+        Standing::NoVersion => Err(ApiError::not_found("basket version").into()),
+        Standing::Retired { successor } => {
+            Err(ApiError::version_retired(Successor::of_basket(&to.basket_id, successor)).into())
+        }
+    }
+}
+
+/// Takes up deliveries again, with the caller's key where the old one was revoked. The subscription is one to `basket`, or a
+/// generic one.
+pub async fn enable(
+    db: &Db,
+    caller: Caller,
+    basket: Option<&str>,
+    id: i64,
+    now: Timestamp,
+) -> Result<Subscription, Fault> {
+    let basket = basket.map(str::to_owned);
     db.run_tx("enable_webhook", |tx| {
+        let basket = basket.clone();
         Box::pin(async move {
             let_in(tx, caller).await?;
-            let found = table::find_locked(tx, caller.org, id).await?;
+            let found = table::find_locked(tx, caller.org, basket.as_deref(), id).await?;
             let mut subscription = found.ok_or_else(|| ApiError::not_found("webhook"))?;
             if let Some(Transition::Enabled) = subscription.breaker.apply(now, Event::Enabled(caller.key)) {
                 subscription.updated_at = now;
@@ -210,7 +242,7 @@ pub async fn enable(db: &Db, caller: Caller, id: i64, now: Timestamp) -> Result<
     .await
 }
 
-/// Enqueues one test delivery; its number.
+/// Enqueues one test delivery of a generic subscription; its number.
 pub async fn test(db: &Db, caller: Caller, id: i64, now: Timestamp) -> Result<i64, Fault> {
     let event_id = EventId::from_random(entropy::random_bytes());
     let envelope = Envelope {
@@ -223,7 +255,7 @@ pub async fn test(db: &Db, caller: Caller, id: i64, now: Timestamp) -> Result<i6
     db.run_tx("test_webhook", |tx| {
         let (event_id, body) = (event_id.clone(), body.clone());
         Box::pin(async move {
-            let found = table::find_locked(tx, caller.org, id).await?;
+            let found = table::find_locked(tx, caller.org, None, id).await?;
             found.ok_or_else(|| ApiError::not_found("webhook"))?;
             let word = EventType::WebhookTest.as_str();
             Ok(webhook_deliveries::enqueue(tx, id, &event_id, word, &body, now).await?)
@@ -232,17 +264,20 @@ pub async fn test(db: &Db, caller: Caller, id: i64, now: Timestamp) -> Result<i6
     .await
 }
 
-/// Enqueues what was given up from `from` to `to` again; how many deliveries.
+/// Enqueues what was given up from `from` to `to` again; how many deliveries. The subscription is one to `basket`, or a generic one.
 pub async fn replay(
     db: &Db,
     caller: Caller,
+    basket: Option<&str>,
     id: i64,
     (from, to): (Timestamp, Timestamp),
     now: Timestamp,
 ) -> Result<u64, Fault> {
+    let basket = basket.map(str::to_owned);
     db.run_tx("replay_webhook", |tx| {
+        let basket = basket.clone();
         Box::pin(async move {
-            let found = table::find_locked(tx, caller.org, id).await?;
+            let found = table::find_locked(tx, caller.org, basket.as_deref(), id).await?;
             found.ok_or_else(|| ApiError::not_found("webhook"))?;
             Ok(webhook_deliveries::replay(tx, id, from, to, now).await?)
         })

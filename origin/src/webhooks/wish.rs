@@ -1,5 +1,6 @@
 //! What a creation asks for, read out of its body and headers with every fault told at once.
 
+use crate::store::webhooks::ToBasket;
 use axum::http::HeaderValue;
 use rds_shared::push::webhook::EventType;
 use rds_shared::wire::error::{Detail, In};
@@ -9,6 +10,8 @@ use sha2::{Digest, Sha256};
 
 /// The longest description, in characters.
 const DESCRIPTION: usize = 500;
+/// The longest id of a version, in characters.
+const VERSION_CHARS: usize = 200;
 /// The longest idempotency key, in bytes.
 const NAME_BYTES: usize = 255;
 /// The words that `families` may hold.
@@ -26,23 +29,39 @@ pub struct Wish {
     pub families: Vec<EventType>,
     /// Its owner's words for it.
     pub description: Option<String>,
+    /// What it is to where it is a basket's, which has no families; nobody has looked yet whether there is such a version.
+    pub basket: Option<ToBasket>,
 }
 
 impl Wish {
     /// Reads a creation's body. A URL that breaks a rule is not a fault of the body: see the guard.
     pub fn read(body: &[u8]) -> Result<Self, ApiError> {
-        let body: Value = serde_json::from_slice(body)
-            .map_err(|error| ApiError::new(ErrorCode::InvalidBody, format!("the body is not JSON: {error}")))?;
-        let Value::Object(mut fields) = body else {
-            return Err(ApiError::new(ErrorCode::InvalidBody, "the body must be a JSON object with url and families"));
-        };
+        let mut fields = object(body, "the body must be a JSON object with url and families")?;
         let mut faults = Vec::new();
         let url = url(fields.remove("url")).map_err(|fault| faults.push(fault)).ok();
         let families = families(fields.remove("families"), &mut faults);
         let description = description(fields.remove("description")).map_err(|fault| faults.push(fault)).ok();
         faults.extend(unknown(&fields));
         match (url, description) {
-            (Some(url), Some(description)) if faults.is_empty() => Ok(Wish { url, families, description }),
+            (Some(url), Some(description)) if faults.is_empty() => {
+                Ok(Wish { url, families, description, basket: None })
+            }
+            _ => Err(ApiError::invalid(ErrorCode::InvalidBody, faults)),
+        }
+    }
+
+    /// Reads the body of a creation for a basket.
+    pub fn read_for_basket(basket_id: &str, body: &[u8]) -> Result<Self, ApiError> {
+        let mut fields = object(body, "the body must be a JSON object with url")?;
+        let mut faults = Vec::new();
+        let url = url(fields.remove("url")).map_err(|fault| faults.push(fault)).ok();
+        let pinned = pinned(fields.remove("pinned_version_id")).map_err(|fault| faults.push(fault)).ok();
+        faults.extend(unknown(&fields));
+        match (url, pinned) {
+            (Some(url), Some(pinned_version_id)) if faults.is_empty() => {
+                let basket = Some(ToBasket { basket_id: basket_id.to_owned(), pinned_version_id });
+                Ok(Wish { url, families: Vec::new(), description: None, basket })
+            }
             _ => Err(ApiError::invalid(ErrorCode::InvalidBody, faults)),
         }
     }
@@ -51,12 +70,23 @@ impl Wish {
     pub fn digest(&self) -> [u8; 32] {
         let words: Vec<&str> = self.families.iter().map(|family| family.as_str()).collect();
         let parts = [self.url.as_str(), &words.join(","), self.description.as_deref().unwrap_or("\0")];
+        let basket =
+            self.basket.iter().flat_map(|it| [&*it.basket_id, it.pinned_version_id.as_deref().unwrap_or("\0")]);
         let mut digest = Sha256::new();
-        for part in parts {
+        for part in parts.into_iter().chain(basket) {
             digest.update((part.len() as u64).to_be_bytes());
             digest.update(part);
         }
         digest.finalize().into()
+    }
+}
+
+fn object(body: &[u8], expected: &'static str) -> Result<Map<String, Value>, ApiError> {
+    let body: Value = serde_json::from_slice(body)
+        .map_err(|error| ApiError::new(ErrorCode::InvalidBody, format!("the body is not JSON: {error}")))?;
+    match body {
+        Value::Object(fields) => Ok(fields),
+        _ => Err(ApiError::new(ErrorCode::InvalidBody, expected)),
     }
 }
 
@@ -69,6 +99,18 @@ fn url(value: Option<Value>) -> Result<String, Detail> {
         Some(Value::String(text)) => Ok(text),
         None => Err(fault("url", "is required")),
         Some(_) => Err(fault("url", "must be a string")),
+    }
+}
+
+fn pinned(value: Option<Value>) -> Result<Option<String>, Detail> {
+    match value {
+        None | Some(Value::Null) => Ok(None),
+        // What no version can be called is none; the database takes no such text.
+        Some(Value::String(text)) if text.chars().any(char::is_control) || text.chars().count() > VERSION_CHARS => {
+            Err(fault("pinned_version_id", "is no version's id"))
+        }
+        Some(Value::String(text)) => Ok(Some(text)),
+        Some(_) => Err(fault("pinned_version_id", "must be a string or null")),
     }
 }
 
@@ -156,6 +198,19 @@ mod tests {
     }
 
     #[test]
+    fn a_baskets_follower_names_a_url_and_perhaps_a_version() {
+        let names = |body: &str| {
+            let error = Wish::read_for_basket("prime", body.as_bytes()).unwrap_err();
+            error.details.into_iter().map(|detail| detail.name.into_owned()).collect::<Vec<_>>()
+        };
+        assert_eq!(names("{}"), ["url"]);
+        let body = r#"{"url":"https://a.example","pinned_version_id":7,"families":["event.published"]}"#;
+        assert_eq!(names(body), ["pinned_version_id", "families"]);
+        assert_eq!(names("{\"url\":\"https://a.example\",\"pinned_version_id\":\"a\\u0000\"}"), ["pinned_version_id"]);
+        assert!(names("[]").is_empty());
+    }
+
+    #[test]
     fn the_same_wish_is_the_same_however_it_is_spelled() {
         let read = |body: &str| Wish::read(body.as_bytes()).unwrap();
         let one =
@@ -167,6 +222,11 @@ mod tests {
         assert_eq!(one.families, [EventType::EventPublished, EventType::RatingChanged]);
         let other = Wish { description: Some(String::new()), ..one.clone() };
         assert_ne!(other.digest(), one.digest());
+        let of_basket = |body: &str| Wish::read_for_basket("prime", body.as_bytes()).unwrap();
+        let follower = of_basket(r#"{"url":"https://a.example"}"#);
+        assert_eq!(follower.digest(), of_basket(r#"{"pinned_version_id":null,"url":"https://a.example"}"#).digest());
+        let pinned = of_basket(r#"{"url":"https://a.example","pinned_version_id":"prime-v1"}"#);
+        assert_ne!(follower.digest(), pinned.digest());
         let shifted = Wish { url: "https://a.exampl".into(), description: Some("e".into()), ..one.clone() };
         assert_ne!(shifted.digest(), one.digest());
     }

@@ -24,13 +24,8 @@ pub struct World {
 
 impl World {
     pub async fn new() -> Self {
-        let test = TestApp::new().await;
-        let world = World { test };
-        world.test.ingest(&[registries(), definition(), rules("m1", "2026-01-01T00:00:00Z", json!({}))].concat()).await;
-        world.test.ingest(&(0..MEMBERS.len()).map(asset).collect::<String>()).await;
-        for (id, score) in MEMBERS {
-            world.review(id, score).await;
-        }
+        let world = World { test: TestApp::new().await };
+        populate(&world.test).await;
         world
     }
 
@@ -119,12 +114,19 @@ impl World {
     }
 }
 
-impl World {
     /// The chains that each of these operations is about, in order.
     pub async fn chains_told(&self) -> Vec<Vec<i64>> {
-        let sql = "select chain_ids from push_operation where family like 'basket.%' order by id";
+        let sql = "select chain_ids from push_operation where family like 'basket.%' and stream_op is null order by id";
         sqlx::query_scalar(sql).fetch_all(&self.test.facts.db.pool).await.unwrap()
     }
+}
+
+/// The five dollars and the basket's rules in a service without facts.
+pub async fn populate(test: &TestApp) {
+    test.ingest(&[registries(), definition(), rules("m1", "2026-01-01T00:00:00Z", json!({}))].concat()).await;
+    test.ingest(&(0..MEMBERS.len()).map(asset).collect::<String>()).await;
+    let now = Micros(test.app.clock.now()).to_string();
+    test.ingest(&MEMBERS.iter().map(|(id, score)| review(id, &now, *score)).collect::<String>()).await;
 }
 
 pub fn rebalanced(version: &str, trigger: Trigger) -> Refreshed {
@@ -163,7 +165,8 @@ fn asset(number: usize) -> String {
     )
 }
 
-fn review(id: &str, observed_at: &str, score: f64) -> String {
+/// A review's line.
+pub fn review(id: &str, observed_at: &str, score: f64) -> String {
     let dimensions: Value = [
         "peg_stability",
         "redeemability",

@@ -3,6 +3,7 @@
 //! They need `RDS_TEST_DATABASE_URL`, an administrative URL of a Postgres 15 or newer; `cargo xtask test` brings one.
 
 mod assets;
+mod basket_webhooks;
 mod baskets;
 mod baskets_faults;
 mod baskets_versions;
@@ -53,6 +54,8 @@ mod http_service;
 mod http_strategies;
 mod http_symbols;
 mod http_vaults;
+mod index_tokens;
+mod indices;
 mod journal_numbers;
 mod journal_restores;
 mod journal_retention;
@@ -62,6 +65,7 @@ mod losses;
 mod market;
 mod methodology;
 mod receiver;
+mod reference_rates;
 mod research;
 mod research_runs;
 mod research_world;

@@ -54,11 +54,13 @@ impl Chain {
         }
     }
 
-    /// What all targets say of the chain, to anybody and to the holder of a key.
+    /// What all targets say of the chain, to anybody and to the holder of a key, or to the holder of an index token.
     async fn asked(&self, test: &TestApp, targets: &[String]) -> Vec<String> {
         let mut found = Vec::new();
         for target in targets {
-            for caller in [Principal::Anonymous, holder(Plan::Decisioning)] {
+            let is_index = target.starts_with("/v1/indices") || target.starts_with("/v1/rates");
+            let token = Principal::IndexToken { id: 1 };
+            for caller in if is_index { vec![token] } else { vec![Principal::Anonymous, holder(Plan::Decisioning)] } {
                 let reply = test.get_as(&caller, target).await;
                 let refused = [StatusCode::NOT_FOUND, StatusCode::UNAUTHORIZED].contains(&reply.status);
                 assert!(reply.status == StatusCode::OK || refused, "{target}: {}", reply.text());
@@ -82,7 +84,7 @@ async fn texts(test: &TestApp, sql: &str) -> Vec<String> {
 async fn every_read(test: &TestApp) -> Vec<String> {
     let mut targets = BTreeSet::new();
     // A subscription is its organisation's, and holds nothing of any chain. What a stream tells of one has its own tests: it never ends.
-    let is_walked = |route: &&Route| !route.streams() && !route.path.starts_with("/v1/webhooks");
+    let is_walked = |route: &&Route| !route.streams() && !route.path.contains("/webhooks");
     for route in ROUTES.iter().filter(|route| route.method == Method::Get).filter(is_walked) {
         // Of each path the names of what there is, at most so many that the walk stays short.
         let names = match route.path {
@@ -113,8 +115,10 @@ async fn every_read(test: &TestApp) -> Vec<String> {
             "/v1/signals/{id}" => "SELECT id::text FROM signal ORDER BY 1",
             "/v1/graph/snapshot/{id}" => "SELECT snapshot_id FROM graph_snapshot ORDER BY 1",
             "/v1/graph/decision/{id}/verify" => "SELECT decision_id FROM decision ORDER BY 1",
-            // An organisation's own, and none has any here.
-            path if path.starts_with("/v1/webhooks/") => "SELECT id::text FROM webhook_subscription",
+            "/v1/rates/{symbol}" => {
+                "SELECT DISTINCT upper(asset_symbol) FROM vault WHERE asset_symbol IS NOT NULL ORDER BY 1"
+            }
+            path if path.starts_with("/v1/indices/{id}") => "SELECT id FROM basket ORDER BY 1",
             "/v1/baskets/{id}/version/{versionId}" => {
                 "SELECT basket_id || '/version/' || version_id FROM basket_version ORDER BY 1"
             }

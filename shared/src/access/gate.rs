@@ -13,12 +13,20 @@ use alloc::vec::Vec;
 
 /// Lets `principal` through to a route of `access`, or says what it would need.
 pub fn admit(access: Access, principal: &Principal) -> Result<(), ApiError> {
-    let Some(required) = required(access) else { return Ok(()) };
+    let required = match (access, principal) {
+        (Access::Index, Principal::IndexToken { .. }) => return Ok(()),
+        // It opens its own routes, and is no credential anywhere else.
+        (_, Principal::IndexToken { .. }) => return Err(rejected_key()),
+        (Access::Index, _) => return Err(credential_missing(needs_token())),
+        (Access::Public, _) => return Ok(()),
+        // Every key has at least the first plan.
+        (Access::Key | Access::Data, _) => Plan::Data,
+        (Access::Decisioning, _) => Plan::Decisioning,
+    };
     match principal {
-        Principal::Anonymous | Principal::FirstParty { .. } => Err(ApiError {
-            legacy_code: Some("tier_required"),
-            ..ApiError::new(ErrorCode::Unauthorized, needs(required))
-        }),
+        Principal::Anonymous | Principal::FirstParty { .. } | Principal::IndexToken { .. } => {
+            Err(credential_missing(needs(required)))
+        }
         Principal::Key { plan, .. } if *plan < required => {
             let mut message = needs(required);
             message.push_str("; this key's plan is ");
@@ -29,14 +37,12 @@ pub fn admit(access: Access, principal: &Principal) -> Result<(), ApiError> {
     }
 }
 
-/// The least plan of an access; `None` where nobody needs a key.
-const fn required(access: Access) -> Option<Plan> {
-    match access {
-        Access::Public => None,
-        // Every key has at least the first plan.
-        Access::Key | Access::Data => Some(Plan::Data),
-        Access::Decisioning => Some(Plan::Decisioning),
-    }
+fn credential_missing(message: String) -> ApiError {
+    ApiError { legacy_code: Some("tier_required"), ..ApiError::new(ErrorCode::Unauthorized, message) }
+}
+
+fn needs_token() -> String {
+    String::from("this route needs an index token; an API key does not open it")
 }
 
 fn needs(plan: Plan) -> String {
@@ -117,6 +123,19 @@ mod tests {
             assert_eq!(code(access, &key(plan)), None);
         }
         assert_eq!(code(Access::Public, &Principal::Anonymous), None);
+    }
+
+    #[test]
+    fn an_index_token_opens_its_own_routes_and_they_open_to_nothing_else() {
+        let token = Principal::IndexToken { id: 1 };
+        let page = Principal::FirstParty { origin: "https://app.example".into() };
+        assert_eq!(code(Access::Index, &token), None);
+        for caller in [Principal::Anonymous, page, key(Plan::Data), key(Plan::Embedded)] {
+            assert_eq!(code(Access::Index, &caller), Some((401, Some("tier_required"))), "{caller:?}");
+        }
+        for access in [Access::Public, Access::Key, Access::Data, Access::Decisioning] {
+            assert_eq!(code(access, &token), Some((401, Some("invalid_api_key"))), "{access:?}");
+        }
     }
 
     #[test]

@@ -51,14 +51,17 @@ impl fmt::Display for Plan {
     }
 }
 
-/// What the hosts know of a key: enough to judge every request that presents it.
+/// Requests per minute of an index token.
+pub const INDEX_TOKEN_RPM: u32 = 300;
+
+/// What the hosts know of a key, or of an index token: enough to judge every request that presents it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct KeyRecord {
     /// The key's number.
     pub id: i64,
-    /// The organisation that holds it.
+    /// The organisation that holds it; 0 for a token's, which has no number.
     pub org_id: i64,
-    /// Its plan.
+    /// Its plan. Of a token it means nothing: which of the two a record is of, its text says, and so does its digest.
     pub plan: Plan,
     /// Requests per minute: contracted, or the plan's default.
     pub rpm: u32,
@@ -71,6 +74,12 @@ pub struct KeyRecord {
 }
 
 impl KeyRecord {
+    /// The record of an index token, which changes once in its life: when it is revoked.
+    pub const fn of_index_token(id: i64, active: bool) -> Self {
+        let version = if active { 1 } else { 2 };
+        KeyRecord { id, org_id: 0, plan: Plan::Data, rpm: INDEX_TOKEN_RPM, shared: false, active, version }
+    }
+
     /// Whether `self` may stand where `known` stands: a revocation is final and always counts, and other older news is no news.
     pub fn supersedes(&self, known: &KeyRecord) -> bool {
         match (known.active, self.active) {

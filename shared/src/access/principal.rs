@@ -24,6 +24,11 @@ pub enum Principal {
         /// Its plan.
         plan: Plan,
     },
+    /// The holder of a live index token.
+    IndexToken {
+        /// The token's number.
+        id: i64,
+    },
 }
 
 impl Principal {
@@ -32,6 +37,7 @@ impl Principal {
         match self {
             Principal::Anonymous | Principal::FirstParty { .. } => "public",
             Principal::Key { .. } => "keyed",
+            Principal::IndexToken { .. } => "index",
         }
     }
 
@@ -39,7 +45,7 @@ impl Principal {
     pub const fn is_keyless(&self) -> bool {
         match self {
             Principal::Anonymous | Principal::FirstParty { .. } => true,
-            Principal::Key { .. } => false,
+            Principal::Key { .. } | Principal::IndexToken { .. } => false,
         }
     }
 
@@ -61,7 +67,10 @@ mod tests {
     #[test]
     fn a_principal_reads_back_as_written() {
         let key = Principal::Key { id: 7, org_id: 3, plan: Plan::Decisioning };
-        for principal in [Principal::Anonymous, Principal::FirstParty { origin: "https://app.example".into() }, key] {
+        let token = Principal::IndexToken { id: 4 };
+        for principal in
+            [Principal::Anonymous, Principal::FirstParty { origin: "https://app.example".into() }, key, token]
+        {
             assert_eq!(Principal::from_json(&principal.to_json()), Some(principal));
         }
     }

@@ -41,6 +41,30 @@ pub struct WebhookSubscription {
     pub secret: Option<String>,
 }
 
+/// A subscription to a basket: to its rebalances or, pinned, to what becomes of one version.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct BasketWebhook {
+    /// Its number.
+    pub id: i64,
+    /// The basket.
+    pub basket_id: String,
+    /// Where deliveries go, in its canonical spelling.
+    pub url: String,
+    /// The version whose deprecation and retirement it is told of; null when it is told of rebalances instead.
+    pub pinned_version_id: Option<String>,
+    /// `active`, `paused` or `disabled`.
+    pub status: &'static str,
+    /// Why it is disabled.
+    pub disabled_reason: Option<DisabledReason>,
+    /// When a pause ends by itself.
+    pub paused_until: Option<Timestamp>,
+    /// When it was created.
+    pub created_at: Timestamp,
+    /// The signing secret: in the creation's answer only, and left out everywhere else.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub secret: Option<String>,
+}
+
 /// What a deletion says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 pub struct WebhookDeleted {

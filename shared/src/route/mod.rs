@@ -9,6 +9,7 @@ mod decision_params;
 mod event_params;
 pub mod family;
 pub mod graph_params;
+mod index_params;
 mod matching;
 pub mod param;
 mod push_params;

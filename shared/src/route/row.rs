@@ -51,6 +51,8 @@ pub enum Access {
     Data,
     /// A key of plan `decisioning` or higher.
     Decisioning,
+    /// The holder of a live index token, and nobody else. Source: interface, "Authentication", 7.
+    Index,
 }
 
 /// How long an answer may be kept at the edge.

@@ -19,6 +19,7 @@
 //! | [`canonical_aum`] | what real-world assets are worth, each product once |
 //! | [`rwa_sources`] | how sources of those figures do, and what to look at |
 //! | [`baskets`] | reference baskets: eligibility, weights, rebalances, versions |
+//! | [`indices`], [`reference_rates`] | what baskets of vaults are worth day by day, and what the vaults of an asset pay |
 
 pub mod attestation;
 pub mod baskets;
@@ -30,11 +31,13 @@ pub mod downsampling;
 pub mod dwell;
 pub mod holders;
 pub mod hub_spoke;
+pub mod indices;
 pub mod liquidity;
 pub mod losses;
 pub mod markets;
 pub mod oracles;
 pub mod portfolio;
+pub mod reference_rates;
 pub mod rwa_sources;
 pub mod symbol_history;
 pub mod tiers;

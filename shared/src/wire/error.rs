@@ -182,6 +182,11 @@ pub struct Successor {
 }
 
 impl Successor {
+    /// A version of a basket.
+    pub fn of_basket(basket_id: &str, version_id: String) -> Self {
+        Successor { path: alloc::format!("/v1/baskets/{basket_id}/version/{version_id}"), id: version_id }
+    }
+
     /// `Link` in the words of RFC 8288; the relation is that of RFC 5829.
     pub fn link(&self) -> String {
         alloc::format!("<{}>; rel=\"successor-version\"", self.path)

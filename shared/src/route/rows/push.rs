@@ -45,6 +45,38 @@ macro_rules! push_rows {
                 query: [], answers: "Data<WebhookSubscription>", errors: [],
                 about: "Takes up deliveries again after a pause or a disablement. After key_revoked the calling key is the one that deliveries are made for.",
             }
+            BasketWebhookCreate: Post "/v1/baskets/{id}/webhooks" {
+                access: Decisioning, family: BasketWebhooks, cache: Cache::NEVER,
+                body: CREATION_BODY,
+                query: [], answers: "Data<BasketWebhook>",
+                errors: [InvalidBody, WebhookUrlRejected, Conflict, IdempotencyKeyReused, VersionRetired, PayloadTooLarge, UnsupportedMediaType],
+                about: "Subscribes a URL to a basket's rebalances or, pinned to a version, to what becomes of that; the signing secret is in this answer only.",
+            }
+            BasketWebhooksOfAll: Get "/v1/baskets/webhooks" {
+                access: Decisioning, family: Public, cache: Cache::NEVER,
+                query: [], answers: "Data<Vec<BasketWebhook>>", errors: [],
+                about: "The organisation's subscriptions to baskets, whichever they are, oldest first.",
+            }
+            BasketWebhookList: Get "/v1/baskets/{id}/webhooks" {
+                access: Decisioning, family: Public, cache: Cache::NEVER,
+                query: [], answers: "Data<Vec<BasketWebhook>>", errors: [],
+                about: "The organisation's subscriptions to one basket, oldest first.",
+            }
+            BasketWebhookDelete: Delete "/v1/baskets/{id}/webhooks/{whId}" {
+                access: Decisioning, family: BasketWebhooks, cache: Cache::NEVER,
+                query: [], answers: "Data<WebhookDeleted>", errors: [],
+                about: "Deletes a basket's subscription with its deliveries.",
+            }
+            BasketWebhookReplay: Post "/v1/baskets/{id}/webhooks/{whId}/replay" {
+                access: Decisioning, family: BasketWebhooks, cache: Cache::NEVER,
+                query: [REPLAY_FROM, REPLAY_TO], answers: "Data<WebhookReplayed>", errors: [],
+                about: "Enqueues deliveries of a basket's subscription that were given up in the window again, under the same ids.",
+            }
+            BasketWebhookEnable: Post "/v1/baskets/{id}/webhooks/{whId}/enable" {
+                access: Decisioning, family: BasketWebhooks, cache: Cache::NEVER,
+                query: [], answers: "Data<BasketWebhook>", errors: [],
+                about: "Takes up deliveries again after a pause or a disablement. After key_revoked the calling key is the one that deliveries are made for.",
+            }
             EventStream: Get "/v1/events/stream" {
                 access: Data, family: Public, cache: Cache::NEVER,
                 door: EdgeAndRelay,

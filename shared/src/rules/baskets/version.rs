@@ -95,6 +95,12 @@ impl ChangeSet {
         ChangeSet { added: only_in(&new, &old), removed: only_in(&old, &new), weight_changed: weight_changed.collect() }
     }
 
+    /// Everybody who is in it.
+    pub fn ids(&self) -> impl Iterator<Item = &str> {
+        let whole = self.added.iter().chain(&self.removed).map(|it| it.id.as_str());
+        whole.chain(self.weight_changed.iter().map(|it| it.id.as_str()))
+    }
+
     /// The same names with the same weights.
     pub const fn is_empty(&self) -> bool {
         self.added.is_empty() && self.removed.is_empty() && self.weight_changed.is_empty()

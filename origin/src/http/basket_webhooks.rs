@@ -1,0 +1,88 @@
+//! Subscriptions to baskets as their owner manages them. Source: interface, "Webhooks" and "Webhook subscription".
+//!
+//! They are subscriptions like the generic ones, under the same rules; what they are told of follows from the basket and from
+//! whether they are pinned to a version.
+
+use super::answer::{Answer, Failure};
+use super::call::Call;
+use super::webhooks::{State, caller, number, replay_window};
+use crate::app::App;
+use crate::store::baskets::{self, Standing};
+use crate::store::webhooks::{self as table, Subscription};
+use crate::webhooks::subscriptions;
+use crate::webhooks::wish::{self, Wish};
+use rds_shared::model::webhook::{BasketWebhook, WebhookDeleted, WebhookReplayed};
+use rds_shared::wire::{ApiError, Data, Timestamp};
+
+/// `POST /v1/baskets/{id}/webhooks`.
+pub async fn create(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let caller = caller(call)?;
+    call.expect_json()?;
+    let name = wish::idempotency_key(call.idempotency_key.as_ref())?;
+    let wish = Wish::read_for_basket(call.found.param(0), &call.body)?;
+    let created = subscriptions::create(&app.db, &app.webhooks, caller, &wish, name.as_deref(), call.now).await?;
+    let secret = Some(created.secret.expose().to_owned());
+    Answer::value(&Data { data: BasketWebhook { secret, ..shown(created.subscription, call.now) } })
+}
+
+/// `GET /v1/baskets/webhooks`.
+pub async fn of_all(app: &App, call: &Call) -> Result<Answer, Failure> {
+    listed(table::of_baskets(&app.db, caller(call)?.org).await?, call.now)
+}
+
+/// `GET /v1/baskets/{id}/webhooks`.
+pub async fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let (caller, basket) = (caller(call)?, call.found.param(0));
+    if baskets::standing(&app.db.pool, basket, None).await? == Standing::NoBasket {
+        return Err(ApiError::not_found("basket").into());
+    }
+    listed(table::of_org(&app.db, caller.org, Some(basket)).await?, call.now)
+}
+
+/// `DELETE /v1/baskets/{id}/webhooks/{whId}`.
+pub async fn delete(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let id = number(call, 1)?;
+    if !table::delete(&app.db, caller(call)?.org, Some(call.found.param(0)), id).await? {
+        return Err(ApiError::not_found("webhook").into());
+    }
+    Answer::value(&Data { data: WebhookDeleted { id, deleted: true } })
+}
+
+/// `POST /v1/baskets/{id}/webhooks/{whId}/replay`.
+pub async fn replay(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let (window, basket) = (replay_window(call)?, Some(call.found.param(0)));
+    let enqueued = subscriptions::replay(&app.db, caller(call)?, basket, number(call, 1)?, window, call.now).await?;
+    app.webhooks.due();
+    Answer::value(&Data { data: WebhookReplayed { enqueued } })
+}
+
+/// `POST /v1/baskets/{id}/webhooks/{whId}/enable`.
+pub async fn enable(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let basket = Some(call.found.param(0));
+    let subscription = subscriptions::enable(&app.db, caller(call)?, basket, number(call, 1)?, call.now).await?;
+    app.webhooks.due();
+    Answer::value(&Data { data: shown(subscription, call.now) })
+}
+
+fn listed(rows: Vec<Subscription>, now: Timestamp) -> Result<Answer, Failure> {
+    let data: Vec<BasketWebhook> = rows.into_iter().map(|row| shown(row, now)).collect();
+    Answer::value(&Data { data })
+}
+
+/// A basket's subscription as its owner sees it at `now`.
+fn shown(subscription: Subscription, now: Timestamp) -> BasketWebhook {
+    let State { status, disabled_reason, paused_until } = State::of(&subscription, now);
+    let (basket_id, pinned_version_id) =
+        subscription.basket.map(|it| (it.basket_id, it.pinned_version_id)).unwrap_or_default();
+    BasketWebhook {
+        id: subscription.id,
+        basket_id,
+        url: subscription.url,
+        pinned_version_id,
+        status,
+        disabled_reason,
+        paused_until,
+        created_at: subscription.created_at,
+        secret: None,
+    }
+}

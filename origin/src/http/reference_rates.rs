@@ -1,0 +1,103 @@
+//! `GET /v1/rates` and `/{symbol}`: what the vaults of an asset pay. Answered from the catalog, which holds no withheld chain.
+//!
+//! Source: interface, "Authentication", 7.
+
+use super::answer::{Answer, Failure};
+use super::call::Call;
+use super::encoded;
+use crate::app::App;
+use crate::catalog::Vault;
+use rds_shared::model::reference_rate::{ExcludedVault, RateConstituent, ReferenceRate, ReferenceRateDetail};
+use rds_shared::model::status::{DepositStatus, TvlStatus};
+use rds_shared::rules::reference_rates::{Counted, LeftOut, VaultReading, count, reference, shares};
+use rds_shared::wire::{ApiError, Timestamp};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+/// The rate of every symbol that an active vault takes: the most value first, of equals by symbol.
+pub fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let catalog = app.catalog.get()?;
+    let mut symbols: BTreeMap<String, Members<'_>> = BTreeMap::new();
+    for vault in catalog.actives() {
+        if let Some(symbol) = &vault.row.asset_symbol {
+            symbols.entry(symbol.to_uppercase()).or_default().add(vault, call.now);
+        }
+    }
+    let mut rates: Vec<ReferenceRate> = symbols.into_iter().map(|(symbol, members)| members.rate(symbol)).collect();
+    rates.sort_by_key(|rate| Reverse(rate.tvl_usd));
+    encoded::settled(call, catalog.version, &rates)
+}
+
+/// One symbol's rate, with every vault behind it.
+pub fn by_symbol(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let catalog = app.catalog.get()?;
+    let symbol = call.found.param(0).to_uppercase();
+    let is_of_symbol =
+        |vault: &&Vault| vault.row.asset_symbol.as_ref().is_some_and(|spelled| spelled.to_uppercase() == symbol);
+    let mut members = Members::default();
+    catalog.actives().filter(is_of_symbol).for_each(|vault| members.add(vault, call.now));
+    if members.is_empty() {
+        return Err(ApiError::not_found("asset symbol").into());
+    }
+    encoded::settled(call, catalog.version, &members.detail(symbol))
+}
+
+/// The active vaults of a symbol, by id.
+#[derive(Default)]
+struct Members<'a> {
+    counted: Vec<(Counted, &'a Vault)>,
+    left_out: Vec<(LeftOut, &'a Vault)>,
+}
+
+impl<'a> Members<'a> {
+    fn add(&mut self, vault: &'a Vault, now: Timestamp) {
+        match count(&reading(vault), now) {
+            Ok(counted) => self.counted.push((counted, vault)),
+            Err(why) => self.left_out.push((why, vault)),
+        }
+    }
+
+    fn is_empty(&self) -> bool {
+        self.counted.is_empty() && self.left_out.is_empty()
+    }
+
+    fn rate(&self, symbol: String) -> ReferenceRate {
+        let counted: Vec<Counted> = self.counted.iter().map(|(counted, _)| *counted).collect();
+        let read = self.counted.iter().filter_map(|(_, vault)| vault.row.last_synced_at);
+        ReferenceRate::new(symbol, reference(&counted), self.left_out.len(), read)
+    }
+
+    fn detail(mut self, symbol: String) -> ReferenceRateDetail {
+        let rate = self.rate(symbol);
+        // Stable: of equals the smaller id comes first.
+        self.counted.sort_by_key(|(counted, _)| Reverse(counted.tvl));
+        let counted: Vec<Counted> = self.counted.iter().map(|(counted, _)| *counted).collect();
+        let constituents = self.counted.iter().zip(shares(&counted)).map(|((counted, vault), share)| RateConstituent {
+            vault_id: vault.row.id.clone(),
+            chain_id: vault.row.chain_id,
+            protocol_id: vault.row.protocol_id.clone(),
+            total_score: vault.row.total_score,
+            tvl_usd: counted.tvl,
+            apr_net: counted.rate,
+            share,
+            read_at: vault.row.last_synced_at,
+        });
+        let excluded = self
+            .left_out
+            .iter()
+            .map(|(reason, vault)| ExcludedVault { vault_id: vault.row.id.clone(), reason: *reason });
+        ReferenceRateDetail { rate, constituents: constituents.collect(), excluded: excluded.collect() }
+    }
+}
+
+/// What the rules ask of a vault.
+fn reading(vault: &Vault) -> VaultReading {
+    let row = &vault.row;
+    VaultReading {
+        tvl_usd: (row.tvl_status == TvlStatus::Observed).then_some(row.tvl_usd),
+        apr_net: row.apr_net,
+        read_at: row.last_synced_at,
+        is_closed: row.deposit_status == DepositStatus::Closed,
+        is_under_review: vault.needs_risk_review,
+    }
+}

@@ -1,0 +1,232 @@
+//! Index levels: what a basket of vaults is worth day by day, chained over the basket's versions.
+//!
+//! A version is bought at its weights on the day it is linked, and held until the next one is. With prices per share,
+//!
+//! ```text
+//! level(day) = level(link) · Σ weight · price(day) / price(link)
+//! ```
+//!
+//! The level of a link's own day is that of the version before: a rebalance moves nothing. What nobody has read is no level. A
+//! day of which a price is missing is a gap, and says nothing about the days around it; a version that cannot be linked on its
+//! first day is linked on the first later one on which all of it, and all of the version before it, was read.
+//!
+//! Everything is integers: a price in 10⁻¹⁸, a ratio in 10⁻¹², a level in 10⁻⁶, each rounded half to even once. A chain goes on
+//! from the level that was published, so that whoever has prices and weights finds the same digits.
+
+use crate::scoring::decimal::wide_from_float;
+use crate::scoring::named_enum;
+use crate::scoring::number::{Decimal, Ppm, rhe};
+use crate::wire::time::Day;
+use alloc::collections::BTreeMap;
+use alloc::string::String;
+use alloc::vec::Vec;
+use serde::{Serialize, Serializer};
+
+/// The name of these rules.
+pub const METHODOLOGY: &str = "index-1.0.0";
+/// Decimal places of a price.
+pub const PRICE_DECIMALS: u32 = 18;
+/// Decimal places of a ratio of two prices.
+pub const RATIO_DECIMALS: u32 = 12;
+/// Decimal places of a level.
+pub const LEVEL_DECIMALS: u32 = 6;
+
+/// One, as a ratio.
+const RATIO_ONE: u128 = 10_u128.pow(RATIO_DECIMALS);
+/// What weights sum to.
+const WHOLE: u128 = 1_000_000;
+
+/// A level in millionths.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Level(u64);
+
+impl Level {
+    /// Where every index begins: 1000.
+    pub const BASE: Level = Level(1_000_000_000);
+    /// Beyond it a level is not exactly its decimal text any more, and counts as not computable.
+    const MAX: u128 = 1_000_000_000_000_000;
+
+    /// In millionths.
+    pub const fn get(self) -> u64 {
+        self.0
+    }
+}
+
+impl Serialize for Level {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        Decimal { units: i64::try_from(self.0).unwrap_or(i64::MAX), scale: LEVEL_DECIMALS }.serialize(serializer)
+    }
+}
+
+/// What one share of a vault redeems for, in 10⁻¹⁸ of its asset; above zero.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Price(u128);
+
+impl Price {
+    /// Shares of a vault that was read correctly are worth less: 100 million of its asset.
+    const MAX: u128 = 10_u128.pow(8 + PRICE_DECIMALS);
+
+    /// From units of 10⁻¹⁸; none where that is no price.
+    pub const fn new(units: u128) -> Option<Self> {
+        if units > 0 && units <= Self::MAX { Some(Price(units)) } else { None }
+    }
+
+    /// A reading, by its shortest decimal text; none where it is no price.
+    pub fn read(value: f64) -> Option<Self> {
+        u128::try_from(wide_from_float(value, PRICE_DECIMALS).ok()?).ok().and_then(Price::new)
+    }
+}
+
+/// The last price that was read of each vault, by UTC day.
+pub type ClosingPrices = BTreeMap<Day, BTreeMap<String, Price>>;
+
+/// A version of the basket, as far as an index asks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct IndexVersion {
+    /// The day on which it comes into force.
+    pub effective_on: Day,
+    /// Who is in it, and with how much.
+    pub holdings: Vec<(String, Ppm)>,
+    /// Whether one of them is on a chain that is withheld: nothing is said that depends on it.
+    pub is_withheld: bool,
+}
+
+named_enum! {
+    /// Why a day has no level.
+    pub enum Gap {
+        /// A vault of the version held, or of the one to be linked, was not read on that day.
+        Unread = "unread",
+        /// A vault's chain is withheld.
+        Withheld = "withheld",
+        /// Prices lie too far apart for a level.
+        OutOfRange = "out_of_range",
+    }
+}
+
+/// A day of an index.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct IndexDay {
+    /// The UTC day.
+    pub day: Day,
+    /// The version that is held at its end, by place; none before the first link.
+    pub held: Option<usize>,
+    /// The level at its end.
+    pub level: Result<Level, Gap>,
+}
+
+/// Where a version was linked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Link {
+    /// The version, by place.
+    pub version: usize,
+    /// The day at whose end it is bought.
+    pub day: Day,
+    /// The level then.
+    pub level: Level,
+}
+
+/// An index from its basket's first version on.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Chain {
+    /// One a version that was linked, in order; the first one's day is the base date.
+    pub links: Vec<Link>,
+    /// Every day, gaps too.
+    pub days: Vec<IndexDay>,
+}
+
+/// A version that is held: its link, and what its vaults were worth then.
+struct Holding<'a> {
+    link: Link,
+    bought: Vec<(&'a str, Ppm, Price)>,
+}
+
+impl<'a> Holding<'a> {
+    fn buy(
+        versions: &'a [IndexVersion],
+        version: usize,
+        prices: &ClosingPrices,
+        day: Day,
+        level: Level,
+    ) -> Result<Self, Gap> {
+        let wanted = versions.get(version).ok_or(Gap::Unread)?;
+        if wanted.is_withheld {
+            return Err(Gap::Withheld);
+        }
+        let read = prices.get(&day).ok_or(Gap::Unread)?;
+        let one = |(id, weight): &'a (String, Ppm)| Ok((id.as_str(), *weight, *read.get(id).ok_or(Gap::Unread)?));
+        let bought = wanted.holdings.iter().map(one).collect::<Result<_, _>>()?;
+        Ok(Holding { link: Link { version, day, level }, bought })
+    }
+
+    fn level(&self, prices: &ClosingPrices, day: Day) -> Result<Level, Gap> {
+        let read = prices.get(&day).ok_or(Gap::Unread)?;
+        // In 10⁻¹⁸: weights have six places, ratios twelve.
+        let mut worth: u128 = 0;
+        for (id, weight, Price(then)) in &self.bought {
+            let Price(now) = read.get(*id).ok_or(Gap::Unread)?;
+            // At most 10³⁸: a price has 26 digits.
+            let ratio = rhe(now.checked_mul(RATIO_ONE).ok_or(Gap::OutOfRange)?, *then);
+            let part = ratio.checked_mul(u128::from(weight.0.unsigned_abs())).ok_or(Gap::OutOfRange)?;
+            worth = worth.checked_add(part).ok_or(Gap::OutOfRange)?;
+        }
+        let level = worth.checked_mul(u128::from(self.link.level.0)).ok_or(Gap::OutOfRange)?;
+        match rhe(level, RATIO_ONE * WHOLE) {
+            0 => Err(Gap::OutOfRange),
+            level if level > Level::MAX => Err(Gap::OutOfRange),
+            level => Ok(Level(u64::try_from(level).unwrap_or(u64::MAX))),
+        }
+    }
+}
+
+/// Chains an index over `versions`, which stand in the order in which they came into force, up to and with `through`.
+pub fn chain(versions: &[IndexVersion], prices: &ClosingPrices, through: Day) -> Chain {
+    let mut chain = Chain::default();
+    let Some(first) = versions.first() else { return chain };
+    let mut held: Option<Holding<'_>> = None;
+    let mut in_force = 0;
+    let mut day = first.effective_on;
+    while day <= through {
+        while versions.get(in_force + 1).is_some_and(|next| next.effective_on <= day) {
+            in_force += 1;
+        }
+        let level = step(versions, &mut held, in_force, prices, day);
+        if let Some(Holding { link, .. }) = &held
+            && link.day == day
+        {
+            chain.links.push(*link);
+        }
+        chain.days.push(IndexDay { day, held: held.as_ref().map(|held| held.link.version), level });
+        let next = day.plus(1);
+        if next <= day {
+            // The calendar ends here.
+            break;
+        }
+        day = next;
+    }
+    chain
+}
+
+/// The level of a day; the version in force takes the place of the one held where both were read.
+fn step<'a>(
+    versions: &'a [IndexVersion],
+    held: &mut Option<Holding<'a>>,
+    in_force: usize,
+    prices: &ClosingPrices,
+    day: Day,
+) -> Result<Level, Gap> {
+    let level = match held {
+        None => Level::BASE,
+        Some(holding) if versions.get(holding.link.version).is_some_and(|it| it.is_withheld) => {
+            return Err(Gap::Withheld);
+        }
+        Some(holding) => holding.level(prices, day)?,
+    };
+    if held.as_ref().is_none_or(|holding| holding.link.version != in_force) {
+        *held = Some(Holding::buy(versions, in_force, prices, day, level)?);
+    }
+    Ok(level)
+}
+
+#[cfg(test)]
+#[path = "indices_tests.rs"]
+mod tests;

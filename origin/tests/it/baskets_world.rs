@@ -112,7 +112,6 @@ impl World {
         let rows: Vec<(String, String)> = sqlx::query_as(sql).fetch_all(&self.test.facts.db.pool).await.unwrap();
         rows.into_iter().map(|(family, body)| (family, serde_json::from_str(&body).unwrap())).collect()
     }
-}
 
     /// The chains that each of these operations is about, in order.
     pub async fn chains_told(&self) -> Vec<Vec<i64>> {

@@ -52,7 +52,7 @@ pub fn run(options: &Options) -> Result<()> {
     }
     println!("\n{}", report.table());
     if only.is_empty() {
-        report.write("graph", plan, METHOD)?;
+        report.write_pairs("graph", plan, METHOD)?;
     }
     Ok(())
 }

@@ -58,7 +58,7 @@ async fn version(test: &TestApp, number: i32, effective_from: &str, of: &[(&Vaul
         .db
         .run_tx("a version", |tx| {
             let (row, constituents) = (row.clone(), constituents.clone());
-            Box::pin(async move { basket_versions::insert(tx, number, &row, &constituents).await })
+            Box::pin(async move { basket_versions::insert(tx, ("The dollars", number), &row, &constituents).await })
         })
         .await
         .unwrap();

@@ -8,6 +8,7 @@ use rds_shared::model::basket::{
     BasketMethodologyRow, BasketRow, BasketVersionRow, ConstituentType, Methodology, SupportStatus,
 };
 use rds_shared::model::content_hash::ContentHash;
+use rds_shared::model::version_signature::VersionSignature;
 use rds_shared::rules::baskets::definition::{Caps, Definition, Weighting};
 use rds_shared::rules::baskets::refresh::Trigger;
 use rds_shared::rules::baskets::weights::Constituent;
@@ -100,12 +101,13 @@ pub struct Members {
 }
 
 /// A version with its basket, rules and support. Followed by conditions.
-const VERSION: &str = "SELECT v.*, b.name, b.constituent_type, coalesce(k.confirmed_at, v.effective_from) AS rebalanced_at, \
+const VERSION: &str = "SELECT v.*, g.address AS signer_address, b.name, b.constituent_type, coalesce(k.confirmed_at, v.effective_from) AS rebalanced_at, \
             coalesce(k.methodology_version, v.methodology_version) AS confirmed_under, \
             s.deprecated_at, s.retired_at, s.successor_id, m.summary, m.doc_url, m.eligibility_rule, m.pivot, m.min_constituents, \
             m.single_name, m.issuer, m.floor, m.version \
      FROM basket_version v JOIN basket b ON b.id = v.basket_id \
      JOIN basket_methodology m ON m.basket_id = v.basket_id AND m.version = v.methodology_version \
+     LEFT JOIN decision_signer g ON g.key_id = v.signing_key_id \
      LEFT JOIN basket_version_confirmed k ON k.version_id = v.version_id \
      LEFT JOIN basket_version_support s ON s.version_id = v.version_id";
 
@@ -187,7 +189,10 @@ pub async fn versions(db: &Db, basket_id: &str, page: PageRequest) -> Result<(Ve
         .bind(basket_id)
         .fetch_one(&db.pool)
         .await?;
-    let rows = sqlx::query("SELECT * FROM basket_version WHERE basket_id = $1 ORDER BY number DESC OFFSET $2 LIMIT $3")
+    let sql = "SELECT v.*, g.address AS signer_address FROM basket_version v \
+               LEFT JOIN decision_signer g ON g.key_id = v.signing_key_id \
+               WHERE basket_id = $1 ORDER BY number DESC OFFSET $2 LIMIT $3";
+    let rows = sqlx::query(sql)
         .bind(basket_id)
         .bind(i64::try_from(page.offset()).unwrap_or(i64::MAX))
         .bind(i64::try_from(page.rows()).unwrap_or(i64::MAX))
@@ -342,7 +347,11 @@ fn version_row(row: &PgRow) -> Result<BasketVersionRow, StoreError> {
         prior_version_id: row.try_get("prior_version_id")?,
         methodology_version: row.try_get("methodology_version")?,
         content_hash: ContentHash::from_bytes(hash.try_into().unwrap_or_default()),
-        signing_key_id: row.try_get("signing_key_id")?,
+        signed: VersionSignature {
+            signing_key_id: row.try_get("signing_key_id")?,
+            signer_address: row.try_get("signer_address")?,
+            signature: row.try_get("signature")?,
+        },
         created_at: row.try_get::<At, _>("created_at")?.into(),
     })
 }

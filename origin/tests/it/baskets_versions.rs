@@ -52,9 +52,9 @@ async fn a_rebalance_that_changes_nothing_makes_no_version() {
     assert_eq!(world.get("/version/dollars-v1").await.header("etag"), reply.header("etag"));
     assert_eq!(world.refresh().await, Refreshed::NotDue, "once a quarter");
     world.pass(60);
-    let forced = baskets::rebalance(&world.test.app.db, &world.test.app.clock, BASKET).await.unwrap();
+    let forced = baskets::rebalance(&world.test.app.db, &world.test.app.clock, None, BASKET).await.unwrap();
     assert_eq!(forced, Some(Refreshed::Unchanged));
-    assert_eq!(baskets::rebalance(&world.test.app.db, &world.test.app.clock, "nothing").await.unwrap(), None);
+    assert_eq!(baskets::rebalance(&world.test.app.db, &world.test.app.clock, None, "nothing").await.unwrap(), None);
     assert_eq!((world.versions().await, world.told().await.len()), (vec!["dollars-v1".to_owned()], told));
     // What follows it changes nothing of what is said of it any more: not when it was last reproduced, and not its tag.
     let frozen =
@@ -62,7 +62,7 @@ async fn a_rebalance_that_changes_nothing_makes_no_version() {
     let before = frozen(&world.get("/version/dollars-v1").await);
     assert_eq!(world.next_version("amber", 8.0).await, "dollars-v2");
     world.pass(60);
-    baskets::rebalance(&world.test.app.db, &world.test.app.clock, BASKET).await.unwrap();
+    baskets::rebalance(&world.test.app.db, &world.test.app.clock, None, BASKET).await.unwrap();
     for rest in ["/version/dollars-v1", "?at=2026-11-21T00:00:00Z"] {
         assert_eq!(frozen(&world.get(rest).await), before, "{rest}");
     }
@@ -115,7 +115,7 @@ async fn of_rebalances_at_once_one_makes_the_version() {
     let runs = (0..8).map(|number| {
         let db = if number % 2 == 0 { world.test.app.db.clone() } else { other.db.clone() };
         let clock = world.test.app.clock.clone();
-        tokio::spawn(async move { baskets::refresh(&db, &clock).await.unwrap().remove(0).1 })
+        tokio::spawn(async move { baskets::refresh(&db, &clock, None).await.unwrap().remove(0).1 })
     });
     let mut made = 0;
     for run in runs.collect::<Vec<_>>() {
@@ -245,7 +245,7 @@ async fn a_simulated_market_has_baskets_and_repeating_it_makes_no_more() {
     let facts = TestDb::new().await;
     let clock = Clock::held(Timestamp::parse(NOW).unwrap());
     let options = Options { seed: 1, vaults: 60, hours: 24 };
-    simulate::run(&facts.db, &clock, options, &mut |_: &str| ()).await.unwrap();
+    simulate::run(&facts.db, &clock, options, None, &mut |_: &str| ()).await.unwrap();
     let published = table::current(&facts.db).await.unwrap();
     let names: Vec<&str> = published.iter().map(|it| it.row.basket_id.as_str()).collect();
     assert_eq!(names, ["prime-vaults", "stable-vaults", "treasury-assets"]);
@@ -255,7 +255,7 @@ async fn a_simulated_market_has_baskets_and_repeating_it_makes_no_more() {
         assert_eq!(version.row.content(members.constituents).content_hash(), version.row.content_hash, "{id}");
     }
     let before = publication::version(&facts.db).await.unwrap();
-    simulate::run(&facts.db, &clock, options, &mut |_: &str| ()).await.unwrap();
+    simulate::run(&facts.db, &clock, options, None, &mut |_: &str| ()).await.unwrap();
     assert_eq!(publication::version(&facts.db).await.unwrap(), before);
     assert_eq!(table::current(&facts.db).await.unwrap(), published);
 }
@@ -266,7 +266,7 @@ async fn a_basket_without_rules_waits_for_them() {
     let clock = Clock::held(Timestamp::parse(NOW).unwrap());
     let batch = Batch::read(definition().as_bytes()).unwrap();
     ingest::commit(&facts.db, &clock, batch).await.unwrap();
-    let all = baskets::refresh(&facts.db, &clock).await.unwrap();
+    let all = baskets::refresh(&facts.db, &clock, None).await.unwrap();
     assert_eq!(all, [(BASKET.to_owned(), Refreshed::NoRules)]);
     assert_eq!(MEMBERS.len(), 5);
 }

@@ -130,7 +130,7 @@ impl InForce {
         Current {
             version_id: &self.stored.row.version_id,
             version: &self.content,
-            last_rebalanced_at: self.stored.rebalanced_at,
+            last_rebalanced_at: self.stored.confirmed_at,
             confirmed_under: &self.stored.confirmed_under,
         }
     }
@@ -176,8 +176,8 @@ async fn step(
             let asked_once = [Trigger::Calendar, Trigger::Methodology];
             let is_answered = unasked.is_some() || due.iter().any(|trigger| asked_once.contains(trigger));
             if let Some(it) = in_force.as_ref().filter(|_| is_answered) {
+                // Nothing that is shown changes with it.
                 table::confirm(tx, &it.stored.row.version_id, &rules.methodology_version, now).await?;
-                show(tx, &[Tag::Baskets], now).await?;
             }
             Ok(Refreshed::Unchanged)
         }

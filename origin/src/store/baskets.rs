@@ -54,8 +54,8 @@ pub struct StoredVersion {
     pub made_as: String,
     /// What the basket is made of.
     pub constituent_type: ConstituentType,
-    /// When a rebalance last made the version, or reproduced it while it was in force.
-    pub rebalanced_at: Timestamp,
+    /// When a rebalance last made the version, or reproduced it while it was in force: what the next one goes by, and not shown.
+    pub confirmed_at: Timestamp,
     /// The rules that this rebalance went by.
     pub confirmed_under: String,
     /// What is said of the version.
@@ -72,9 +72,9 @@ impl StoredVersion {
         StoredVersion { name: self.made_as.clone(), ..self }
     }
 
-    /// Whether the basket is still as the version's content hash goes by: called so, and rebalanced last when it was made.
+    /// Whether the basket is still called as when the version was made.
     pub fn is_as_made(&self) -> bool {
-        self.name == self.made_as && self.rebalanced_at == self.row.effective_from.0
+        self.name == self.made_as
     }
 
     /// The basket with this version, as it is listed.
@@ -86,7 +86,7 @@ impl StoredVersion {
             version_id: self.row.version_id.clone(),
             effective_from: self.row.effective_from,
             content_hash: self.row.content_hash,
-            last_rebalanced_at: self.rebalanced_at,
+            last_rebalanced_at: self.row.effective_from.0,
         }
     }
 }
@@ -101,7 +101,7 @@ pub struct Members {
 }
 
 /// A version with its basket, rules and support. Followed by conditions.
-const VERSION: &str = "SELECT v.*, g.address AS signer_address, b.name, b.constituent_type, coalesce(k.confirmed_at, v.effective_from) AS rebalanced_at, \
+const VERSION: &str = "SELECT v.*, g.address AS signer_address, b.name, b.constituent_type, coalesce(k.confirmed_at, v.effective_from) AS confirmed_at, \
             coalesce(k.methodology_version, v.methodology_version) AS confirmed_under, \
             s.deprecated_at, s.retired_at, s.successor_id, m.summary, m.doc_url, m.eligibility_rule, m.pivot, m.min_constituents, \
             m.single_name, m.issuer, m.floor, m.version \
@@ -328,7 +328,7 @@ fn stored(row: &PgRow) -> Result<StoredVersion, StoreError> {
         name: row.try_get("name")?,
         made_as: row.try_get("basket_name")?,
         constituent_type: word("basket.constituent_type", row.try_get("constituent_type")?)?,
-        rebalanced_at: row.try_get::<At, _>("rebalanced_at")?.into(),
+        confirmed_at: row.try_get::<At, _>("confirmed_at")?.into(),
         confirmed_under: row.try_get("confirmed_under")?,
         support: support(row)?,
         successor: row.try_get("successor_id")?,

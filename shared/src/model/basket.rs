@@ -54,7 +54,7 @@ pub struct BasketRow {
     pub effective_from: Micros,
     /// The SHA-256 of what the version is.
     pub content_hash: ContentHash,
-    /// When a rebalance last made the version, or reproduced it while it was in force.
+    /// When a rebalance last made another version: this one. One that reproduces what is in force moves nothing that is shown.
     pub last_rebalanced_at: Timestamp,
 }
 

@@ -9,9 +9,10 @@ import { allowance } from './metering.mjs';
 import { bearer, organisation, verb } from './operator.mjs';
 import { up } from './private-stack.mjs';
 import { listOf } from './shape.mjs';
+import { until } from './stack.mjs';
 
 const INDEX = '/v1/indices/prime-vaults';
-const PRIVATE = ['/v1/indices', INDEX, `${INDEX}/levels`, '/v1/rates', '/v1/rates/usdc'];
+const PRIVATE = ['/v1/indices', INDEX, `${INDEX}/levels`, '/v1/rates', '/v1/rates/deth'];
 /** Decimal places. */
 const [PRICE, RATIO, LEVEL, RATE] = [18, 12, 6, 8];
 
@@ -160,7 +161,7 @@ describe('a reference rate', () => {
     expectShape(answer, data(listOf(fields.ReferenceRate)));
     const values = answer.json.data.map(({ tvl_usd }) => tvl_usd);
     assert.deepEqual(values, values.toSorted((a, b) => b - a));
-    expectShape(await ask('/v1/rates/usdc'), data(fields.ReferenceRateDetail));
+    expectShape(await ask('/v1/rates/deth'), data(fields.ReferenceRateDetail));
   });
 
   test('is made again from the vaults behind it, whose figures are the list\'s', async () => {
@@ -192,13 +193,16 @@ describe('days on which nobody reads a vault', () => {
     const before = await read(`${INDEX}/levels`);
     const rates = await read('/v1/rates');
     await stack.advance(3 * 86_400);
-    // The copies' minute passes by the edge's own clock: another question is answered anew.
+    // Copies age by the edge's own clock: another question is answered anew, and the same one in a quarter of a minute.
     const levels = await read(`${INDEX}/levels?days=30`);
     assert.deepEqual(levels.slice(0, before.length - 1), before.slice(0, -1), 'what was final stays');
     const unread = levels.slice(before.length);
     assert.ok(unread.length >= 3 && unread.every(({ level, gap }) => level === null && gap === 'unread'), JSON.stringify(unread));
-    const stale = await read(`/v1/rates/${rates[0].asset_symbol}`);
-    assert.deepEqual([stale.rate, stale.vaults, stale.tvl_usd], [null, 0, 0]);
+    const stale = await until('the copy is too old', 30, async () => {
+      const rate = await read(`/v1/rates/${rates[0].asset_symbol}`);
+      return rate.rate === null && rate;
+    });
+    assert.deepEqual([stale.vaults, stale.tvl_usd, stale.constituents], [0, 0, []]);
     assert.ok(stale.excluded.some(({ reason }) => reason === 'stale'));
   });
 });

@@ -76,6 +76,17 @@ describe('what is served of baskets', () => {
     }
   });
 
+  test('of the demo has a past: what was in went when it failed, and the others took over its weight', async () => {
+    const rows = (await stack.ok('/v1/baskets/stable-vaults/changes')).json.data;
+    assert.ok(rows.length >= 3, `${rows.length} versions`);
+    const failed = rows.find(({ trigger_reason }) => trigger_reason === 'hard_fail');
+    assert.deepEqual([failed.added.length, failed.removed.length], [0, 1]);
+    assert.ok(failed.weight_changed.every(({ weight, previous_weight }) => weight !== previous_weight) && failed.weight_changed.length > 5);
+    const { id } = failed.removed[0];
+    const held = async (version) => (await stack.ok(`/v1/baskets/stable-vaults/version/${version}`)).json.data.constituents.some((it) => it.id === id);
+    assert.deepEqual([await held(failed.prior_version_id), await held(failed.version_id)], [true, false]);
+  });
+
   test('is hashed so that Node recomputes it of every version of every basket', async () => {
     for (const { id } of (await stack.ok('/v1/baskets')).json.data) {
       for (const { version_id } of (await stack.ok(`/v1/baskets/${id}/versions?pageSize=10`)).json.data) {

@@ -60,6 +60,8 @@ export const BasketDetail = record({
   prior_version_id: nullable(text),
   methodology_version: text,
   signing_key_id: nullable(text),
+  signer_address: nullable(text),
+  signature: nullable(text),
   created_at: instant,
   deprecated_at: nullable(instant),
   successor_version_id: nullable(text),
@@ -75,6 +77,8 @@ export const BasketVersionRow = record({
   methodology_version: text,
   content_hash: text,
   signing_key_id: nullable(text),
+  signer_address: nullable(text),
+  signature: nullable(text),
   created_at: instant,
 });
 

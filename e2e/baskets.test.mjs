@@ -2,52 +2,23 @@
 
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { createHash, randomBytes } from 'node:crypto';
 import { before, describe, test } from 'node:test';
+import { verifyMessage as ethersRecover } from 'ethers';
+import { verifyMessage } from 'viem';
 import * as fields from './basket-fields.mjs';
 import { expectError, expectShape } from './expect.mjs';
 import { data, paged } from './interface-fields.mjs';
 import { failing, verb } from './operator.mjs';
+import { OwnBasket, recomputed } from './own-basket.mjs';
 import { originEnvironment } from './private-stack.mjs';
 import { listOf } from './shape.mjs';
 import { sharedStack } from './stack.mjs';
 
 const stack = sharedStack();
-/** A basket of this run's own, over the demo's assets. */
-const basket = `e2e-${randomBytes(4).toString('hex')}`;
-const at = (rest) => `/v1/baskets/${basket}${rest}`;
-const [first, second] = [`${basket}-v1`, `${basket}-v2`];
-
-/** Takes observations in by the operators' door. */
-async function ingest(...lines) {
-  const body = lines.map((line) => JSON.stringify(line)).join('\n');
-  const answer = await stack.operate('/ingest', { method: 'POST', body });
-  assert.equal(answer.status, 200, answer.text);
-}
-
-const rules = (version, observed_at, pivot) => ({
-  kind: 'basket_methodology', observed_at, source: 'e2e', basket_id: basket, version, summary: 'The best of the demo.', pivot,
-  eligibility_rule: { tier: ['Prime'] }, min_constituents: 5, single_name_pct: 20, issuer_pct: 35, floor_pct: 2,
-});
-
-/** What became of this run's basket when all were refreshed. */
-async function refreshed() {
-  const said = await verb(stack, 'baskets', 'refresh');
-  assert.equal(said.edge, 'acknowledged');
-  return said.baskets.find(({ id }) => id === basket);
-}
-
-/** The SHA-256 of what a served version is, from its own fields. */
-function recomputed({ id, constituents, effective_from, methodology_version, prior_version_id }) {
-  const sorted = constituents.toSorted((a, b) => (a.id < b.id ? -1 : 1));
-  // Keys in order, nothing spaced, integers only: RFC 8785 asks no more of it.
-  const content = {
-    basket_id: id,
-    constituents: sorted.map(({ id, issuer, score_mp, weight_ppm }) => ({ id, issuer, score_mp, weight_ppm })),
-    effective_from, methodology_version, prior_version_id,
-  };
-  return createHash('sha256').update(JSON.stringify(content)).digest('hex');
-}
+let basket;
+let first;
+let second;
+const at = (rest) => basket.path(rest);
 
 const PYTHON = `
 import hashlib, json, sys
@@ -72,14 +43,9 @@ function hasPython() {
 }
 
 before(async () => {
-  await ingest(
-    { kind: 'basket', observed_at: '2026-01-01T00:00:00Z', source: 'e2e', id: basket, name: 'End to end', constituent_type: 'asset' },
-    rules('one', '2026-01-01T00:00:00Z', 7),
-  );
-  // The service may have been quicker.
-  await refreshed();
-  await ingest(rules('two', '2026-02-01T00:00:00Z', 8));
-  await refreshed();
+  basket = await OwnBasket.create(stack);
+  first = basket.version(1);
+  second = await basket.rebalance();
 });
 
 describe('what is served of baskets', () => {
@@ -110,6 +76,17 @@ describe('what is served of baskets', () => {
     }
   });
 
+  test('of the demo has a past: what was in went when it failed, and the others took over its weight', async () => {
+    const rows = (await stack.ok('/v1/baskets/stable-vaults/changes')).json.data;
+    assert.ok(rows.length >= 3, `${rows.length} versions`);
+    const failed = rows.find(({ trigger_reason }) => trigger_reason === 'hard_fail');
+    assert.deepEqual([failed.added.length, failed.removed.length], [0, 1]);
+    assert.ok(failed.weight_changed.every(({ weight, previous_weight }) => weight !== previous_weight) && failed.weight_changed.length > 5);
+    const { id } = failed.removed[0];
+    const held = async (version) => (await stack.ok(`/v1/baskets/stable-vaults/version/${version}`)).json.data.constituents.some((it) => it.id === id);
+    assert.deepEqual([await held(failed.prior_version_id), await held(failed.version_id)], [true, false]);
+  });
+
   test('is hashed so that Node recomputes it of every version of every basket', async () => {
     for (const { id } of (await stack.ok('/v1/baskets')).json.data) {
       for (const { version_id } of (await stack.ok(`/v1/baskets/${id}/versions?pageSize=10`)).json.data) {
@@ -124,6 +101,16 @@ describe('what is served of baskets', () => {
       const { data: version } = (await stack.ok(at(rest))).json;
       const printed = execFileSync('python3', ['-c', PYTHON], { input: JSON.stringify(version), encoding: 'utf8' });
       assert.equal(printed.trim(), version.content_hash);
+    }
+  });
+
+  test('is signed so that viem and ethers find the service\'s signer in the answer alone', async () => {
+    const [{ key_id, address }] = await verb(stack, 'signers', 'list');
+    for (const target of [at(''), at(`/version/${first}`), '/v1/baskets/prime-vaults']) {
+      const { content_hash: message, signing_key_id, signer_address, signature } = (await stack.ok(target)).json.data;
+      assert.deepEqual([signing_key_id, signer_address], [key_id, address], target);
+      assert.equal(ethersRecover(message, signature).toLowerCase(), signer_address);
+      assert.equal(await verifyMessage({ address: signer_address, message, signature }), true);
     }
   });
 
@@ -157,7 +144,7 @@ describe('what is served of baskets', () => {
 
 describe('a refresh', () => {
   test('that nothing asks for makes nothing, and two at once do not either', async () => {
-    for (const { result } of await Promise.all([refreshed(), refreshed()])) assert.equal(result, 'not_due');
+    for (const { result } of await Promise.all([basket.refresh(), basket.refresh()])) assert.equal(result, 'not_due');
     assert.equal((await stack.ok(at('/versions'))).json.meta.total, 2);
   });
 });
@@ -165,7 +152,7 @@ describe('a refresh', () => {
 describe('a version that is retired', () => {
   test('is deprecated first, and gone at once from copies that are warm', async () => {
     const target = at(`/version/${first}`);
-    assert.equal((await verb(stack, 'baskets', 'deprecate', first)).result, 'done');
+    await basket.say('deprecate', 1);
     assert.equal((await stack.ok(target)).json.data.support_status, 'deprecated');
     const warm = await stack.ok(target);
     assert.equal(warm.headers.get('x-cache'), 'HIT');
@@ -174,10 +161,10 @@ describe('a version that is retired', () => {
     for (const headers of [{}, { 'if-none-match': warm.headers.get('etag') }]) {
       const gone = await stack.get(target, { headers });
       assert.equal(expectError(gone, 410, 'VERSION_RETIRED').successor, second);
-      assert.equal(gone.headers.get('link'), `</v1/baskets/${basket}/version/${second}>; rel="successor-version"`);
+      assert.equal(gone.headers.get('link'), `<${at(`/version/${second}`)}>; rel="successor-version"`);
     }
     const listed = await verb(stack, 'baskets', 'list');
-    const { versions } = listed.baskets.find(({ id }) => id === basket);
+    const { versions } = listed.baskets.find(({ id }) => id === basket.id);
     assert.deepEqual(versions.map(({ support_status }) => support_status), ['current', 'retired']);
   });
 

@@ -21,7 +21,7 @@ pub const AS_OF: Timestamp = Timestamp::from_seconds(1_767_225_600);
 /// What the rules of all of them are called.
 const VERSION: &str = "rds-1.0.0";
 /// A vault of less is too thin to be a part of an index.
-const DEEP_VAULT_USD: u64 = 40_000_000;
+const DEEP_VAULT_USD: u64 = 10_000_000;
 /// A vault has seen a season.
 const SEASONED_DAYS: u32 = 90;
 

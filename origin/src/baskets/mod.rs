@@ -23,9 +23,12 @@ use crate::publication::{self as events, Family, How, OBSERVED_CHANGE_SOURCE, Op
 use crate::store::basket_versions::{self as table, Held};
 use crate::store::baskets::{self, Members, StoredVersion, Support};
 use crate::store::publication as versions;
-use crate::store::{Db, StoreError, Tx, assets, tags};
+use crate::store::{Db, StoreError, Tx, assets, decision_signers, tags};
+use rds_shared::graph::signature::DecisionKey;
 use rds_shared::model::basket::{BasketNotice, BasketVersionRow, ConstituentType, ShownChanges};
+use rds_shared::model::content_hash::ContentHash;
 use rds_shared::model::status::Severity;
+use rds_shared::model::version_signature::VersionSignature;
 use rds_shared::route::Tag;
 use rds_shared::rules::baskets::definition::Definition;
 use rds_shared::rules::baskets::rebalance::{Current, Halt, Outcome, rebalance_for};
@@ -62,11 +65,15 @@ pub enum Refreshed {
     },
 }
 
-/// Rebalances every basket that something asks to be, each in a transaction of its own. By id.
-pub async fn refresh(db: &Db, clock: &Clock) -> Result<Vec<(String, Refreshed)>, StoreError> {
+/// Rebalances every basket that something asks to be, each in a transaction of its own. By id. `key` signs what it is let to.
+pub async fn refresh(
+    db: &Db,
+    clock: &Clock,
+    key: Option<&DecisionKey>,
+) -> Result<Vec<(String, Refreshed)>, StoreError> {
     let mut all = Vec::new();
     for id in baskets::ids(db).await? {
-        if let Some(refreshed) = run(db, clock, &id, None).await? {
+        if let Some(refreshed) = run(db, clock, key, &id, None).await? {
             all.push((id, refreshed));
         }
     }
@@ -75,23 +82,29 @@ pub async fn refresh(db: &Db, clock: &Clock) -> Result<Vec<(String, Refreshed)>,
 
 /// Rebalances one basket now, whether or not something asks for it: then as if its day in the calendar had come. None when there is
 /// no such basket.
-pub async fn rebalance(db: &Db, clock: &Clock, basket_id: &str) -> Result<Option<Refreshed>, StoreError> {
-    run(db, clock, basket_id, Some(Trigger::Calendar)).await
+pub async fn rebalance(
+    db: &Db,
+    clock: &Clock,
+    key: Option<&DecisionKey>,
+    basket_id: &str,
+) -> Result<Option<Refreshed>, StoreError> {
+    run(db, clock, key, basket_id, Some(Trigger::Calendar)).await
 }
 
 async fn run(
     db: &Db,
     clock: &Clock,
+    key: Option<&DecisionKey>,
     basket_id: &str,
     unasked: Option<Trigger>,
 ) -> Result<Option<Refreshed>, StoreError> {
-    let (now, basket_id) = (clock.now(), basket_id.to_owned());
+    let (now, key, basket_id) = (clock.now(), key.cloned(), basket_id.to_owned());
     db.run_tx("basket rebalance", move |tx| {
-        let basket_id = basket_id.clone();
+        let (key, basket_id) = (key.clone(), basket_id.clone());
         Box::pin(async move {
             versions::take_turn(tx).await?;
             let Some(held) = table::hold(tx, &basket_id).await? else { return Ok(None) };
-            step(tx, &basket_id, &held, unasked, now).await.map(Some)
+            step(tx, &basket_id, &held, unasked, key.as_ref(), now).await.map(Some)
         })
     })
     .await
@@ -117,7 +130,7 @@ impl InForce {
         Current {
             version_id: &self.stored.row.version_id,
             version: &self.content,
-            last_rebalanced_at: self.stored.rebalanced_at,
+            last_rebalanced_at: self.stored.confirmed_at,
             confirmed_under: &self.stored.confirmed_under,
         }
     }
@@ -128,6 +141,7 @@ async fn step(
     basket_id: &str,
     held: &Held,
     unasked: Option<Trigger>,
+    key: Option<&DecisionKey>,
     now: Timestamp,
 ) -> Result<Refreshed, StoreError> {
     let Some(rules) = baskets::active_rules(tx, basket_id, now).await? else { return Ok(Refreshed::NoRules) };
@@ -149,7 +163,8 @@ async fn step(
     let current = in_force.as_ref().map(InForce::current);
     match rebalance_for(trigger, &rules, current, &candidates, now) {
         Ok(Outcome::Rebalanced { version, trigger, changes }) => {
-            let version_id = write(tx, held, in_force.as_ref(), version, trigger, &changes, now).await?;
+            let signed = sign(tx, key, version.content_hash(), now).await?;
+            let version_id = write(tx, held, in_force.as_ref(), (version, signed), trigger, &changes, now).await?;
             Ok(Refreshed::Rebalanced { version_id, trigger })
         }
         Ok(Outcome::Unchanged | Outcome::NotDue) => {
@@ -161,8 +176,8 @@ async fn step(
             let asked_once = [Trigger::Calendar, Trigger::Methodology];
             let is_answered = unasked.is_some() || due.iter().any(|trigger| asked_once.contains(trigger));
             if let Some(it) = in_force.as_ref().filter(|_| is_answered) {
+                // Nothing that is shown changes with it.
                 table::confirm(tx, &it.stored.row.version_id, &rules.methodology_version, now).await?;
-                show(tx, &[Tag::Baskets], now).await?;
             }
             Ok(Refreshed::Unchanged)
         }
@@ -188,12 +203,24 @@ async fn due(
     Ok(triggers(&rules.methodology_version, Some(in_force.current()), &constituents, now))
 }
 
+/// Signs what a version is, where there is a key and the registry lets it sign at `now`. A version waits for no key.
+async fn sign(
+    tx: &mut Tx<'_>,
+    key: Option<&DecisionKey>,
+    content: ContentHash,
+    now: Timestamp,
+) -> Result<VersionSignature, StoreError> {
+    let Some(key) = key else { return Ok(VersionSignature::default()) };
+    let key_id = decision_signers::hold_active(tx, key.address().as_str(), now).await?;
+    Ok(key_id.map(|key_id| VersionSignature::of(content, key, key_id)).unwrap_or_default())
+}
+
 /// Writes the next version, tells subscribers of it, and makes it show. Answers its id.
 async fn write(
     tx: &mut Tx<'_>,
     held: &Held,
     in_force: Option<&InForce>,
-    version: BasketVersion,
+    (version, signed): (BasketVersion, VersionSignature),
     trigger_reason: Trigger,
     changes: &ChangeSet,
     now: Timestamp,
@@ -208,7 +235,7 @@ async fn write(
         prior_version_id: version.prior_version_id,
         methodology_version: version.methodology_version,
         content_hash,
-        signing_key_id: None,
+        signed,
         created_at: now,
     };
     table::insert(tx, (&held.name, number), &row, &version.constituents).await?;

@@ -39,7 +39,7 @@ pub async fn keep_current(app: &App) {
 }
 
 async fn look(app: &App) -> Result<(), StoreError> {
-    for (basket, refreshed) in super::refresh(&app.db, &app.clock).await? {
+    for (basket, refreshed) in super::refresh(&app.db, &app.clock, app.signing_key.as_ref()).await? {
         match refreshed {
             Refreshed::Rebalanced { version_id, trigger } => {
                 tracing::info!(%basket, %version_id, %trigger, "a basket was rebalanced");

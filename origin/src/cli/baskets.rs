@@ -5,6 +5,7 @@ use super::edge::Edge;
 use crate::baskets::support::{self, Outcome, Verb};
 use crate::baskets::{self, Refreshed, SHOWN_IN};
 use crate::clock::Clock;
+use crate::config;
 use crate::store::Db;
 use crate::store::baskets::{self as table, Overview};
 use clap::Subcommand;
@@ -67,10 +68,11 @@ pub(super) async fn run(db: &Db, clock: &Clock, command: Baskets, out: Output) -
 
 /// Rebalances every basket, or one of them.
 async fn refresh(db: &Db, clock: &Clock, only: Option<&str>, out: Output) -> anyhow::Result<ExitCode> {
-    let edge = Edge::configured(clock)?;
+    // Read before anything is changed: a link or a key that cannot work is told first.
+    let (edge, key) = (Edge::configured(clock)?, config::signing_key(config::environment)?);
     let done = match only {
-        None => baskets::refresh(db, clock).await?,
-        Some(id) => match baskets::rebalance(db, clock, id).await? {
+        None => baskets::refresh(db, clock, key.as_ref()).await?,
+        Some(id) => match baskets::rebalance(db, clock, key.as_ref(), id).await? {
             Some(refreshed) => vec![(id.to_owned(), refreshed)],
             None => {
                 let text = format!("there is no basket {id}");

@@ -5,6 +5,7 @@
 use super::Output;
 use super::edge::Edge;
 use crate::clock::Clock;
+use crate::config;
 use crate::ingest::{self, IngestError, IngestReport};
 use crate::simulate::{self, Options};
 use crate::store::{self, Db};
@@ -76,7 +77,8 @@ pub(super) fn show_faults(faults: &[ingest::Fault], out: Output) -> anyhow::Resu
 }
 
 pub(super) async fn simulate(db: &Db, clock: &Clock, options: Options, out: Output) -> anyhow::Result<()> {
-    let report = simulate::run(db, clock, options, &mut |line: &str| out.progress(line)).await?;
+    let key = config::signing_key(config::environment)?;
+    let report = simulate::run(db, clock, options, key.as_ref(), &mut |line: &str| out.progress(line)).await?;
     find_anew(db, clock, out).await?;
     let text = format!(
         "{} vaults over {} hours: {} observations, {} published changes",

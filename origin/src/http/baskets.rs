@@ -1,8 +1,8 @@
 //! Baskets: the versions in force, one version, and the histories. Source: interface, "Baskets".
 //!
-//! A version's ETag is its content hash. Where something is to be said beside what the hash covers, that a name is withheld, that
-//! the version is deprecated, that a rebalance reproduced it or that its basket is called otherwise by now, the tag says so too:
-//! a copy from before is another one.
+//! A version's ETag is its content hash, and a rebalance that reproduces the version leaves all that is shown as it is. Where
+//! something is to be said beside what the hash covers, that a name is withheld, that the version is deprecated or that its basket
+//! is called otherwise by now, the tag says so too: a copy from before is another one.
 
 use super::answer::{Answer, Failure};
 use super::call::Call;
@@ -111,7 +111,7 @@ async fn shown(app: &App, call: &Call, stored: StoredVersion) -> Result<Answer, 
         trigger_reason: row.trigger_reason,
         prior_version_id: row.prior_version_id,
         methodology_version: row.methodology_version,
-        signing_key_id: row.signing_key_id,
+        signed: row.signed,
         created_at: row.created_at,
         methodology,
         constituents: Shown::all(&constituents, |id| withheld.contains(id)),

@@ -49,6 +49,7 @@ use crate::store::{Db, publication};
 use crate::symbol_days;
 use actor::Actor;
 use moment::Moment;
+use rds_shared::graph::signature::DecisionKey;
 use rds_shared::wire::Timestamp;
 use serde::Serialize;
 
@@ -89,11 +90,12 @@ pub struct SimulationReport {
 
 /// Simulates up to the current hour of `clock`. The same options and the same hour leave the same facts.
 ///
-/// `progress` is told what happens, a line at a time.
+/// `key` signs the baskets' versions; `progress` is told what happens, a line at a time.
 pub async fn run(
     db: &Db,
     clock: &Clock,
     options: Options,
+    key: Option<&DecisionKey>,
     progress: &mut (dyn FnMut(&str) + Send),
 ) -> Result<SimulationReport, IngestError> {
     let (hours, end) = (options.hours.max(1), clock.now());
@@ -124,7 +126,7 @@ pub async fn run(
             }
         }
         // Whatever the hour moved: the first hour makes the first versions.
-        baskets::refresh(db, &at_that_hour).await?;
+        baskets::refresh(db, &at_that_hour, key).await?;
         for (event, verb) in events::edits(moment) {
             verbs::run(db, &at_that_hour, event, verb).await?;
             report.data_version = publication::version(db).await?;

@@ -42,8 +42,8 @@ pub async fn insert(
 ) -> Result<(), StoreError> {
     sqlx::query(
         "INSERT INTO basket_version (version_id, basket_id, number, prior_version_id, effective_from, trigger_reason, \
-             methodology_version, content_hash, signing_key_id, created_at, basket_name) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, decode($8, 'hex'), $9, $10, $11)",
+             methodology_version, content_hash, signing_key_id, signature, created_at, basket_name) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, decode($8, 'hex'), $9, $10, $11, $12)",
     )
     .bind(&version.version_id)
     .bind(&version.basket_id)
@@ -53,7 +53,8 @@ pub async fn insert(
     .bind(version.trigger_reason.as_str())
     .bind(&version.methodology_version)
     .bind(version.content_hash.to_hex())
-    .bind(&version.signing_key_id)
+    .bind(&version.signed.signing_key_id)
+    .bind(&version.signed.signature)
     .bind(At(version.created_at))
     .bind(name)
     .execute(&mut **tx)

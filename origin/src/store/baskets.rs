@@ -8,6 +8,7 @@ use rds_shared::model::basket::{
     BasketMethodologyRow, BasketRow, BasketVersionRow, ConstituentType, Methodology, SupportStatus,
 };
 use rds_shared::model::content_hash::ContentHash;
+use rds_shared::model::version_signature::VersionSignature;
 use rds_shared::rules::baskets::definition::{Caps, Definition, Weighting};
 use rds_shared::rules::baskets::refresh::Trigger;
 use rds_shared::rules::baskets::weights::Constituent;
@@ -53,8 +54,8 @@ pub struct StoredVersion {
     pub made_as: String,
     /// What the basket is made of.
     pub constituent_type: ConstituentType,
-    /// When a rebalance last made the version, or reproduced it while it was in force.
-    pub rebalanced_at: Timestamp,
+    /// When a rebalance last made the version, or reproduced it while it was in force: what the next one goes by, and not shown.
+    pub confirmed_at: Timestamp,
     /// The rules that this rebalance went by.
     pub confirmed_under: String,
     /// What is said of the version.
@@ -71,9 +72,9 @@ impl StoredVersion {
         StoredVersion { name: self.made_as.clone(), ..self }
     }
 
-    /// Whether the basket is still as the version's content hash goes by: called so, and rebalanced last when it was made.
+    /// Whether the basket is still called as when the version was made.
     pub fn is_as_made(&self) -> bool {
-        self.name == self.made_as && self.rebalanced_at == self.row.effective_from.0
+        self.name == self.made_as
     }
 
     /// The basket with this version, as it is listed.
@@ -85,7 +86,7 @@ impl StoredVersion {
             version_id: self.row.version_id.clone(),
             effective_from: self.row.effective_from,
             content_hash: self.row.content_hash,
-            last_rebalanced_at: self.rebalanced_at,
+            last_rebalanced_at: self.row.effective_from.0,
         }
     }
 }
@@ -100,12 +101,13 @@ pub struct Members {
 }
 
 /// A version with its basket, rules and support. Followed by conditions.
-const VERSION: &str = "SELECT v.*, b.name, b.constituent_type, coalesce(k.confirmed_at, v.effective_from) AS rebalanced_at, \
+const VERSION: &str = "SELECT v.*, g.address AS signer_address, b.name, b.constituent_type, coalesce(k.confirmed_at, v.effective_from) AS confirmed_at, \
             coalesce(k.methodology_version, v.methodology_version) AS confirmed_under, \
             s.deprecated_at, s.retired_at, s.successor_id, m.summary, m.doc_url, m.eligibility_rule, m.pivot, m.min_constituents, \
             m.single_name, m.issuer, m.floor, m.version \
      FROM basket_version v JOIN basket b ON b.id = v.basket_id \
      JOIN basket_methodology m ON m.basket_id = v.basket_id AND m.version = v.methodology_version \
+     LEFT JOIN decision_signer g ON g.key_id = v.signing_key_id \
      LEFT JOIN basket_version_confirmed k ON k.version_id = v.version_id \
      LEFT JOIN basket_version_support s ON s.version_id = v.version_id";
 
@@ -187,7 +189,10 @@ pub async fn versions(db: &Db, basket_id: &str, page: PageRequest) -> Result<(Ve
         .bind(basket_id)
         .fetch_one(&db.pool)
         .await?;
-    let rows = sqlx::query("SELECT * FROM basket_version WHERE basket_id = $1 ORDER BY number DESC OFFSET $2 LIMIT $3")
+    let sql = "SELECT v.*, g.address AS signer_address FROM basket_version v \
+               LEFT JOIN decision_signer g ON g.key_id = v.signing_key_id \
+               WHERE basket_id = $1 ORDER BY number DESC OFFSET $2 LIMIT $3";
+    let rows = sqlx::query(sql)
         .bind(basket_id)
         .bind(i64::try_from(page.offset()).unwrap_or(i64::MAX))
         .bind(i64::try_from(page.rows()).unwrap_or(i64::MAX))
@@ -323,7 +328,7 @@ fn stored(row: &PgRow) -> Result<StoredVersion, StoreError> {
         name: row.try_get("name")?,
         made_as: row.try_get("basket_name")?,
         constituent_type: word("basket.constituent_type", row.try_get("constituent_type")?)?,
-        rebalanced_at: row.try_get::<At, _>("rebalanced_at")?.into(),
+        confirmed_at: row.try_get::<At, _>("confirmed_at")?.into(),
         confirmed_under: row.try_get("confirmed_under")?,
         support: support(row)?,
         successor: row.try_get("successor_id")?,
@@ -342,7 +347,11 @@ fn version_row(row: &PgRow) -> Result<BasketVersionRow, StoreError> {
         prior_version_id: row.try_get("prior_version_id")?,
         methodology_version: row.try_get("methodology_version")?,
         content_hash: ContentHash::from_bytes(hash.try_into().unwrap_or_default()),
-        signing_key_id: row.try_get("signing_key_id")?,
+        signed: VersionSignature {
+            signing_key_id: row.try_get("signing_key_id")?,
+            signer_address: row.try_get("signer_address")?,
+            signature: row.try_get("signature")?,
+        },
         created_at: row.try_get::<At, _>("created_at")?.into(),
     })
 }

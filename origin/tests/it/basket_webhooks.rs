@@ -30,7 +30,7 @@ async fn world() -> World {
 
 /// Refreshes the basket, which must make a version: its id.
 async fn refreshed(world: &World) -> String {
-    let all = baskets::refresh(&world.app().db, &world.app().clock).await.unwrap();
+    let all = baskets::refresh(&world.app().db, &world.app().clock, None).await.unwrap();
     refresh::refresh(world.app()).await.unwrap();
     match all.into_iter().find(|(id, _)| id == BASKET) {
         Some((_, Refreshed::Rebalanced { version_id, .. })) => version_id,

@@ -152,6 +152,8 @@ async fn histories_are_paged_linked_and_say_what_changed() {
             "effective_from",
             "methodology_version",
             "prior_version_id",
+            "signature",
+            "signer_address",
             "signing_key_id",
             "trigger_reason",
             "version_id"

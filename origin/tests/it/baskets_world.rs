@@ -1,7 +1,7 @@
 //! A basket of five invented dollars whose scores a test sets as it likes: an asset publishes at once, without a dwell.
 
 use crate::market::{address, line, registries};
-use crate::testapp::{Reply, TestApp};
+use crate::testapp::{Reply, TestApp, Wish};
 use rds_origin::baskets::support::{self, Outcome, Verb};
 use rds_origin::baskets::{self, Refreshed};
 use rds_origin::catalog::refresh;
@@ -24,7 +24,12 @@ pub struct World {
 
 impl World {
     pub async fn new() -> Self {
-        let world = World { test: TestApp::new().await };
+        World::with(Wish::default()).await
+    }
+
+    /// The same of a service with this configuration.
+    pub async fn with(wish: Wish) -> Self {
+        let world = World { test: TestApp::with(wish).await };
         populate(&world.test).await;
         world
     }
@@ -62,7 +67,8 @@ impl World {
 
     /// Refreshes the baskets, and shows what became of it.
     pub async fn refresh(&self) -> Refreshed {
-        let all = baskets::refresh(&self.test.app.db, &self.test.app.clock).await.unwrap();
+        let app = &self.test.app;
+        let all = baskets::refresh(&app.db, &app.clock, app.signing_key.as_ref()).await.unwrap();
         refresh::refresh(&self.test.app).await.unwrap();
         let [(id, refreshed)] = <[_; 1]>::try_from(all).unwrap();
         assert_eq!(id, BASKET);

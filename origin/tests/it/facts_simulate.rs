@@ -13,7 +13,7 @@ const DEMO: Options = Options { seed: 1, vaults: 60, hours: 72 };
 
 async fn simulate(test: &TestDb, options: Options) -> SimulationReport {
     let clock = Clock::held(Timestamp::parse("2026-11-21T12:34:56Z").unwrap());
-    simulate::run(&test.db, &clock, options, &mut |_: &str| ()).await.unwrap()
+    simulate::run(&test.db, &clock, options, None, &mut |_: &str| ()).await.unwrap()
 }
 
 async fn texts(test: &TestDb, sql: &str) -> BTreeSet<String> {

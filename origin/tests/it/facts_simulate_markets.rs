@@ -12,7 +12,9 @@ use std::collections::BTreeSet;
 async fn demo() -> TestApp {
     let test = TestApp::with(Wish::default()).await;
     let clock = Clock::held(Timestamp::parse("2026-11-21T02:10:00Z").unwrap());
-    simulate::run(&test.app.db, &clock, Options { seed: 1, vaults: 40, hours: 40 }, &mut |_: &str| ()).await.unwrap();
+    simulate::run(&test.app.db, &clock, Options { seed: 1, vaults: 40, hours: 40 }, None, &mut |_: &str| ())
+        .await
+        .unwrap();
     assert!(test.app.clock.set(Timestamp::parse("2026-11-21T02:10:00Z").unwrap()));
     refresh::refresh(&test.app).await.unwrap();
     test

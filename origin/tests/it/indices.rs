@@ -50,7 +50,7 @@ async fn version(test: &TestApp, number: i32, effective_from: &str, of: &[(&Vaul
         prior_version_id: (number > 1).then(|| format!("{BASKET}-v{}", number - 1)),
         methodology_version: "m1".to_owned(),
         content_hash: rds_shared::model::content_hash::ContentHash::from_bytes([0; 32]),
-        signing_key_id: None,
+        signed: Default::default(),
         created_at: effective_from,
     };
     row.content_hash = row.content(constituents.clone()).content_hash();

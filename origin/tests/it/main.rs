@@ -6,6 +6,7 @@ mod assets;
 mod basket_webhooks;
 mod baskets;
 mod baskets_faults;
+mod baskets_signatures;
 mod baskets_versions;
 mod baskets_world;
 mod chaos;

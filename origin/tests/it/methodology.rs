@@ -62,7 +62,9 @@ async fn recomputed(test: &TestApp, ids: &str) -> Value {
 async fn a_third_party_makes_every_score_of_the_demo_again() {
     let facts = TestDb::new().await;
     let clock = Clock::held(Timestamp::parse(NOW).unwrap());
-    simulate::run(&facts.db, &clock, Options { seed: 7, vaults: 60, hours: 12 }, &mut |_: &str| ()).await.unwrap();
+    simulate::run(&facts.db, &clock, Options { seed: 7, vaults: 60, hours: 12 }, None, &mut |_: &str| ())
+        .await
+        .unwrap();
     let test = TestApp::over(facts, Wish::default()).await;
     let found = recomputed(&test, "SELECT vault_id FROM vault_score ORDER BY 1").await;
     assert_eq!(found["differences"], json!([]));

@@ -268,7 +268,9 @@ async fn the_real_prices_carry_no_backtest_and_the_report_says_what_they_lack() 
 async fn a_simulated_market_is_foretold() {
     let facts = TestDb::new().await;
     let clock = Clock::held(Timestamp::parse(NOW).unwrap());
-    simulate::run(&facts.db, &clock, Options { seed: 1, vaults: 60, hours: 24 }, &mut |_: &str| ()).await.unwrap();
+    simulate::run(&facts.db, &clock, Options { seed: 1, vaults: 60, hours: 24 }, None, &mut |_: &str| ())
+        .await
+        .unwrap();
     let test = TestApp::over(facts, Wish::default()).await;
     research::run(&test.facts.db, &test.app.clock).await.unwrap();
     assert!(test.json("/v1/research/predictions").await["meta"]["total"].as_u64().unwrap() >= 100);

@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 pub async fn demo() -> TestApp {
     let facts = TestDb::new().await;
     let clock = Clock::held(Timestamp::parse(NOW).unwrap());
-    simulate::run(&facts.db, &clock, Options { seed: 1, vaults: 3, hours: 30 }, &mut |_: &str| ()).await.unwrap();
+    simulate::run(&facts.db, &clock, Options { seed: 1, vaults: 3, hours: 30 }, None, &mut |_: &str| ()).await.unwrap();
     TestApp::over(facts, Wish::default()).await
 }
 

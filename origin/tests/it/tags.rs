@@ -82,7 +82,7 @@ async fn the_platforms_figures_follow_whatever_they_count() {
 async fn the_first_batch_of_a_day_raises_the_tag_of_the_days_total_whatever_it_brings() {
     let facts = TestDb::new().await;
     let clock = Clock::held(Timestamp::parse(NOW).unwrap());
-    simulate::run(&facts.db, &clock, Options { seed: 1, vaults: 1, hours: 1 }, &mut |_: &str| ()).await.unwrap();
+    simulate::run(&facts.db, &clock, Options { seed: 1, vaults: 1, hours: 1 }, None, &mut |_: &str| ()).await.unwrap();
     let test = TestApp::over(facts, Wish::default()).await;
     for (seconds, id, raises) in [(60, "one", false), (86_400, "two", true), (60, "three", false)] {
         assert!(test.app.clock.advance(seconds));

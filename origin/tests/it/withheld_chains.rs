@@ -157,7 +157,7 @@ async fn every_read(test: &TestApp) -> Vec<String> {
 async fn nothing_of_a_withheld_chain_is_served_on_any_route() {
     let facts = TestDb::new().await;
     let clock = Clock::held(Timestamp::parse(NOW).unwrap());
-    simulate::run(&facts.db, &clock, Options { seed: 1, vaults: 45, hours: 4 }, &mut |_: &str| ()).await.unwrap();
+    simulate::run(&facts.db, &clock, Options { seed: 1, vaults: 45, hours: 4 }, None, &mut |_: &str| ()).await.unwrap();
     research::run(&facts.db, &clock).await.unwrap();
     let test = TestApp::over(facts, graph_world::offered()).await;
     graph_world::build(&test).await;

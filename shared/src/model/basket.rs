@@ -6,6 +6,7 @@
 //! Source: interface, "Basket"; the shapes of constituents and analytics are ours.
 
 use crate::model::content_hash::ContentHash;
+use crate::model::version_signature::VersionSignature;
 use crate::rules::baskets::analytics::Analytics;
 use crate::rules::baskets::definition::{Caps, Definition, EligibilityRule, Weighting};
 use crate::rules::baskets::refresh::{SCORE_DOWN, SCORE_UP, Trigger};
@@ -53,7 +54,7 @@ pub struct BasketRow {
     pub effective_from: Micros,
     /// The SHA-256 of what the version is.
     pub content_hash: ContentHash,
-    /// When a rebalance last made the version, or reproduced it while it was in force.
+    /// When a rebalance last made another version: this one. One that reproduces what is in force moves nothing that is shown.
     pub last_rebalanced_at: Timestamp,
 }
 
@@ -69,8 +70,9 @@ pub struct BasketDetail {
     pub prior_version_id: Option<String>,
     /// The rules it was made by.
     pub methodology_version: String,
-    /// The key that the service signs with; null while it has none.
-    pub signing_key_id: Option<String>,
+    /// Who signed it.
+    #[serde(flatten)]
+    pub signed: VersionSignature,
     /// When it was made.
     pub created_at: Timestamp,
     /// The rules themselves.
@@ -211,8 +213,9 @@ pub struct BasketVersionRow {
     pub methodology_version: String,
     /// The SHA-256 of what it is.
     pub content_hash: ContentHash,
-    /// The key that the service signs with; null while it has none.
-    pub signing_key_id: Option<String>,
+    /// Who signed it.
+    #[serde(flatten)]
+    pub signed: VersionSignature,
     /// When it was made.
     pub created_at: Timestamp,
 }

@@ -41,6 +41,7 @@ pub mod vault;
 pub mod vault_changes;
 pub mod vault_history;
 pub mod vault_score;
+pub mod version_signature;
 pub mod webhook;
 
 pub use asset_encoded::EncodedAsset;

@@ -77,10 +77,11 @@ impl Stack {
         let origin_environment = state.path("origin.env");
         origin.write_environment(&origin_environment)?;
         origin.migrate()?;
+        // First: what is loaded makes baskets, and signs them.
+        origin.activate_signer()?;
         data::load(&origin, options.data.as_ref(), record)?;
         origin.build_graph()?;
         let credentials = keys::ensure(&origin, &mut secrets)?;
-        origin.activate_signer()?;
         let origin_service = origin.serve(&ports)?;
         let edge_service = worker
             .map(|(workerd, bundle)| {

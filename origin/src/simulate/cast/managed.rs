@@ -37,15 +37,15 @@ fn curated(cast: &mut Cast) {
         }
     });
 
-    // A quarantine takes the top tier away, after a day …
+    // A quarantine takes the top tier away, after a day … These two are too thin for the baskets, which would wait for its end.
     let vault = cast.lending("Pebble Guarded Penny", "lanternmoss", "pny").by("pebble-committee");
-    cast.told(vault.aged(520).worth(27_000_000.0).against(MARKETS), |vault, moment| {
+    cast.told(vault.aged(520).worth(8_700_000.0).against(MARKETS), |vault, moment| {
         vault.market.quarantined = moment.in_the_last(10);
     });
 
     // … which is over here …
     let vault = cast.lending("Owl Ledger Night Penny", "lanternmoss", "pny").by("owl-ledger");
-    cast.told(vault.aged(590).worth(33_000_000.0).against(MARKETS), |vault, moment| {
+    cast.told(vault.aged(590).worth(9_300_000.0).against(MARKETS), |vault, moment| {
         vault.market.quarantined = moment.in_the_last(40);
     });
 

@@ -32,11 +32,13 @@ pub enum Tag {
     Signers,
     /// Baskets, their versions and their rules.
     Baskets,
+    /// The platform's fail-safe mode, which its version spells ([`super::fail_safe`]).
+    FailSafe,
 }
 
 impl Tag {
     /// Every tag.
-    pub const ALL: [Tag; 11] = [
+    pub const ALL: [Tag; 12] = [
         Tag::Vaults,
         Tag::Markets,
         Tag::Feeds,
@@ -48,6 +50,7 @@ impl Tag {
         Tag::Graph,
         Tag::Signers,
         Tag::Baskets,
+        Tag::FailSafe,
     ];
 
     /// The tag's name in headers and in the database.
@@ -64,6 +67,7 @@ impl Tag {
             Tag::Graph => "graph",
             Tag::Signers => "signers",
             Tag::Baskets => "baskets",
+            Tag::FailSafe => "fail_safe",
         }
     }
 

@@ -296,6 +296,7 @@ impl From<ErrorCode> for ApiError {
         let message = match code {
             ErrorCode::InternalError => "something broke on our side; the request id helps us find it",
             ErrorCode::ServiceUnavailable => "a part of the service is not answering; try again shortly",
+            ErrorCode::FailClosed => "scores are withheld on purpose until an operator has looked at them",
             ErrorCode::ShuttingDown => "this server is being replaced; try again",
             ErrorCode::DeadlineExceeded => "the read took too long and was stopped",
             ErrorCode::UriTooLong => "the URL is longer than 8192 bytes",

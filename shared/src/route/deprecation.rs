@@ -62,12 +62,8 @@ fields! {
 }
 
 /// `loss` of a check's body.
-pub(super) const CHECK_LOSS: Deprecated = Deprecated {
-    place: Place::Request,
-    field: "loss",
-    instead: "leave it out: it is not looked at",
-    sunset: None,
-};
+pub(super) const CHECK_LOSS: Deprecated =
+    Deprecated { place: Place::Request, field: "loss", instead: "leave it out: it is not looked at", sunset: None };
 
 impl Route {
     /// The headers of an answer that holds deprecated fields; none where it holds none.
@@ -76,8 +72,8 @@ impl Route {
         let is_held = held.peek().is_some();
         let ends = held.find_map(|field| field.sunset);
         let since = is_held.then(|| (headers::DEPRECATION, Cow::Owned(format!("@{DEPRECATED_SINCE}"))));
-        let guide = is_held
-            .then(|| (headers::LINK, Cow::Owned(format!("<{GUIDE}>; rel=\"deprecation\"; type=\"text/html\""))));
+        let guide =
+            is_held.then(|| (headers::LINK, Cow::Owned(format!("<{GUIDE}>; rel=\"deprecation\"; type=\"text/html\""))));
         let sunset = ends.map(|date| (headers::SUNSET, Cow::Borrowed(date)));
         since.into_iter().chain(guide).chain(sunset)
     }

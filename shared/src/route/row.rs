@@ -173,6 +173,11 @@ impl Route {
         format!("{} {}", self.method.as_str(), self.path)
     }
 
+    /// Whether its answers tell the platform's fail-safe mode when that is not normal.
+    pub fn tells_fail_safe(&self) -> bool {
+        self.scores || matches!(self.family, Family::Status | Family::Health)
+    }
+
     /// Whether its answer has no end of its own: it is handed on as it comes, and never kept or counted in bytes.
     pub fn streams(&self) -> bool {
         self.id == RouteId::EventStream

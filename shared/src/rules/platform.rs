@@ -3,9 +3,7 @@
 //! Source: interface, "Platform component rules" and "Health and status records".
 
 use crate::model::health::FailSafeMode;
-use crate::model::status_feed::{
-    Component, ComponentName, ComponentStatus, StatusFeed, StatusSignals, Uptime,
-};
+use crate::model::status_feed::{Component, ComponentName, ComponentStatus, StatusFeed, StatusSignals, Uptime};
 use crate::wire::time::Timestamp;
 use ComponentStatus::{Degraded, Down, Operational};
 use alloc::borrow::Cow;
@@ -34,7 +32,16 @@ const FINE: Found = (Operational, None);
 
 /// The API: whether its heartbeat, which asks its own readiness, got a good answer.
 pub const fn api(beats: bool) -> Found {
-    if beats { FINE } else { (Down, Some(Cow::Borrowed("the heartbeat fails: the database does not answer, or the service is starting or stopping"))) }
+    if beats {
+        FINE
+    } else {
+        (
+            Down,
+            Some(Cow::Borrowed(
+                "the heartbeat fails: the database does not answer, or the service is starting or stopping",
+            )),
+        )
+    }
 }
 
 /// The way from outside: `None` where nobody samples it.
@@ -42,7 +49,9 @@ pub fn reachability(failed_in_a_row: Option<u64>) -> Found {
     match failed_in_a_row {
         None => (Operational, Some("not sampled: this service has no address of its own from outside".into())),
         Some(0) => FINE,
-        Some(failed @ FAILED_SAMPLES..) => (Down, Some(format!("{failed} samples from outside failed in a row").into())),
+        Some(failed @ FAILED_SAMPLES..) => {
+            (Down, Some(format!("{failed} samples from outside failed in a row").into()))
+        }
         Some(failed) => (Operational, Some(format!("{failed} of {FAILED_SAMPLES} samples from outside failed").into())),
     }
 }

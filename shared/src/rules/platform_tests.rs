@@ -49,7 +49,8 @@ fn three_parts_make_the_status_and_all_of_them_the_rollup() {
     let component = |name, status| Component { name, status, detail: None, checked_at: at(0) };
     let told = |changed: ComponentName, status| {
         let of = |name: &ComponentName| component(*name, if *name == changed { status } else { Operational });
-        let feed = feed(ComponentName::ALL.iter().map(of).collect(), Uptime::default(), StatusSignals::default(), at(0));
+        let feed =
+            feed(ComponentName::ALL.iter().map(of).collect(), Uptime::default(), StatusSignals::default(), at(0));
         (feed.status, feed.rollup)
     };
     for name in ComponentName::ALL {

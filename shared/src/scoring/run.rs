@@ -1,8 +1,8 @@
 //! One scoring run: what it hashes of its inputs, and when it must not be published.
 
+use super::MilliPoints;
 use super::canonical::{Canonical, Canonicalize};
 use super::named_enum;
-use super::MilliPoints;
 use super::tables::run::{MASS_MOVE_MIN_PUBLISHED, MASS_MOVE_ONE_IN, STALE_CADENCES};
 use crate::model::content_hash::Absorb;
 use crate::rules::tiers::tier_of;

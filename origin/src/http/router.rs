@@ -77,9 +77,7 @@ async fn tags(app: &App, call: &Call, head: &Parts) -> TagVersions {
 
 /// The versions that concern answers of `route`: those of its facts, and the platform's mode.
 fn of(versions: &TagVersions, route: &Route) -> TagVersions {
-    let mut concerned = versions.only(route.tags);
-    concerned.raise(Tag::FailSafe, versions.of(Tag::FailSafe));
-    concerned
+    versions.only(route.tags).with(Tag::FailSafe, versions.of(Tag::FailSafe))
 }
 
 /// Handlers that ask the database are boxed: their state is large, and the answers from the catalog need not carry it along.

@@ -118,6 +118,12 @@ impl TagVersions {
         others.iter().fold(false, |news, (tag, version)| self.raise(tag, version) || news)
     }
 
+    /// The same with at least `version` of `tag`.
+    pub fn with(mut self, tag: Tag, version: i64) -> Self {
+        self.raise(tag, version);
+        self
+    }
+
     /// The versions of `tags` alone.
     pub fn only(&self, tags: &[Tag]) -> Self {
         let mut versions = TagVersions::default();

@@ -161,6 +161,7 @@ impl App {
             db_idle: self.db.pool.num_idle(),
             bcrypt_proofs: self.prover.asked.load(Relaxed),
             draining: self.is_draining(),
+            fail_safe: self.fail_safe(),
         }
     }
 }

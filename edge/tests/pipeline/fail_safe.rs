@@ -88,6 +88,7 @@ fn closed_means_no_score_from_any_copy_of_any_isolate() {
         world.new_isolate();
     }
     world.origin_is_down();
+    world.pass_seconds(60);
     for _ in 0..5 {
         assert_eq!(seen(&world.get(SCORES)).0, 503, "the last good copy stands in for no closure");
     }

@@ -3,7 +3,7 @@
 //! Every run goes through [`attempt`], inside the transaction that brought the facts. The facts stay either way. While something is
 //! held back, every run is one over everything: only that can be good as a whole, and nothing slips past in pieces.
 
-use super::{Run, Scope, evaluate, score_assets};
+use super::{Run, Scope, evaluate, keep_facts, score_assets};
 use crate::fail_safe;
 use crate::store::fail_safe as table;
 use crate::store::publication::{self, Touched};
@@ -48,7 +48,12 @@ pub async fn attempt(
     trust: Trust,
 ) -> Result<Run, StoreError> {
     let standing = table::read(&mut **tx).await?;
+    let touched = match &over {
+        Over::All => None,
+        Over::Touched { touched, .. } => Some(touched.clone()),
+    };
     if standing.mode == FailSafeMode::Degraded {
+        keep_touched(tx, now, version, touched).await?;
         return Ok(Run { withheld: Some("operator"), ..Run::default() });
     }
     // Of a part nobody can say that everything in it is too old.
@@ -74,11 +79,24 @@ pub async fn attempt(
         }
         Some(reason) => {
             inner.rollback().await?;
+            keep_touched(tx, now, version, touched).await?;
             fail_safe::hold(tx, now, reason).await?;
             tracing::warn!(%reason, ?facts, "a score run is held back; the last good one is served");
             Ok(Run { vaults: run.vaults, withheld: Some(reason.as_str()), ..Run::default() })
         }
     }
+}
+
+/// What was touched shows, though no score of it does.
+async fn keep_touched(
+    tx: &mut Tx<'_>,
+    now: Timestamp,
+    version: i64,
+    touched: Option<Touched>,
+) -> Result<(), StoreError> {
+    let Some(touched) = touched else { return Ok(()) };
+    let ids = publication::affected_vaults(tx, &touched).await?;
+    keep_facts(tx, now, version, &ids).await
 }
 
 async fn scored(

@@ -20,7 +20,7 @@ use crate::store::assets as asset_table;
 use crate::store::fail_safe::{self, Stored};
 use crate::store::publication;
 use crate::store::scores::{self, RunRow, RunStamp};
-use crate::store::tags;
+use crate::store::{scoring, tags};
 use crate::store::{At, Db, StoreError, Tx};
 use guard::{Over, Trust, attempt};
 use inputs::Market;
@@ -182,6 +182,36 @@ async fn evaluate(
     scores::record_run(tx, &record).await?;
     run.events = announce(tx, &run.changes, version, now).await?;
     Ok(run)
+}
+
+/// Makes the facts of `ids` show while no run is published: scores stay as they are, and a vault that is new has none.
+async fn keep_facts(tx: &mut Tx<'_>, now: Timestamp, version: i64, ids: &[String]) -> Result<(), StoreError> {
+    if ids.is_empty() {
+        return Ok(());
+    }
+    let run_id = format!("run-{version}");
+    let stamp =
+        RunStamp { run_id: &run_id, methodology_version: METHODOLOGY_VERSION, computed_at: now.into(), version };
+    scores::mark_read(tx, version, ids).await?;
+    let new = scores::never_judged(tx, ids).await?;
+    let mut unjudged = Published::new(stamp);
+    for row in scoring::vaults(tx, &new).await? {
+        unjudged.unjudged(row)?;
+    }
+    unjudged.write(tx).await?;
+    let record = RunRow {
+        id: &run_id,
+        version,
+        scope: "vaults",
+        methodology_version: METHODOLOGY_VERSION,
+        input_hash: InputsHasher::new().finish(),
+        mode: "degraded",
+        vaults: ids.len() as u64,
+        changes: 0,
+        started_at: now.into(),
+        completed_at: now.into(),
+    };
+    scores::record_run(tx, &record).await
 }
 
 /// The one place that learns of every published change, inside the transaction that made it: events are

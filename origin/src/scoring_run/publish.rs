@@ -4,11 +4,11 @@ use super::VaultChange;
 use super::inputs::Vault;
 use crate::store::scores::{self, HistoryRow, RunStamp, ScoreRow};
 use crate::store::scoring::VaultRow;
-use crate::store::{At, StoreError, Tx};
+use crate::store::{At, StoreError, Tx, word};
 use rds_shared::rules::dwell::{BoundaryClock, Publication, Rating};
-use rds_shared::scoring::provenance::{RiskVectors, ScoreProvenance};
+use rds_shared::scoring::provenance::{Observations, RiskVectors, ScoreProvenance};
 use rds_shared::scoring::run::RunFacts;
-use rds_shared::scoring::vault::{Flag, RequiredInput, VaultOutcome, evaluate};
+use rds_shared::scoring::vault::{Flag, RequiredInput, VaultInput, VaultOutcome, evaluate};
 use rds_shared::scoring::{METHODOLOGY_VERSION, MilliPoints};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -83,6 +83,16 @@ impl<'a> Published<'a> {
         } else {
             self.rows.push(row);
         }
+        Ok(())
+    }
+
+    /// Takes in a vault that is new while no run is published: it is there, without a score, and nothing of it was judged.
+    pub fn unjudged(&mut self, row: VaultRow) -> Result<(), StoreError> {
+        let input = VaultInput::new(word("vault.asset_mode", &row.asset_mode)?);
+        let outcome = evaluate(&input);
+        let vault = Vault { row, input, observations: Observations::default(), stands_out: false };
+        let row = self.row(&vault, &outcome, &Publication { rating: None }, false)?;
+        self.rows.push(row);
         Ok(())
     }
 

@@ -55,7 +55,7 @@ pub async fn facts(db: &Db) -> Result<HealthFacts, StoreError> {
     )
     .fetch_one(&db.pool)
     .await?;
-    let run = sqlx::query("SELECT completed_at FROM score_run ORDER BY version DESC LIMIT 1")
+    let run = sqlx::query("SELECT completed_at FROM score_run WHERE mode = 'normal' ORDER BY version DESC LIMIT 1")
         .fetch_optional(&db.pool)
         .await?;
     let last_run = run.map(|run| instant(&run, "completed_at")).transpose()?.flatten();

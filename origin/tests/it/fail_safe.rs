@@ -136,6 +136,7 @@ async fn what_is_held_back_does_not_slip_past_in_pieces_and_a_good_run_ends_it()
     assert_eq!(told["scores_withheld"], "mass_move", "one of the five alone would pass");
     assert_eq!(served(&test).await, degraded(0));
     assert_eq!(run(&test).await.withheld, Some("mass_move"));
+    assert_eq!(test.json(&format!("/v1/vaults/{}", id(0))).await["data"]["vault"]["last_synced_at"], json!(test.app.clock.now()));
 
     let event: i64 = sqlx::query_scalar("select min(id) from event").fetch_one(&test.app.db.pool).await.unwrap();
     verbs::run(&test.app.db, &test.app.clock, event, Verb::Retract { reason: None }).await.unwrap();
@@ -265,6 +266,22 @@ async fn every_process_follows_and_the_edge_names_what_to_catch_up_with() {
     known.await.unwrap();
     assert_eq!(reply.status, StatusCode::OK);
     assert_eq!(other.get("/v1/vaults").await.code(), "FAIL_CLOSED");
+}
+
+#[tokio::test]
+async fn a_vault_that_is_new_while_scores_stand_still_is_there_without_one() {
+    let test = TestApp::new().await;
+    test.app.clock.set(start());
+    say(&test, Degraded).await;
+    test.ingest(&market()).await;
+    let list = test.json("/v1/vaults?limit=1").await;
+    assert_eq!(list["meta"]["total"], VAULTS);
+    assert_eq!((&list["data"][0]["total_score"], &list["data"][0]["tvl_usd"]), (&Value::Null, &json!(5_000_000.0)));
+    let page = test.json(&format!("/v1/vaults/{}", id(0))).await;
+    assert_eq!(page["data"]["vault"]["score_status"], "unscored");
+    say(&test, Normal).await;
+    run(&test).await;
+    assert_eq!(test.json("/v1/vaults?limit=1").await["data"][0]["risk_tier"], "Prime");
 }
 
 #[tokio::test]

@@ -69,7 +69,12 @@ async fn world() -> TestApp {
 async fn demote(test: &TestApp, hours: i64, count: usize) -> Value {
     let lines: Vec<Value> = (0..count).map(|number| incident(hours, number)).collect();
     test.app.clock.set(start().plus_seconds(hours * 3_600));
-    test.ingest(&text(&lines)).await.json()
+    took(test, &lines).await
+}
+
+/// What a batch left behind.
+async fn took(test: &TestApp, lines: &[Value]) -> Value {
+    test.ingest(&text(lines)).await.json()["data"].clone()
 }
 
 async fn run(test: &TestApp) -> Run {
@@ -132,11 +137,14 @@ async fn what_is_held_back_does_not_slip_past_in_pieces_and_a_good_run_ends_it()
     let test = world().await;
     demote(&test, 1, 5).await;
     test.app.clock.set(start().plus_seconds(2 * 3_600));
-    let told = test.ingest(&text(&[state(2, 0)])).await.json();
+    let told = took(&test, &[state(2, 0)]).await;
     assert_eq!(told["scores_withheld"], "mass_move", "one of the five alone would pass");
     assert_eq!(served(&test).await, degraded(0));
     assert_eq!(run(&test).await.withheld, Some("mass_move"));
-    assert_eq!(test.json(&format!("/v1/vaults/{}", id(0))).await["data"]["vault"]["last_synced_at"], json!(test.app.clock.now()));
+    assert_eq!(
+        test.json(&format!("/v1/vaults/{}", id(0))).await["data"]["vault"]["last_synced_at"],
+        json!(test.app.clock.now())
+    );
 
     let event: i64 = sqlx::query_scalar("select min(id) from event").fetch_one(&test.app.db.pool).await.unwrap();
     verbs::run(&test.app.db, &test.app.clock, event, Verb::Retract { reason: None }).await.unwrap();
@@ -168,7 +176,7 @@ async fn an_operators_normal_lets_what_was_held_back_pass_at_once() {
     // Looked at was what stood then, and nothing that comes later.
     let lines: Vec<Value> = (5..12).map(|number| incident(2, number)).collect();
     test.app.clock.set(start().plus_seconds(2 * 3_600));
-    assert_eq!(test.ingest(&text(&lines)).await.json()["scores_withheld"], "mass_move");
+    assert_eq!(took(&test, &lines).await["scores_withheld"], "mass_move");
 }
 
 #[tokio::test]
@@ -217,18 +225,18 @@ async fn while_an_operator_says_degraded_scores_stand_still() {
 #[tokio::test]
 async fn a_run_over_nothing_but_old_readings_is_held_back_until_there_is_a_fresh_one() {
     let test = world().await;
-    let days = 24 * 100;
-    test.app.clock.set(start().plus_seconds(days * 3_600));
+    let hours = 100 * 24;
+    test.app.clock.set(start().plus_seconds(hours * 3_600));
     assert_eq!(run(&test).await.withheld, Some("stale_inputs"));
     assert_eq!(served(&test).await, degraded(0));
     let review = |asset: &str, points| {
         observed(
             "asset_review",
-            days,
+            hours,
             json!({"asset_id": asset, "review_status": "reviewed", "dimensions": evenly(points)}),
         )
     };
-    let told = test.ingest(&text(&[review("usdx", 9.0), review("usdy", 7.6), state(days, 0)])).await.json();
+    let told = took(&test, &[review("usdx", 9.0), review("usdy", 7.6), state(hours, 0)]).await;
     assert_eq!(told["scores_withheld"], Value::Null, "a batch of fresh facts is not judged by what is old elsewhere");
     assert_eq!(run(&test).await.withheld, None);
     assert_eq!(served(&test).await.1, None);

@@ -115,7 +115,9 @@ fn rows(route: RouteId, query: &Query) -> Option<Rows> {
         | RouteId::DecisionVerify
         | RouteId::EventStream
         | RouteId::Health
-        | RouteId::Ready => None,
+        | RouteId::Ready
+        | RouteId::Docs
+        | RouteId::DocsFile => None,
     }
 }
 

@@ -116,7 +116,9 @@ pub fn fold(found: &mut Found) {
         | RouteId::GraphCheck
         | RouteId::EventStream
         | RouteId::Health
-        | RouteId::Ready => {}
+        | RouteId::Ready
+        | RouteId::Docs
+        | RouteId::DocsFile => {}
     }
 }
 

@@ -4,9 +4,10 @@ use super::answer::{Answer, Failure};
 use super::call::Call;
 use super::pipeline::Trace;
 use super::{
-    allocation, assets, basket_webhooks, baskets, chains, changes, critical, curators, decisions, event_stream, events,
-    graph, health, holders, indices, markets, me, methodology, oracles, portfolio, protocols, reference_rates,
-    research, reviewers, royco, rwa, security, signals, stats, strategies, symbols, vault_detail, vaults, webhooks,
+    allocation, assets, basket_webhooks, baskets, chains, changes, critical, curators, decisions, documents,
+    event_stream, events, graph, health, holders, indices, markets, me, methodology, oracles, portfolio, protocols,
+    reference_rates, research, reviewers, royco, rwa, security, signals, stats, strategies, symbols, vault_detail,
+    vaults, webhooks,
 };
 use crate::app::App;
 use crate::metrics::Label;
@@ -163,6 +164,7 @@ async fn dispatch(app: &Arc<App>, call: &Call, head: &Parts) -> Result<Answer, F
         RouteId::EventStream => Box::pin(event_stream::open(app, call, head)).await,
         RouteId::Health => Box::pin(health::health(app, call)).await,
         RouteId::Ready => Box::pin(health::ready(app)).await,
+        RouteId::Docs | RouteId::DocsFile => documents::file(call),
     }
 }
 

@@ -106,7 +106,9 @@ impl<'a> Given<'a> {
         }
         if let Some(id) = filled(evidence.decision_id.as_deref()) {
             let id = ContentHash::parse(id);
-            given.id = Some(id.ok_or_else(|| Unreadable("The decision's id is not 64 hex characters.".to_owned()))?);
+            let id = id.ok_or_else(|| Unreadable("The decision's id is not 64 hex characters.".to_owned()))?;
+            // What the decision says of itself is then one more thing beside the envelope.
+            given.beside.extend(given.id.replace(id).map(|said| ("decisionId", said.to_hex())));
         }
         Ok(given)
     }

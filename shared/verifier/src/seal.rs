@@ -39,7 +39,7 @@ pub fn steps(given: &Given<'_>) -> (Vec<Step>, Sealed) {
         signer(given.signature.as_deref(), hash, envelope.as_ref().ok()),
     ];
     let envelope = envelope.ok();
-    steps.extend(beside(given, envelope.as_ref()));
+    steps.extend(beside(given, hash, envelope.as_ref()));
     steps.push(known(registry.as_ref(), envelope.as_ref()));
     steps.push(active(registry.as_ref(), envelope.as_ref()));
     let record = StoredDecision { envelope: text, signature: given.signature.as_deref().unwrap_or_default() };
@@ -136,7 +136,7 @@ fn signer(signature: Option<&str>, hash: ContentHash, envelope: Option<&Envelope
 }
 
 /// What an answer says around the envelope is signed by nobody: it must be what the envelope says.
-fn beside(given: &Given<'_>, envelope: Option<&Envelope>) -> Option<Step> {
+fn beside(given: &Given<'_>, hash: ContentHash, envelope: Option<&Envelope>) -> Option<Step> {
     const NAME: &str = "beside";
     const TITLE: &str = "What stands around the envelope says the same";
     if given.beside.is_empty() {
@@ -148,6 +148,7 @@ fn beside(given: &Given<'_>, envelope: Option<&Envelope>) -> Option<Step> {
     let sealed = |name: &str| match name {
         "signerAddress" => envelope.signer_address.as_str().to_owned(),
         "keyId" => envelope.key_id.clone(),
+        "decisionId" => hash.to_hex(),
         "verdict" => envelope.subject.verdict.as_str().to_owned(),
         _ => envelope.subject.snapshot_id.to_hex(),
     };

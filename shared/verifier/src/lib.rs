@@ -36,7 +36,7 @@ use wasm_bindgen::prelude::{JsError, JsValue, wasm_bindgen};
 
 /// What there is to verify: JSON texts, as they were received or pasted.
 #[derive(Clone, Debug, Default, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
+#[serde(rename_all = "camelCase")]
 pub struct Evidence {
     /// A check's answer, the decision in it, or a bare envelope.
     pub decision: String,

@@ -14,7 +14,7 @@ use crate::{wasm, workspace};
 
 const PATIENCE: Duration = Duration::from_secs(1800);
 /// Compressed size above which the module is refused, in bytes: it is compiled into the Worker, and travels to readers.
-const CEILING: u64 = 150_000;
+const CEILING: u64 = 220_000;
 /// What the module may be made of: all that browsers have had for years, and no more.
 const FEATURES: [&str; 6] = [
     "--enable-bulk-memory",
@@ -76,6 +76,7 @@ pub fn build(cache: &Cache) -> Result<PathBuf> {
     let mut cargo = toolchain.cargo();
     cargo.args(["build", "--locked", "--profile", "verifier", "--package", "rds-verifier", "--lib"]);
     cargo.args(["--target", wasm_toolchain::Target::Wasm.triple()]);
+    cargo.env("RUSTFLAGS", without_this_machine());
     command::run(&mut step, cargo, &log, PATIENCE)?;
     let compiled = workspace::wasm_target().join(wasm_toolchain::Target::Wasm.triple());
 
@@ -101,4 +102,14 @@ pub fn build(cache: &Cache) -> Result<PathBuf> {
     std::fs::write(&stamp, fingerprint)?;
     step.done("built");
     Ok(into)
+}
+
+/// What keeps the folders of this machine out of the module, where messages name the place that they come from: readers are given it.
+fn without_this_machine() -> String {
+    let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cargo"));
+    let cargo = std::env::var_os("CARGO_HOME").map(PathBuf::from).or_else(home);
+    let folders = cargo.into_iter().map(|folder| folder.join("registry/src")).chain([workspace::root()]);
+    // A flag with a space in it would be two.
+    let folders = folders.map(|folder| folder.display().to_string()).filter(|folder| !folder.contains(' '));
+    folders.map(|folder| format!("--remap-path-prefix={folder}=.")).collect::<Vec<_>>().join(" ")
 }

@@ -16,6 +16,8 @@ fn main() -> Result<(), Box<dyn Error>> {
         println!("cargo::rerun-if-changed={}", input.display());
     }
     println!("cargo::rerun-if-changed={}", contract.display());
+    // The folder around the verifier's build: a path that is not there would make cargo build this each time.
+    println!("cargo::rerun-if-changed={}", here.join("../shared/verifier").display());
     let documents = render::site(&here, &fs::read_to_string(&contract)?)?;
     let mut table = String::from("/// Every document.\npub static DOCUMENTS: &[Document] = &[\n");
     for (number, document) in documents.iter().enumerate() {

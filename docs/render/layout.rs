@@ -81,7 +81,7 @@ impl<'a> Site<'a> {
             theme = self.file("theme.js")?,
             header = self.header(),
             nav = self.navigation(page),
-            main = page.main,
+            main = self.with_files(&page.main),
             footer = self.footer(page),
             parts = parts(page),
         ))
@@ -91,6 +91,17 @@ impl<'a> Site<'a> {
     fn file(&self, name: &str) -> Result<String, Box<dyn Error>> {
         let fingerprint = self.files.get(name).ok_or_else(|| format!("a page loads {name}, which is not there"))?;
         Ok(format!("/v1/docs/{name}?v={fingerprint}"))
+    }
+
+    /// The text with the address of each file that it names as `"file:NAME"`; one that is not in this build has none.
+    fn with_files(&self, text: &str) -> String {
+        let mut parts = text.split("\"file:");
+        let mut out = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            let (name, rest) = part.split_once('"').unwrap_or((part, ""));
+            let _ = write!(out, "\"{}\"{rest}", self.file(name).unwrap_or_default());
+        }
+        out
     }
 
     fn header(&self) -> String {

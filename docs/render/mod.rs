@@ -68,6 +68,7 @@ fn fingerprint(bytes: &[u8]) -> String {
 pub fn site(here: &Path, contract: &str) -> Result<Vec<Document>, Box<dyn Error>> {
     let contract = Contract::read(contract)?;
     let mut documents = assets(&here.join("assets"))?;
+    documents.extend(verifier(&here.join("../shared/verifier/build"))?);
     let files: BTreeMap<String, String> =
         documents.iter().map(|file| (file.name.clone(), file.fingerprint())).collect();
     let guides = markdown::guides(here, &contract)?;
@@ -102,6 +103,19 @@ fn assets(folder: &Path) -> Result<Vec<Document>, Box<dyn Error>> {
     }
     files.sort_by(|one, other| one.name.cmp(&other.name));
     Ok(files)
+}
+
+/// The verifier, where it has been built: without it its page says so.
+fn verifier(folder: &Path) -> Result<Vec<Document>, Box<dyn Error>> {
+    const FILES: [(&str, &str); 2] =
+        [("rds_verifier.js", "text/javascript; charset=utf-8"), ("rds_verifier_bg.wasm", "application/wasm")];
+    if !FILES.iter().all(|(name, _)| folder.join(name).is_file()) {
+        return Ok(Vec::new());
+    }
+    let file = |(name, media_type): (&str, &'static str)| {
+        Ok(Document { name: name.to_owned(), media_type, body: fs::read(folder.join(name))? })
+    };
+    FILES.into_iter().map(file).collect()
 }
 
 /// Text as HTML shows it, in elements and in quoted attributes.

@@ -113,6 +113,8 @@ fn rows(route: RouteId, query: &Query) -> Option<Rows> {
         | RouteId::GraphSnapshot
         | RouteId::GraphCheck
         | RouteId::DecisionVerify
+        | RouteId::DecisionById
+        | RouteId::SignerList
         | RouteId::EventStream
         | RouteId::Health
         | RouteId::Ready

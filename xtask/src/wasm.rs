@@ -10,7 +10,7 @@ use crate::command;
 use crate::console::Step;
 use crate::provision::cache::Cache;
 use crate::provision::{npm, require_node, tools, wasm_toolchain};
-use crate::workspace;
+use crate::{verifier, workspace};
 
 /// Compressed size above which the bundle is refused, in bytes (issue: under 1 MB gzipped).
 const CEILING: u64 = 1_000_000;
@@ -49,7 +49,7 @@ pub fn run() -> Result<()> {
     if total > CEILING {
         bail!("the bundle is {total} bytes gzipped; {CEILING} is the ceiling");
     }
-    Ok(())
+    verifier::print_sizes()
 }
 
 /// Builds the service's bundle, or finds the last one still good.
@@ -70,6 +70,10 @@ pub fn build_crate(cache: &Cache, folder: &str, name: &str) -> Result<Bundle> {
 
 fn build_into(cache: &Cache, folder: &str, output: &str, options: &[&str], name: &str) -> Result<Bundle> {
     require_node()?;
+    if folder == "edge" {
+        // The pages that the Worker serves hold it.
+        verifier::build(cache)?;
+    }
     let toolchain = wasm_toolchain::find(cache, wasm_toolchain::Target::Wasm)?;
     let worker_build = tools::worker_build(cache)?;
     let wasm_bindgen = tools::wasm_bindgen(cache)?;

@@ -160,6 +160,8 @@ async fn dispatch(app: &Arc<App>, call: &Call, head: &Parts) -> Result<Answer, F
         RouteId::IncidentSummary => graph::incident_summary(app),
         RouteId::GraphSnapshot => Box::pin(graph::snapshot(app, call)).await,
         RouteId::GraphCheck => Box::pin(decisions::check(app, call)).await,
+        RouteId::DecisionById => Box::pin(decisions::by_id(app, call)).await,
+        RouteId::SignerList => Box::pin(decisions::signers(app, call)).await,
         RouteId::DecisionVerify => Box::pin(decisions::evidence(app, call)).await,
         RouteId::EventStream => Box::pin(event_stream::open(app, call, head)).await,
         RouteId::Health => Box::pin(health::health(app, call)).await,

@@ -148,7 +148,8 @@ pub fn rendered(text: &str) -> (String, Vec<(String, String)>) {
     }
     let mut out = String::with_capacity(text.len() * 2);
     html::push_html(&mut out, events.into_iter());
-    (out, parts)
+    // Pages allow no style of an element's own.
+    (out.replace(" style=\"text-align: right\"", " class=\"number\""), parts)
 }
 
 /// A line or two of Markdown, as descriptions are, without a paragraph around it.

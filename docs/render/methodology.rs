@@ -35,7 +35,10 @@ fn steps(value: &Value, place: &str) -> String {
 
 /// An object as two columns.
 fn pairs(value: &Value, place: &str, columns: &[&str]) -> String {
-    let mut out = head(columns);
+    let is_number = |value: &Value| !value.is_string();
+    let numeric = value.as_object().is_some_and(|fields| fields.values().all(is_number));
+    let columns: Vec<_> = columns.iter().enumerate().map(|(number, title)| (*title, numeric && number > 0)).collect();
+    let mut out = head("narrow", &columns);
     for (name, value) in value.as_object().into_iter().flatten() {
         let _ = writeln!(
             out,
@@ -50,12 +53,16 @@ fn pairs(value: &Value, place: &str, columns: &[&str]) -> String {
 /// A list of objects: a column is `field=Title`.
 fn rows(value: &Value, place: &str, columns: &[&str]) -> String {
     let named: Vec<_> = columns.iter().map(|column| column.split_once('=').unwrap_or((column, column))).collect();
-    let mut out = head(&named.iter().map(|(_, title)| *title).collect::<Vec<_>>());
-    for (number, row) in value.as_array().into_iter().flatten().enumerate() {
+    let list = value.as_array().map(Vec::as_slice).unwrap_or_default();
+    let is_number = |field: &str| list.iter().all(|row| row[field].is_number() || row[field].is_null());
+    let columns: Vec<_> = named.iter().map(|(field, title)| (*title, is_number(field))).collect();
+    let is_narrow = list.iter().all(|row| named.iter().all(|(field, _)| shown(&row[*field]).len() < 24));
+    let mut out = head(if is_narrow { "narrow" } else { "" }, &columns);
+    for (number, row) in list.iter().enumerate() {
         out.push_str("<tr>");
         for (field, _) in &named {
             let value = &row[*field];
-            let class = if value.is_string() { "" } else { " class=\"number\"" };
+            let class = if is_number(field) { " class=\"number\"" } else { "" };
             let _ = write!(out, "<td{class} data-rule=\"{place}/{number}/{field}\">{}</td>", escape(&shown(value)));
         }
         out.push_str("</tr>\n");
@@ -66,7 +73,7 @@ fn rows(value: &Value, place: &str, columns: &[&str]) -> String {
 
 /// What each category of assets weighs, heaviest first.
 fn categories(value: &Value, place: &str) -> String {
-    let mut out = head(&["Category", "Dimensions and their weights"]);
+    let mut out = head("", &[("Category", false), ("Dimensions and their weights", false)]);
     for (category, rules) in value.as_object().into_iter().flatten() {
         let mut weights: Vec<_> = rules["weights"].as_object().into_iter().flatten().collect();
         weights.sort_by(|one, other| other.1.as_f64().unwrap_or(0.0).total_cmp(&one.1.as_f64().unwrap_or(0.0)));
@@ -89,9 +96,14 @@ fn categories(value: &Value, place: &str) -> String {
 
 const FOOT: &str = "</tbody></table></div>\n";
 
-fn head(columns: &[&str]) -> String {
-    let cells: String = columns.iter().map(|title| format!("<th scope=\"col\">{}</th>", escape(title))).collect();
-    format!("<div class=\"scroll\" tabindex=\"0\"><table>\n<thead><tr>{cells}</tr></thead>\n<tbody>\n")
+/// The head of a table: its class, and of each column the title and whether it holds numbers.
+fn head(class: &str, columns: &[(&str, bool)]) -> String {
+    let cell = |(title, numeric): &(&str, bool)| {
+        let class = if *numeric { " class=\"number\"" } else { "" };
+        format!("<th scope=\"col\"{class}>{}</th>", escape(title))
+    };
+    let cells: String = columns.iter().map(cell).collect();
+    format!("<div class=\"scroll {class}\" tabindex=\"0\"><table>\n<thead><tr>{cells}</tr></thead>\n<tbody>\n")
 }
 
 /// A value as the page shows it; `methodology.js` writes it the same way.

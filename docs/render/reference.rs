@@ -106,9 +106,10 @@ fn block(main: &mut String, contract: &Contract, operation: &Operation) {
     if !operation.description.is_empty() && operation.description != operation.summary {
         let _ = writeln!(main, "<div class=\"about\">{}</div>", markdown::rendered(&operation.description).0);
     }
-    parameters(main, operation);
+    parameters(main, contract, operation);
     if let Some(body) = &operation.body {
-        let _ = writeln!(main, "<h3>Body</h3>\n<p data-takes-body>{}</p>", schema::kind(&body.schema));
+        main.push_str("<h3 data-takes-body>Body</h3>\n");
+        shape(main, contract, &body.schema);
         if let Some(example) = &body.example {
             let _ = writeln!(
                 main,
@@ -139,7 +140,7 @@ fn badges(operation: &Operation) -> String {
     format!("<ul class=\"badges\">{items}</ul>\n")
 }
 
-fn parameters(main: &mut String, operation: &Operation) {
+fn parameters(main: &mut String, contract: &Contract, operation: &Operation) {
     if operation.parameters.is_empty() {
         return;
     }
@@ -161,7 +162,7 @@ fn parameters(main: &mut String, operation: &Operation) {
                 .map_or_else(String::new, |text| format!(" data-example=\"{}\"", escape(text))),
             choices = choices(parameter),
             mark = mark(parameter),
-            kind = schema::kind(&parameter.schema),
+            kind = schema::kind(contract, &parameter.schema),
             about = markdown::inline(&parameter.description),
             bounds = schema::bounds(&parameter.schema),
         );
@@ -194,7 +195,7 @@ fn answers(main: &mut String, contract: &Contract, operation: &Operation) {
     main.push_str("<h3>Answer</h3>\n");
     if let Some(answer) = operation.good() {
         let kind = match &answer.body {
-            Some(body) if body.media_type == "application/json" => schema::kind(&body.schema),
+            Some(body) if body.media_type == "application/json" => schema::kind(contract, &body.schema),
             Some(body) => format!("<code>{}</code>", escape(&body.media_type)),
             None => "no body".into(),
         };
@@ -205,6 +206,7 @@ fn answers(main: &mut String, contract: &Contract, operation: &Operation) {
             markdown::inline(&answer.description)
         );
         if let Some(body) = &answer.body {
+            // An object with a name stands further down, where it is linked to.
             if schema::named(&body.schema).is_none() {
                 shape(main, contract, &body.schema);
             }
@@ -236,7 +238,7 @@ fn answers(main: &mut String, contract: &Contract, operation: &Operation) {
 fn shape(main: &mut String, contract: &Contract, schema: &Value) {
     let fields = schema::fields(contract, schema);
     if fields.is_empty() {
-        let _ = writeln!(main, "<p class=\"kind\">{}{}</p>", schema::kind(schema), schema::bounds(schema));
+        let _ = writeln!(main, "<p class=\"kind\">{}{}</p>", schema::kind(contract, schema), schema::bounds(schema));
         return;
     }
     main.push_str(

@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 
 /// How deep an object without a name is opened within its parent's table.
 const DEEPEST: usize = 5;
-/// Values of an enumeration that are listed.
-const LISTED: usize = 40;
+/// Values of an enumeration that are listed where it is used; a longer one has a place of its own.
+const LISTED: usize = 8;
 
 /// A field of an object.
 pub struct Field {
@@ -39,7 +39,7 @@ fn collect(contract: &Contract, schema: &Value, prefix: &str, depth: usize, into
         let described = text(&field["description"]).or_else(|| text(&contract.resolve(field)["description"]));
         let mut about = markdown::inline(&described.unwrap_or_default());
         about.push_str(&bounds(field));
-        into.push(Field { kind: kind(field), about, optional, path: path.clone() });
+        into.push(Field { kind: kind(contract, field), about, optional, path: path.clone() });
         if depth < DEEPEST {
             let (inner, suffix) = match field.get("items") {
                 Some(items) => (items, "[]."),
@@ -52,15 +52,19 @@ fn collect(contract: &Contract, schema: &Value, prefix: &str, depth: usize, into
     }
 }
 
-/// What a value may be, as HTML; named objects are links.
-pub fn kind(schema: &Value) -> String {
+/// What a value may be, as HTML. Objects with a name are links; other names stand for what they mean.
+pub fn kind(contract: &Contract, schema: &Value) -> String {
     if let Some(name) = named(schema) {
-        return format!("<a href=\"#object-{}\">{}</a>", slug(name), escape(name));
+        let target = contract.resolve(schema);
+        return match has_a_place(target) {
+            true => format!("<a href=\"#object-{}\">{}</a>", slug(name), escape(name)),
+            false => kind(contract, target),
+        };
     }
     for word in ["oneOf", "anyOf"] {
         if let Some(choices) = schema[word].as_array() {
             let mut kinds: Vec<String> = Vec::new();
-            for choice in choices.iter().map(kind) {
+            for choice in choices.iter().map(|choice| kind(contract, choice)) {
                 if !kinds.contains(&choice) {
                     kinds.push(choice);
                 }
@@ -69,23 +73,19 @@ pub fn kind(schema: &Value) -> String {
         }
     }
     if let Some([only]) = schema["allOf"].as_array().map(Vec::as_slice) {
-        return kind(only);
+        return kind(contract, only);
     }
     if let Some(values) = schema["enum"].as_array() {
-        return values
-            .iter()
-            .take(LISTED)
-            .map(|value| format!("<code>{}</code>", escape(&shown(value))))
-            .collect::<Vec<_>>()
-            .join(" ");
+        let value = |value| format!("<code>{}</code>", escape(&plain(value)));
+        return values.iter().map(value).collect::<Vec<_>>().join(" ");
     }
     if let Some(value) = schema.get("const") {
-        return format!("<code>{}</code>", escape(&shown(value)));
+        return format!("<code>{}</code>", escape(&plain(value)));
     }
     match &schema["type"] {
-        Value::String(name) => simple(name, schema),
+        Value::String(name) => simple(contract, name, schema),
         Value::Array(names) => {
-            let names = names.iter().filter_map(Value::as_str).map(|name| simple(name, schema));
+            let names = names.iter().filter_map(Value::as_str).map(|name| simple(contract, name, schema));
             names.collect::<Vec<_>>().join(" or ")
         }
         _ if schema.get("properties").is_some() => "object".into(),
@@ -93,15 +93,21 @@ pub fn kind(schema: &Value) -> String {
     }
 }
 
-fn simple(name: &str, schema: &Value) -> String {
+/// Whether a named schema is explained in a place of its own: objects, choices between them, and long enumerations.
+fn has_a_place(schema: &Value) -> bool {
+    let is_long = schema["enum"].as_array().is_some_and(|values| values.len() > LISTED);
+    is_long || ["properties", "oneOf", "anyOf", "allOf"].iter().any(|word| schema.get(word).is_some())
+}
+
+fn simple(contract: &Contract, name: &str, schema: &Value) -> String {
     let format = text(&schema["format"]);
     match (name, format.as_deref()) {
         ("array", _) => match schema.get("items") {
-            Some(items) => format!("list of {}", kind(items)),
+            Some(items) => format!("list of {}", kind(contract, items)),
             None => "list".into(),
         },
         ("object", _) => match schema.get("additionalProperties") {
-            Some(values @ Value::Object(_)) => format!("object of {}", kind(values)),
+            Some(values @ Value::Object(_)) => format!("object of {}", kind(contract, values)),
             _ => "object".into(),
         },
         ("integer", _) => "whole number".into(),
@@ -125,6 +131,7 @@ pub fn bounds(schema: &Value) -> String {
         (None, None) => {}
     }
     said.extend(number("exclusiveMinimum").map(|least| format!("more than {least}")));
+    said.extend(number("x-clamped-to").map(|most| format!("greater ones count as {most}")));
     said.extend(number("maxLength").map(|most| format!("at most {most} characters")));
     said.extend(number("maxItems").map(|most| format!("at most {most} items")));
     said.extend(
@@ -136,16 +143,12 @@ pub fn bounds(schema: &Value) -> String {
     if said.is_empty() { String::new() } else { format!(" <span class=\"bounds\">{}</span>", said.join(" · ")) }
 }
 
-fn shown(value: &Value) -> String {
-    plain(value)
-}
-
 /// The name of the object that a schema refers to.
 pub fn named(schema: &Value) -> Option<&str> {
     schema["$ref"].as_str()?.strip_prefix("#/components/schemas/")
 }
 
-/// Every named schema that is reached from `start`, nearest first.
+/// Every named schema with a place of its own that is reached from `start`, nearest first.
 pub fn reached(contract: &Contract, start: &[&Value]) -> Vec<(String, Value)> {
     let mut found: Vec<(String, Value)> = Vec::new();
     let mut open: Vec<Value> = start.iter().map(|value| (*value).clone()).collect();
@@ -162,6 +165,7 @@ pub fn reached(contract: &Contract, start: &[&Value]) -> Vec<(String, Value)> {
         }
         open = next;
     }
+    found.retain(|(_, schema)| has_a_place(schema));
     found
 }
 

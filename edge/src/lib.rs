@@ -29,6 +29,7 @@ pub mod cache;
 pub mod config;
 mod documents;
 pub mod epochs;
+mod fail_safe;
 pub mod guard;
 pub mod identify;
 mod leasing;

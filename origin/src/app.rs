@@ -12,6 +12,7 @@ use crate::http::relay_meter::Meter;
 use crate::journal::Journal;
 use crate::keys::bcrypt_rows::Prover;
 use crate::metrics::{Gauges, Metrics};
+use crate::status::traffic::Traffic;
 use crate::store::Db;
 use crate::store::health::HealthFacts;
 use crate::stream::Streams;
@@ -21,6 +22,7 @@ use anyhow::Context;
 use arc_swap::ArcSwapOption;
 use rds_shared::access::{AssertionKey, Spray};
 use rds_shared::graph::signature::DecisionKey;
+use rds_shared::model::health::FailSafeMode;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -47,6 +49,8 @@ pub struct App {
     pub streams: Arc<Streams>,
     /// What is counted.
     pub metrics: Arc<Metrics>,
+    /// What was answered here lately.
+    pub traffic: Traffic,
     /// Where requests are logged.
     pub access_log: AccessLog,
     /// What the edge signs with.
@@ -101,6 +105,7 @@ impl App {
             journal: Journal::default(),
             streams: Arc::new(Streams::new(config.anonymous_stream)),
             metrics: Arc::default(),
+            traffic: Traffic::default(),
             access_log,
             assertion_keys: config.assertion_keys.clone(),
             nonces: Nonces::default(),
@@ -122,6 +127,11 @@ impl App {
     pub fn begin_draining(&self) {
         self.draining.store(true, Relaxed);
         self.journal.signal();
+    }
+
+    /// The platform's fail-safe mode, as the facts that are served have it.
+    pub fn fail_safe(&self) -> FailSafeMode {
+        self.catalog.tags().fail_safe().unwrap_or(FailSafeMode::Normal)
     }
 
     /// Whether this process is going away.
@@ -151,6 +161,7 @@ impl App {
             db_idle: self.db.pool.num_idle(),
             bcrypt_proofs: self.prover.asked.load(Relaxed),
             draining: self.is_draining(),
+            fail_safe: self.fail_safe(),
         }
     }
 }

@@ -3,6 +3,7 @@
 //! Every cell exists from the start and is an atomic: counting takes no lock and allocates nothing.
 
 use crate::webhooks::counters::Counters;
+use rds_shared::model::health::FailSafeMode;
 use rds_shared::route::{ROUTES, RouteId};
 use std::fmt::Write;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
@@ -142,6 +143,8 @@ pub struct Gauges {
     pub bcrypt_proofs: u64,
     /// Whether this process is going away.
     pub draining: bool,
+    /// The platform's mode.
+    pub fail_safe: FailSafeMode,
 }
 
 impl Metrics {
@@ -186,7 +189,7 @@ impl Metrics {
         for (name, help, value) in counters {
             metric(&mut out, name, help, "counter", value.load(Relaxed) as f64);
         }
-        let values: [(&str, &str, f64); 10] = [
+        let values: [(&str, &str, f64); 11] = [
             ("rds_catalog_version", "Data version the catalog was made from.", gauges.catalog_version as f64),
             ("rds_catalog_rows", "Active vaults in the catalog.", gauges.catalog_rows as f64),
             (
@@ -212,6 +215,11 @@ impl Metrics {
                 gauges.edge_tags_lag_seconds as f64,
             ),
             ("rds_bcrypt_proofs", "Proofs of older keys asked for since the start.", gauges.bcrypt_proofs as f64),
+            (
+                "rds_fail_safe_mode",
+                "0 while scores are current, 1 while the last good ones are served, 2 while none is.",
+                f64::from(gauges.fail_safe as u8),
+            ),
             ("rds_draining", "1 while this process finishes its last requests.", f64::from(u8::from(gauges.draining))),
         ];
         for (name, help, value) in values {
@@ -287,6 +295,7 @@ mod tests {
         db_idle: 1,
         bcrypt_proofs: 0,
         draining: false,
+        fail_safe: FailSafeMode::Normal,
     };
 
     #[test]

@@ -92,6 +92,13 @@ pub async fn write_scores(tx: &mut Tx<'_>, run: RunStamp<'_>, rows: &[ScoreRow])
     Ok(())
 }
 
+/// How many vaults have a published tier.
+pub async fn published_tiers(tx: &mut Tx<'_>) -> Result<u64, StoreError> {
+    let published: i64 =
+        sqlx::query_scalar("SELECT count(*) FROM vault_score WHERE tier IS NOT NULL").fetch_one(&mut **tx).await?;
+    Ok(published.unsigned_abs())
+}
+
 /// Marks scores as confirmed by a run that found nothing new.
 pub async fn confirm_scores(tx: &mut Tx<'_>, run: RunStamp<'_>, ids: &[String]) -> Result<(), StoreError> {
     if ids.is_empty() {

@@ -24,6 +24,10 @@ function made(tag, content, name) {
   return element;
 }
 
+/** A sentence of the verifier's: names of members stand between backticks. */
+const sentence = (text) =>
+  text.replaceAll("'", '’').split('`').map((part, place) => (place % 2 === 1 ? made('code', part) : part));
+
 /** The verifier, compiled once. A failure is forgotten, so that the next attempt loads it anew. */
 function loaded() {
   const { glue, module } = form.dataset;
@@ -94,8 +98,8 @@ function shownStep({ name, title, outcome, said, inputs }) {
   step.dataset.outcome = outcome;
   const mark = made('span', MARKS[outcome], 'mark-of');
   mark.setAttribute('aria-hidden', 'true');
-  const head = made('h3', [mark, made('span', title, 'asks'), made('span', WORDS[outcome], 'word')]);
-  step.append(head, made('p', said));
+  const head = made('h3', [mark, made('span', sentence(title), 'asks'), made('span', WORDS[outcome], 'word')]);
+  step.append(head, made('p', sentence(said)));
   if (inputs.length > 0) {
     step.append(made('dl', inputs.flatMap(({ label, value }) => [made('dt', label), made('dd', [made('code', value)])])));
   }
@@ -113,7 +117,7 @@ function show({ outcome, summary, decision, steps }) {
 function tell(outcome, headline, summary) {
   const box = field('outcome');
   box.dataset.outcome = outcome;
-  box.replaceChildren(made('strong', headline), made('span', summary));
+  box.replaceChildren(made('strong', headline), made('span', sentence(summary)));
 }
 
 function forget() {

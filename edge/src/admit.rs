@@ -113,10 +113,14 @@ fn rows(route: RouteId, query: &Query) -> Option<Rows> {
         | RouteId::GraphSnapshot
         | RouteId::GraphCheck
         | RouteId::DecisionVerify
+        | RouteId::DecisionById
+        | RouteId::SignerList
         | RouteId::EventStream
         | RouteId::Health
         | RouteId::Status
-        | RouteId::Ready => None,
+        | RouteId::Ready
+        | RouteId::Docs
+        | RouteId::DocsFile => None,
     }
 }
 

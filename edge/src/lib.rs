@@ -27,6 +27,7 @@ mod answering;
 pub mod breaker;
 pub mod cache;
 pub mod config;
+mod documents;
 pub mod epochs;
 mod fail_safe;
 pub mod guard;

@@ -4,6 +4,7 @@ use crate::admit::{admit, is_longer_with_key};
 use crate::breaker::Breaker;
 use crate::cache::{Memory, key};
 use crate::config::Config;
+use crate::documents;
 use crate::epochs::Lease;
 use crate::guard::Remembered;
 use crate::identify::Identified;
@@ -205,6 +206,9 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         };
         let said = if route.streams() { self.said_of_stream(&principal) } else { Vec::new() };
         let asked = Asked { route, target, principal, key, body, idempotency_key, said };
+        if matches!(route.id, RouteId::Docs | RouteId::DocsFile) {
+            return documents::find(found.path.first().map(String::as_str)).map(Answer::Document);
+        }
         match route.cache.is_kept() {
             _ if route.streams() => Ok(self.streamed(&asked).await),
             true if route.id == RouteId::DecisionVerify => Ok(self.verified(&asked, found.param(0)).await),

@@ -1,6 +1,8 @@
 //! The one place that puts headers on a response.
 
+use crate::documents;
 use crate::origin::Passed;
+use rds_docs::Document;
 use rds_shared::access::budget::Verdict;
 use rds_shared::access::{cors, gate};
 use rds_shared::model::health::FailSafeMode;
@@ -25,6 +27,8 @@ pub enum Answer {
     Content(Content),
     /// The origin's stream, whose body the host holds: these are its headers.
     Stream(Passed),
+    /// A page of the documentation.
+    Document(&'static Document),
     /// An error of the edge's own.
     Error(ApiError),
     /// A message that was taken.
@@ -106,6 +110,7 @@ pub fn finish(answer: Answer, exchange: Exchange<'_>) -> Reply {
         Answer::Preflight => preflight(exchange),
         Answer::Content(content) => represent(content, exchange),
         Answer::Stream(headers) => stream(&headers, exchange),
+        Answer::Document(document) => documents::represent(document, exchange.if_none_match),
         Answer::Error(error) => refuse(&error, exchange),
         Answer::Done => Reply { status: 204, headers: Vec::new(), body: None, streams: false },
     };

@@ -19,5 +19,6 @@ pub mod tally;
 pub mod test;
 pub mod tidy;
 pub mod up;
+pub mod verifier;
 pub mod wasm;
 pub mod workspace;

@@ -10,7 +10,7 @@ use crate::command;
 use crate::console::Step;
 use crate::provision::cache::Cache;
 use crate::provision::{npm, require_node, tools, wasm_toolchain};
-use crate::workspace;
+use crate::{verifier, workspace};
 
 /// Compressed size above which the bundle is refused, in bytes (issue: under 1 MB gzipped).
 const CEILING: u64 = 1_000_000;
@@ -49,7 +49,7 @@ pub fn run() -> Result<()> {
     if total > CEILING {
         bail!("the bundle is {total} bytes gzipped; {CEILING} is the ceiling");
     }
-    Ok(())
+    verifier::print_sizes()
 }
 
 /// Builds the service's bundle, or finds the last one still good.
@@ -70,6 +70,10 @@ pub fn build_crate(cache: &Cache, folder: &str, name: &str) -> Result<Bundle> {
 
 fn build_into(cache: &Cache, folder: &str, output: &str, options: &[&str], name: &str) -> Result<Bundle> {
     require_node()?;
+    if folder == "edge" {
+        // The pages that the Worker serves hold it.
+        verifier::build(cache)?;
+    }
     let toolchain = wasm_toolchain::find(cache, wasm_toolchain::Target::Wasm)?;
     let worker_build = tools::worker_build(cache)?;
     let wasm_bindgen = tools::wasm_bindgen(cache)?;
@@ -83,7 +87,7 @@ fn build_into(cache: &Cache, folder: &str, output: &str, options: &[&str], name:
     let into = source.join(output);
     let entry = Some(source.join("entry.mjs")).filter(|entry| entry.is_file());
     let bundle = Bundle { entry, script: into.join("index.js"), module: into.join("index_bg.wasm") };
-    let inputs = ["Cargo.toml", "Cargo.lock", "shared", folder].map(|name| root.join(name));
+    let inputs = ["Cargo.toml", "Cargo.lock", "shared", "docs", "openapi", folder].map(|name| root.join(name));
     let versions = [&toolchain.version, tools::WORKER_BUILD, npm::ESBUILD, npm::BINARYEN];
     let fingerprint = workspace::fingerprint(&inputs, &versions.join(" "))?;
     let stamp = into.join(".inputs");

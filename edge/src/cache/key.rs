@@ -39,7 +39,7 @@ pub fn fold(found: &mut Found) {
         // The hex digits of a hash.
         RouteId::GraphSnapshot => fold_text(found.path.first_mut(), str::to_lowercase),
         RouteId::AssetSymbolHistory | RouteId::RateBySymbol => fold_text(found.path.first_mut(), str::to_uppercase),
-        RouteId::DecisionVerify => {
+        RouteId::DecisionVerify | RouteId::DecisionById => {
             if let Some(id) = found.path.first_mut()
                 && let Some(hash) = ContentHash::parse(id)
             {
@@ -114,10 +114,13 @@ pub fn fold(found: &mut Found) {
         | RouteId::IncidentExposure
         | RouteId::IncidentSummary
         | RouteId::GraphCheck
+        | RouteId::SignerList
         | RouteId::EventStream
         | RouteId::Health
         | RouteId::Status
-        | RouteId::Ready => {}
+        | RouteId::Ready
+        | RouteId::Docs
+        | RouteId::DocsFile => {}
     }
 }
 

@@ -9,6 +9,7 @@ use axum::http::header::{
 };
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::Response;
+use rds_docs::Document;
 use rds_shared::access::budget::Verdict;
 use rds_shared::access::gate::metered_headers;
 use rds_shared::model::health::FailSafeMode;
@@ -46,6 +47,8 @@ enum Content {
     Whole(Bytes),
     /// Events, as they come. None for a HEAD, which opens no stream.
     Events(Option<EventBody>),
+    /// A page of the documentation, with headers of its own.
+    Document(&'static Document),
 }
 
 /// What a kept answer is recognised by.
@@ -71,6 +74,16 @@ impl Answer {
     /// A stream of events, or only its headers.
     pub fn events(body: Option<EventBody>) -> Self {
         Answer { content_type: headers::EVENT_STREAM, body: Content::Events(body), ..Self::json(Bytes::new()) }
+    }
+
+    /// A page of the documentation.
+    pub fn document(document: &'static Document) -> Self {
+        Answer { content_type: document.media_type, body: Content::Document(document), ..Self::json(Bytes::new()) }
+    }
+
+    /// The caller has it already.
+    pub fn document_unchanged(document: &'static Document) -> Self {
+        Answer { status: StatusCode::NOT_MODIFIED, ..Self::document(document) }
     }
 
     /// A serialised value, never kept.
@@ -194,6 +207,7 @@ pub fn respond(result: Result<Answer, Failure>, request_id: RequestId, label: La
 fn good(answer: Answer, label: Label, head_only: bool) -> Response {
     let Answer { status, content_type, body, validators, made_of, retry_after } = answer;
     let mut response = match body {
+        Content::Document(document) => return documented(document, status, head_only),
         _ if matches!(status, StatusCode::NOT_MODIFIED | StatusCode::NO_CONTENT) => with_headers(Body::empty()),
         Content::Whole(body) => with_body(content_type, body, head_only),
         Content::Events(events) => return streamed(events),
@@ -237,6 +251,19 @@ fn streamed(events: Option<EventBody>) -> Response {
     given.insert(CONNECTION, HeaderValue::from_static("close"));
     given.insert(CACHE_CONTROL, HeaderValue::from_static(headers::NO_STORE_NO_TRANSFORM));
     given.insert(HeaderName::from_static(headers::ACCEL_BUFFERING), HeaderValue::from_static("no"));
+    response
+}
+
+/// A page says itself how it may be kept and what it may load.
+fn documented(document: &'static Document, status: StatusCode, head_only: bool) -> Response {
+    let mut response = match status {
+        StatusCode::NOT_MODIFIED => with_headers(Body::empty()),
+        _ => with_body(document.media_type, document.body, head_only),
+    };
+    *response.status_mut() = status;
+    for (name, value) in document.headers() {
+        response.headers_mut().insert(HeaderName::from_static(name), HeaderValue::from_static(value));
+    }
     response
 }
 

@@ -11,7 +11,7 @@ use rds_shared::graph::check::check as run;
 use rds_shared::graph::decision::Subject;
 use rds_shared::graph::evidence::Evidence;
 use rds_shared::model::content_hash::ContentHash;
-use rds_shared::model::decision::{CheckResult, IssuedDecision};
+use rds_shared::model::decision::{CheckResult, IssuedDecision, PublishedSigner, SealedDecision};
 use rds_shared::wire::error::{Detail, In};
 use rds_shared::wire::{ApiError, Data, ErrorCode};
 
@@ -43,8 +43,7 @@ async fn decide(app: &App, call: &Call, subject: &Subject) -> Result<Option<Issu
 
 /// `GET /v1/graph/decision/{id}/verify`, as the edge is answered: what lies there. The edge verifies it.
 pub async fn evidence(app: &App, call: &Call) -> Result<Answer, Failure> {
-    let fault = || ApiError::parameter(Detail::new(In::Path, "id", "must be 64 hex characters"));
-    let id = ContentHash::parse(call.found.param(0)).ok_or_else(fault)?;
+    let id = id(call)?;
     let evidence = Evidence {
         record: decisions::record(&app.db, id).await?,
         signers: decision_signers::list(&app.db.pool).await?,
@@ -54,8 +53,32 @@ pub async fn evidence(app: &App, call: &Call) -> Result<Answer, Failure> {
         // The decision may be made in the next moment: nobody keeps this.
         return Ok(Answer::json(body));
     }
+    Ok(kept(app, call, body))
+}
+
+/// `GET /v1/graph/decision/{id}`: the record itself, for whoever verifies it without us.
+pub async fn by_id(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let id = id(call)?;
+    let record = decisions::record(&app.db, id).await?.ok_or_else(|| ApiError::not_found("decision"))?;
+    Ok(kept(app, call, serde_json::to_vec(&Data { data: SealedDecision::of(id, record) })?))
+}
+
+/// `GET /v1/graph/signers`: the whole registry.
+pub async fn signers(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let rows = decision_signers::list(&app.db.pool).await?;
+    let data: Vec<_> = rows.into_iter().map(PublishedSigner::from).collect();
+    Ok(kept(app, call, serde_json::to_vec(&Data { data })?))
+}
+
+fn id(call: &Call) -> Result<ContentHash, ApiError> {
+    let fault = || ApiError::parameter(Detail::new(In::Path, "id", "must be 64 hex characters"));
+    ContentHash::parse(call.found.param(0)).ok_or_else(fault)
+}
+
+/// An answer that the edge may keep, recognised by its own bytes.
+fn kept(app: &App, call: &Call, body: Vec<u8>) -> Answer {
     let mut etag = call.etag();
     etag.add(&body);
     let version = app.catalog.current().map_or(0, |catalog| catalog.version);
-    Ok(call.answer(etag, version, || body))
+    call.answer(etag, version, || body)
 }

@@ -10,6 +10,7 @@
 //! | [`admin_door`], [`ingest`] | metrics, the test clock, and how facts come in |
 //! | [`router`] | from a row of the route table to its handler |
 //! | [`event_stream`], [`wire`] | the stream of events, and the sockets that carry it |
+//! | [`documents`] | the documentation's pages |
 //! | [`call`], [`answer`], [`encoded`] | what a handler is given, and what it gives back |
 //! | [`changes`], [`holders`], [`allocation`], [`strategies`] | what vaults changed, who holds them, where deposits are |
 //! | [`vaults`], [`vault_detail`], [`chains`], [`protocols`], [`curators`], [`me`], [`health`] | the families of routes |
@@ -35,6 +36,7 @@ pub mod changes;
 pub mod critical;
 pub mod curators;
 pub mod decisions;
+pub mod documents;
 pub mod edge_door;
 pub mod encoded;
 pub mod event_stream;

@@ -4,10 +4,10 @@ use super::answer::{Answer, Failure};
 use super::call::Call;
 use super::pipeline::Trace;
 use super::{
-    allocation, assets, basket_webhooks, baskets, chains, changes, critical, curators, decisions, event_stream, events,
-    graph, health, holders, indices, markets, me, methodology, oracles, portfolio, protocols, reference_rates,
-    research, reviewers, royco, rwa, security, signals, stats, status, strategies, symbols, vault_detail, vaults,
-    webhooks,
+    allocation, assets, basket_webhooks, baskets, chains, changes, critical, curators, decisions, documents,
+    event_stream, events, graph, health, holders, indices, markets, me, methodology, oracles, portfolio, protocols,
+    reference_rates, research, reviewers, royco, rwa, security, signals, stats, status, strategies, symbols,
+    vault_detail, vaults, webhooks,
 };
 use crate::app::App;
 use crate::metrics::Label;
@@ -171,11 +171,14 @@ async fn dispatch(app: &Arc<App>, call: &Call, head: &Parts) -> Result<Answer, F
         RouteId::IncidentSummary => graph::incident_summary(app),
         RouteId::GraphSnapshot => Box::pin(graph::snapshot(app, call)).await,
         RouteId::GraphCheck => Box::pin(decisions::check(app, call)).await,
+        RouteId::DecisionById => Box::pin(decisions::by_id(app, call)).await,
+        RouteId::SignerList => Box::pin(decisions::signers(app, call)).await,
         RouteId::DecisionVerify => Box::pin(decisions::evidence(app, call)).await,
         RouteId::EventStream => Box::pin(event_stream::open(app, call, head)).await,
         RouteId::Health => Box::pin(health::health(app, call)).await,
         RouteId::Status => Box::pin(status::status(app, call)).await,
         RouteId::Ready => Box::pin(health::ready(app)).await,
+        RouteId::Docs | RouteId::DocsFile => documents::file(call),
     }
 }
 

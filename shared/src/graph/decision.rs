@@ -13,6 +13,7 @@ use crate::scoring::{METHODOLOGY_VERSION, Ppm};
 use crate::wire::time::Timestamp;
 use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
+use core::fmt;
 use serde::Deserialize;
 
 /// Which part of the methodology decides.
@@ -103,28 +104,67 @@ impl Envelope {
 
     /// Reads an envelope's text. Null unless it is the canonical text of an envelope of this form, byte for byte.
     pub fn parse(text: &str) -> Option<Self> {
-        let written: Written = serde_json::from_str(text).ok()?;
+        Self::read(text).ok()
+    }
+
+    /// The same, with the reason why a text is none.
+    pub fn read(text: &str) -> Result<Self, EnvelopeFault> {
+        let written: Written = serde_json::from_str(text).map_err(EnvelopeFault::Unreadable)?;
+        let hash = |member, text: &str| ContentHash::parse(text).ok_or(EnvelopeFault::Member(member));
+        if written.v != VERSION {
+            return Err(EnvelopeFault::Member("v"));
+        }
         let limit = |(field, limit): (&String, &i64)| Some((Dimension::of_limit_field(field)?, Ppm(*limit)));
-        let limits: BTreeMap<_, _> = written.limits.iter().map(limit).collect::<Option<_>>()?;
+        let limits: Option<BTreeMap<_, _>> = written.limits.iter().map(limit).collect();
+        let signer = Address::parse(Namespace::Evm, &written.signer_address);
         let envelope = Envelope {
             subject: Subject {
                 portfolio_ref: written.portfolio_ref,
-                positions_hash: ContentHash::parse(&written.positions_hash)?,
-                snapshot_id: ContentHash::parse(&written.snapshot_id)?,
-                limits: Limits::from_ppm(limits)?,
+                positions_hash: hash("positionsHash", &written.positions_hash)?,
+                snapshot_id: hash("snapshotId", &written.snapshot_id)?,
+                limits: limits.and_then(Limits::from_ppm).ok_or(EnvelopeFault::Member("limits"))?,
                 verdict: written.verdict,
-                findings_hash: ContentHash::parse(&written.findings_hash)?,
+                findings_hash: hash("findingsHash", &written.findings_hash)?,
                 methodology_scope: written.methodology_scope,
                 methodology_version: written.methodology_version,
             },
-            signer_address: Address::parse(Namespace::Evm, &written.signer_address).ok()?,
+            signer_address: signer.map_err(|_| EnvelopeFault::Member("signerAddress"))?,
             key_id: written.key_id,
-            created_at: Timestamp::parse(&written.created_at)?,
+            created_at: Timestamp::parse(&written.created_at).ok_or(EnvelopeFault::Member("createdAt"))?,
         };
         // One text for one envelope: another spelling of the same members is not it.
-        (envelope.canonical().to_string() == text).then_some(envelope)
+        let canonical = envelope.canonical().to_string();
+        if canonical == text { Ok(envelope) } else { Err(EnvelopeFault::OtherSpelling { canonical }) }
     }
 }
+
+/// Why a text is no envelope.
+#[derive(Debug)]
+pub enum EnvelopeFault {
+    /// Not JSON, or not the members of an envelope and no others.
+    Unreadable(serde_json::Error),
+    /// This member says nothing that an envelope can say there.
+    Member(&'static str),
+    /// An envelope, but not in the one spelling that is hashed.
+    OtherSpelling {
+        /// What that would be.
+        canonical: String,
+    },
+}
+
+impl fmt::Display for EnvelopeFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            EnvelopeFault::Unreadable(error) => write!(f, "it cannot be read as one: {error}"),
+            EnvelopeFault::Member(member) => write!(f, "`{member}` is not of its form"),
+            EnvelopeFault::OtherSpelling { .. } => {
+                f.write_str("it is spelled otherwise than what was hashed: spaces, order or escapes differ")
+            }
+        }
+    }
+}
+
+impl core::error::Error for EnvelopeFault {}
 
 impl Canonicalize for Envelope {
     fn canonical(&self) -> Canonical {
@@ -138,12 +178,11 @@ impl Canonicalize for Envelope {
     }
 }
 
-/// An envelope's members as they are written. The version is checked with the text.
+/// An envelope's members as they are written.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct Written {
-    #[serde(rename = "v")]
-    _version: i64,
+    v: i64,
     portfolio_ref: String,
     positions_hash: String,
     snapshot_id: String,

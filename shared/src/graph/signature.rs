@@ -69,21 +69,71 @@ impl DecisionSignature {
         unhex(text.strip_prefix("0x")?)?.try_into().ok().map(DecisionSignature)
     }
 
-    /// Whose signature of the decision this is.
-    ///
-    /// Null when it is nobody's: v other than 27 or 28, r or s zero or beyond the group's order, or the higher s, with
-    /// which a second signature could be made from the first without the key.
+    /// Whose signature of the decision this is; null when it is nobody's.
     pub fn signer(&self, decision_id: ContentHash) -> Option<Address> {
-        let (v, rs) = self.0.split_last()?;
-        let recovery = RecoveryId::from_byte(v.checked_sub(FIRST_V)?).filter(|recovery| !recovery.is_x_reduced())?;
-        let signature = Signature::from_slice(rs).ok()?;
-        if signature.normalize_s() != signature {
-            return None;
+        self.trace(decision_id).ok()
+    }
+
+    /// The same, with the reason why it is nobody's.
+    pub fn trace(&self, decision_id: ContentHash) -> Result<Address, SignatureFault> {
+        let Parts { signature, recovery } = self.parts()?;
+        let key = VerifyingKey::recover_from_prehash(&digest(decision_id), &signature, recovery);
+        key.map(|key| address_of(&key)).map_err(|_| SignatureFault::NoKey)
+    }
+
+    /// Whether its form is that of a signature, whoever made it and of whatever.
+    pub fn well_formed(&self) -> Result<(), SignatureFault> {
+        self.parts().map(drop)
+    }
+
+    fn parts(&self) -> Result<Parts, SignatureFault> {
+        let Some((&v, rs)) = self.0.split_last() else { return Err(SignatureFault::OutOfRange) };
+        let recovery = v.checked_sub(FIRST_V).and_then(RecoveryId::from_byte);
+        let Some(recovery) = recovery.filter(|recovery| !recovery.is_x_reduced()) else {
+            return Err(SignatureFault::RecoveryByte(v));
+        };
+        let signature = Signature::from_slice(rs).map_err(|_| SignatureFault::OutOfRange)?;
+        if signature.normalize_s() == signature {
+            Ok(Parts { signature, recovery })
+        } else {
+            Err(SignatureFault::HigherS)
         }
-        let key = VerifyingKey::recover_from_prehash(&digest(decision_id), &signature, recovery).ok()?;
-        Some(address_of(&key))
     }
 }
+
+/// A signature of the one form that is taken, and which of its keys it is.
+struct Parts {
+    signature: Signature,
+    recovery: RecoveryId,
+}
+
+/// Why 65 bytes are nobody's signature.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SignatureFault {
+    /// v is this, and neither 27 nor 28.
+    RecoveryByte(u8),
+    /// r or s is zero, or beyond the group's order.
+    OutOfRange,
+    /// s is the higher of the two: a second signature that anyone can make from the first without the key.
+    HigherS,
+    /// No key makes this signature of this decision.
+    NoKey,
+}
+
+impl fmt::Display for SignatureFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            SignatureFault::RecoveryByte(v) => write!(f, "its last byte, v, is {v} and neither 27 nor 28"),
+            SignatureFault::OutOfRange => f.write_str("r or s is zero, or beyond the order of the curve's group"),
+            SignatureFault::HigherS => {
+                f.write_str("s is in the upper half: anyone can make such a signature out of the genuine one")
+            }
+            SignatureFault::NoKey => f.write_str("no key on the curve makes this signature of this id"),
+        }
+    }
+}
+
+impl core::error::Error for SignatureFault {}
 
 impl fmt::Display for DecisionSignature {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -104,7 +154,7 @@ impl Serialize for DecisionSignature {
 }
 
 /// What the curve signs: Keccak-256 of the framed id.
-fn digest(decision_id: ContentHash) -> [u8; 32] {
+pub fn digest(decision_id: ContentHash) -> [u8; 32] {
     Keccak256::new().chain_update(FRAME).chain_update(decision_id.to_hex()).finalize().into()
 }
 

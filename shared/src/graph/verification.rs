@@ -34,7 +34,8 @@ pub struct RegisteredSigner {
 }
 
 impl RegisteredSigner {
-    fn is_active_at(&self, instant: Timestamp) -> bool {
+    /// Whether it may sign then.
+    pub fn is_active_at(&self, instant: Timestamp) -> bool {
         self.activated_at <= instant && self.retired_at.is_none_or(|retired_at| instant < retired_at)
     }
 }

@@ -4,6 +4,7 @@
 
 use super::content_hash::ContentHash;
 use crate::graph::check::CheckOutcome;
+use crate::graph::evidence::{Record, Signer};
 use crate::wire::Timestamp;
 use alloc::string::String;
 use serde::Serialize;
@@ -39,4 +40,43 @@ pub struct IssuedDecision {
     pub signature: String,
     /// The canonical text that was hashed.
     pub envelope: String,
+}
+
+/// `GET /v1/graph/decision/{id}`: what its holder was given, for whoever has the id.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct SealedDecision {
+    /// The SHA-256 of `envelope`; 64 hex characters.
+    pub decision_id: ContentHash,
+    /// EIP-191 `personal_sign` over the text of `decision_id`: `0x` and 130 hex characters.
+    pub signature: String,
+    /// The canonical text that was hashed.
+    pub envelope: String,
+}
+
+impl SealedDecision {
+    /// The record that lies under `id`.
+    pub fn of(id: ContentHash, record: Record) -> Self {
+        SealedDecision { decision_id: id, signature: record.signature, envelope: record.envelope }
+    }
+}
+
+/// A row of `GET /v1/graph/signers`.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct PublishedSigner {
+    /// The key's address: what its signatures lead back to.
+    pub address: String,
+    /// The key's name, as decisions carry it.
+    pub key_id: String,
+    /// From when it may sign, that instant included.
+    pub activated_at: Timestamp,
+    /// From when it may no longer; null while it may.
+    pub retired_at: Option<Timestamp>,
+}
+
+impl From<Signer> for PublishedSigner {
+    fn from(Signer { address, key_id, activated_at, retired_at }: Signer) -> Self {
+        PublishedSigner { address, key_id, activated_at, retired_at }
+    }
 }

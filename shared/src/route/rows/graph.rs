@@ -37,6 +37,16 @@ macro_rules! graph_rows {
                 deprecated: [CHECK_LOSS],
                 about: "A portfolio against its limits, and with issue=true the signed decision: the same check has one decision. Vaults named twice are one position.",
             }
+            DecisionById: Get "/v1/graph/decision/{id}" {
+                access: Public, family: GraphRead, cache: Cache::public(60), tags: [Signers],
+                query: [], answers: "Data<SealedDecision>", errors: [InvalidParameter, NotFound],
+                about: "A signed decision as it was issued: the envelope's text and its signature, for whoever verifies it alone.",
+            }
+            SignerList: Get "/v1/graph/signers" {
+                access: Public, family: GraphRead, cache: Cache::public(60), tags: [Signers],
+                query: [], answers: "Data<Vec<PublishedSigner>>", errors: [],
+                about: "The registry: every key that may sign decisions or once might, with the time in which it may. In the order of activation.",
+            }
             DecisionVerify: Get "/v1/graph/decision/{id}/verify" {
                 access: Public, family: GraphRead, cache: Cache::public(60), tags: [Signers],
                 query: [], answers: "Data<Verification>", errors: [InvalidParameter],

@@ -26,6 +26,18 @@ macro_rules! service_rows {
                 query: [], answers: "Ready", errors: [],
                 about: "Whether the database answers within a second.",
             }
+            Docs: Get "/v1/docs" {
+                access: Public, family: Unmetered, cache: Cache::NEVER,
+                door: EdgeAndRelay,
+                query: [], answers: "Page", errors: [],
+                about: "The documentation for people: where to begin.",
+            }
+            DocsFile: Get "/v1/docs/{file}" {
+                access: Public, family: Unmetered, cache: Cache::NEVER,
+                door: EdgeAndRelay,
+                query: [], answers: "Page", errors: [NotFound],
+                about: "A page of the documentation, its text as Markdown, or a file that the pages need.",
+            }
         }
     };
 }

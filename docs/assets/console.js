@@ -1,0 +1,171 @@
+// A form for each operation: sends the request from this page and shows what came back. The key stays in this page's memory.
+'use strict';
+
+/** Characters of a body that are shown. */
+const SHOWN = 200_000;
+/** Response headers worth a look, in this order; the others follow. */
+const FIRST = ['content-type', 'x-cache', 'age', 'etag', 'x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset', 'retry-after', 'x-request-id'];
+
+const keyField = document.getElementById('key');
+document.getElementById('console').hidden = false;
+
+/** An element with attributes and children. */
+function made(tag, attributes = {}, ...children) {
+  const element = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name === 'class') element.className = value;
+    else if (value === true) element.setAttribute(name, '');
+    else if (value !== false && value !== undefined) element.setAttribute(name, value);
+  }
+  element.append(...children);
+  return element;
+}
+
+/** The field for a parameter's row of the table. */
+function field(operation, row) {
+  const { name, in: place, choices, example, required } = row.dataset;
+  const id = `${operation}-${place}-${name}`;
+  let input;
+  if (choices) {
+    input = made('select', { id }, ...['', ...choices.split('|')].map((value) => made('option', { value }, value || 'not sent')));
+  } else {
+    const value = place === 'path' || required !== undefined ? example : undefined;
+    input = made('input', { id, type: 'text', value, placeholder: example ? `such as ${example}` : false, autocomplete: 'off', spellcheck: 'false' });
+  }
+  input.dataset.in = place;
+  input.dataset.name = name;
+  if (required !== undefined) input.required = true;
+  return made('div', { class: 'field' }, made('label', { for: id }, name, made('span', { class: 'mark-in' }, place)), input);
+}
+
+/** What the form asks for: address, method, headers, body. */
+function request(section, form) {
+  let path = section.dataset.path;
+  const query = new URLSearchParams();
+  const headers = new Headers();
+  for (const input of form.querySelectorAll('[data-in]')) {
+    const value = input.value.trim();
+    if (input.dataset.in === 'path') path = path.replace(`{${input.dataset.name}}`, encodeURIComponent(value));
+    else if (value !== '' && input.dataset.in === 'query') query.append(input.dataset.name, value);
+    else if (value !== '') headers.set(input.dataset.name, value);
+  }
+  const key = keyField.value.trim();
+  if (key !== '') headers.set('authorization', `Bearer ${key}`);
+  const text = form.querySelector('textarea')?.value;
+  if (text !== undefined) headers.set('content-type', 'application/json');
+  const address = query.size > 0 ? `${path}?${query}` : path;
+  return { address, init: { method: section.dataset.method, headers, body: text, cache: 'no-store', credentials: 'omit' } };
+}
+
+/** The body, laid out where it is JSON. */
+function laidOut(text, type) {
+  if (!/json/.test(type ?? '')) return text;
+  try {
+    return JSON.stringify(JSON.parse(text), null, 2);
+  } catch {
+    return text;
+  }
+}
+
+/** Every header that a script may see, the telling ones first. */
+function listed(headers) {
+  const all = [...headers];
+  const rank = ([name]) => (FIRST.includes(name) ? FIRST.indexOf(name) : FIRST.length);
+  all.sort((one, other) => rank(one) - rank(other) || one[0].localeCompare(other[0]));
+  return all.map(([name, value]) => `${name}: ${value}`).join('\n');
+}
+
+/** The parts of the page that show an answer. */
+function answerBox() {
+  const status = made('p', { class: 'answered', role: 'status' });
+  const headers = made('pre', { tabindex: '0' }, made('code'));
+  const body = made('pre', { tabindex: '0', class: 'body' }, made('code'));
+  const box = made('div', { class: 'answer', hidden: true }, status, made('details', {}, made('summary', {}, 'Headers'), headers), body);
+  return {
+    box,
+    say(text, good) {
+      box.hidden = false;
+      status.textContent = text;
+      status.dataset.good = good === undefined ? '' : String(good);
+    },
+    headers(text) {
+      headers.firstChild.textContent = text;
+    },
+    body(text) {
+      body.firstChild.textContent = text.length > SHOWN ? `${text.slice(0, SHOWN)}\n… ${text.length - SHOWN} characters more` : text;
+    },
+  };
+}
+
+/** Reads a stream's frames as they come. */
+async function follow(response, answer) {
+  const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
+  let text = '';
+  for (;;) {
+    const { value, done } = await reader.read();
+    if (done) return;
+    text = (text + value).slice(-SHOWN);
+    answer.body(text);
+  }
+}
+
+async function send(section, form, answer, button) {
+  const { address, init } = request(section, form);
+  const stop = new AbortController();
+  const label = button.textContent;
+  if (section.dataset.stream !== undefined) {
+    button.textContent = 'Stop';
+    form.stop = () => stop.abort();
+  } else {
+    button.disabled = true;
+  }
+  answer.say(`${init.method} ${address} …`);
+  answer.body('');
+  answer.headers('');
+  const begun = performance.now();
+  try {
+    const response = await fetch(address, { ...init, signal: stop.signal });
+    const type = response.headers.get('content-type');
+    const took = Math.round(performance.now() - begun);
+    answer.say(`${response.status} ${response.statusText} · ${took} ms · ${init.method} ${address}`.replace('  ', ' '), response.ok);
+    answer.headers(listed(response.headers));
+    if (/event-stream/.test(type ?? '')) await follow(response, answer);
+    else answer.body(laidOut(await response.text(), type));
+  } catch (fault) {
+    if (fault.name === 'AbortError') answer.say(`stopped · ${init.method} ${address}`);
+    else answer.say(`no answer: ${fault.message}`, false);
+  } finally {
+    button.disabled = false;
+    button.textContent = label;
+    delete form.stop;
+  }
+}
+
+/** The form of an operation, made when it is opened for the first time. */
+function build(section, details) {
+  const id = section.dataset.operation;
+  const rows = [...section.querySelectorAll('tr[data-name]')];
+  const example = section.querySelector('[data-body] code')?.textContent;
+  const takesBody = section.dataset.method === 'POST' && section.querySelector('[data-takes-body]') !== null;
+  const button = made('button', { type: 'submit', class: 'send' }, 'Send');
+  const form = made('form', { class: 'send-form' }, ...rows.map((row) => field(id, row)));
+  if (takesBody) {
+    const area = made('textarea', { id: `${id}-body`, rows: '8', spellcheck: 'false' });
+    area.value = example?.trim() ?? '{}';
+    form.append(made('div', { class: 'field wide' }, made('label', { for: `${id}-body` }, 'Body'), area));
+  }
+  const answer = answerBox();
+  form.append(button);
+  form.addEventListener('submit', (event) => {
+    event.preventDefault();
+    if (form.stop) form.stop();
+    else send(section, form, answer, button);
+  });
+  details.append(form, answer.box);
+}
+
+for (const section of document.querySelectorAll('section.operation')) {
+  const details = made('details', { class: 'try' }, made('summary', {}, 'Send a request'));
+  details.addEventListener('toggle', () => build(section, details), { once: true });
+  section.querySelector('.route').after(details);
+}

@@ -1,0 +1,30 @@
+// Narrows the list of operations to those that hold every word that is typed.
+'use strict';
+
+const box = document.querySelector('.filter');
+const input = document.getElementById('filter');
+const said = document.getElementById('filtered');
+const rows = [...document.querySelectorAll('.operations li')].map((row) => ({ row, text: row.textContent.toLowerCase() }));
+
+function narrow() {
+  const words = input.value.toLowerCase().split(/\s+/).filter(Boolean);
+  let left = 0;
+  for (const { row, text } of rows) {
+    row.hidden = !words.every((word) => text.includes(word));
+    if (!row.hidden) left += 1;
+  }
+  for (const family of document.querySelectorAll('.family')) {
+    family.hidden = !family.querySelector('.operations li:not([hidden])');
+  }
+  said.textContent = words.length === 0 ? '' : `${left} of ${rows.length}`;
+}
+
+box.hidden = false;
+input.addEventListener('input', narrow);
+document.addEventListener('keydown', (event) => {
+  const typing = /^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement?.tagName ?? '');
+  if (event.key === '/' && !typing && !event.ctrlKey && !event.metaKey) {
+    event.preventDefault();
+    input.focus();
+  }
+});

@@ -1,0 +1,87 @@
+// What every page can do: the theme's switch, buttons that copy, and this host's address in the examples.
+'use strict';
+
+const root = document.documentElement;
+
+/** The theme that is drawn now. */
+function theme() {
+  return root.dataset.theme ?? (matchMedia('(prefers-color-scheme: dark)').matches ? 'dark' : 'light');
+}
+
+const toggle = document.getElementById('theme');
+if (toggle) {
+  const say = () => {
+    toggle.textContent = theme() === 'dark' ? 'Light' : 'Dark';
+    toggle.setAttribute('aria-label', `Switch to the ${toggle.textContent.toLowerCase()} theme`);
+  };
+  toggle.hidden = false;
+  toggle.addEventListener('click', () => {
+    root.dataset.theme = theme() === 'dark' ? 'light' : 'dark';
+    try {
+      localStorage.setItem('theme', root.dataset.theme);
+    } catch {
+      // Then the choice lasts as long as the page.
+    }
+    say();
+  });
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', say);
+  say();
+}
+
+// Examples name this host, so that they can be typed as they stand.
+for (const code of document.querySelectorAll('.code code')) {
+  const walker = document.createTreeWalker(code, NodeFilter.SHOW_TEXT);
+  while (walker.nextNode()) {
+    const text = walker.currentNode;
+    if (text.data.includes('https://risk.example')) text.data = text.data.replaceAll('https://risk.example', location.origin);
+  }
+}
+
+/** Puts a text into the clipboard; says whether it is there. */
+async function copied(text) {
+  try {
+    await navigator.clipboard.writeText(text);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+for (const block of document.querySelectorAll('.code')) {
+  const button = document.createElement('button');
+  button.type = 'button';
+  button.className = 'copy';
+  button.textContent = 'Copy';
+  button.setAttribute('aria-label', 'Copy the example');
+  button.addEventListener('click', async () => {
+    button.textContent = (await copied(block.querySelector('code').textContent)) ? 'Copied' : 'Not copied';
+    setTimeout(() => {
+      button.textContent = 'Copy';
+    }, 2000);
+  });
+  block.append(button);
+}
+
+// The part that is being read is marked in the list of parts.
+const links = new Map([...document.querySelectorAll('.parts a')].map((link) => [link.hash.slice(1), link]));
+if (links.size > 0) {
+  const seen = new Set();
+  const watch = new IntersectionObserver(
+    (entries) => {
+      for (const { target, isIntersecting } of entries) isIntersecting ? seen.add(target.id) : seen.delete(target.id);
+      const first = [...links.keys()].find((anchor) => seen.has(anchor));
+      if (!first) return;
+      for (const [anchor, link] of links) anchor === first ? link.setAttribute('aria-current', 'true') : link.removeAttribute('aria-current');
+    },
+    { rootMargin: '-64px 0px -60% 0px' },
+  );
+  for (const anchor of links.keys()) {
+    const heading = document.getElementById(anchor);
+    if (heading) watch.observe(heading);
+  }
+}
+
+// The menu closes when a place on the same page was chosen, and by Escape.
+document.addEventListener('keydown', (event) => {
+  if (event.key === 'Escape' && location.hash === '#nav') location.hash = '#main';
+});

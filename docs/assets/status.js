@@ -1,0 +1,74 @@
+// The status page: reads /v1/status once a minute while the page is looked at.
+'use strict';
+
+const EVERY_MS = 60_000;
+const WORDS = { operational: 'Operational', degraded: 'Degraded', down: 'Down' };
+const NAMES = {
+  api: 'API',
+  reachability: 'Reachability',
+  errors: 'Errors',
+  events_stream: 'Event stream',
+  webhooks: 'Webhooks',
+  data_freshness: 'Freshness of data',
+};
+
+const head = document.getElementById('overall');
+const list = document.getElementById('components');
+const facts = document.getElementById('facts');
+const note = document.getElementById('read-at');
+
+/** An element with a text and a class. */
+function made(tag, text, name) {
+  const element = document.createElement(tag);
+  element.textContent = text;
+  if (name) element.className = name;
+  return element;
+}
+
+const word = (status) => WORDS[status] ?? String(status);
+const time = (instant) => (instant ? new Date(instant).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' }) : '–');
+
+function show(feed) {
+  const rollup = feed.rollup ?? feed.status;
+  head.dataset.status = rollup;
+  head.textContent = rollup === 'operational' ? 'All parts work' : rollup === 'down' ? 'A part is down' : 'A part is degraded';
+  list.replaceChildren(
+    ...feed.components.map(({ name, status, detail, checked_at: checked }) => {
+      const row = document.createElement('li');
+      row.dataset.status = status;
+      row.append(made('span', NAMES[name] ?? name, 'name'), made('span', word(status), 'word'));
+      const said = [detail, checked && `checked at ${time(checked)}`].filter(Boolean).join(' · ');
+      row.append(made('p', said || 'Nothing to report', 'detail'));
+      return row;
+    }),
+  );
+  const rows = [];
+  for (const [window, share] of Object.entries(feed.uptime ?? {})) {
+    rows.push([`Up in the last ${window}`, typeof share === 'number' ? `${share} %` : String(share)]);
+  }
+  const { error_rate_15m: rate, requests_15m: requests, external_down_samples: samples } = feed.signals ?? {};
+  if (requests !== undefined && requests !== null) rows.push(['Requests in 15 minutes', String(requests)]);
+  if (rate !== undefined && rate !== null) rows.push(['Failed of these', `${(rate * 100).toFixed(2)} %`]);
+  if (samples !== undefined && samples !== null) rows.push(['Failed samples from outside', String(samples)]);
+  facts.replaceChildren(...rows.flatMap(([name, value]) => [made('dt', name), made('dd', value)]));
+  note.textContent = `Read at ${time(new Date())}, last checked at ${time(feed.last_checked_at)}. Read again every minute.`;
+}
+
+async function read() {
+  try {
+    const response = await fetch('/v1/status', { headers: { accept: 'application/json' }, cache: 'no-store' });
+    if (!response.ok) throw new Error(`it answered ${response.status}`);
+    const body = await response.json();
+    show(body.data ?? body);
+  } catch (fault) {
+    head.dataset.status = 'unknown';
+    head.textContent = 'The status cannot be read';
+    note.textContent = `/v1/status did not say anything that could be shown: ${fault.message}. This page tries again every minute.`;
+  }
+}
+
+document.getElementById('live').hidden = false;
+read();
+setInterval(() => {
+  if (!document.hidden) read();
+}, EVERY_MS);

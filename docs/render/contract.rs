@@ -1,0 +1,253 @@
+//! The OpenAPI document as the pages need it: operations in families, with what the route table knows beside it.
+
+use rds_shared::route::{Access, Family, Method, ROUTES, Route};
+use serde_json::Value;
+use std::error::Error;
+
+/// The OpenAPI document.
+pub struct Contract {
+    document: Value,
+    operations: Vec<Operation>,
+}
+
+/// One operation.
+#[derive(Clone)]
+pub struct Operation {
+    /// Its id, which is its anchor too.
+    pub id: String,
+    /// The first tag: the family whose page it stands on.
+    pub family: String,
+    /// The method, in capitals.
+    pub method: String,
+    /// The path, with `{name}` for parameters.
+    pub path: String,
+    /// What it is, in a line.
+    pub summary: String,
+    /// What there is to know about it.
+    pub description: String,
+    /// Whether it is withdrawn some day.
+    pub deprecated: bool,
+    /// Its parameters: of the path, of the query, headers.
+    pub parameters: Vec<Parameter>,
+    /// The body that it takes.
+    pub body: Option<Media>,
+    /// What it may answer, by status.
+    pub answers: Vec<Answer>,
+    /// Its row of the route table.
+    pub route: Option<&'static Route>,
+}
+
+/// A parameter of an operation.
+#[derive(Clone)]
+pub struct Parameter {
+    /// Its name.
+    pub name: String,
+    /// `path`, `query` or `header`.
+    pub place: String,
+    /// Whether it may not be left out.
+    pub required: bool,
+    /// What it means.
+    pub description: String,
+    /// What it may be.
+    pub schema: Value,
+    /// A value that makes sense.
+    pub example: Option<String>,
+}
+
+/// A body: its media type, its form, and one of its kind.
+#[derive(Clone)]
+pub struct Media {
+    /// The media type.
+    pub media_type: String,
+    /// The form.
+    pub schema: Value,
+    /// One that was recorded.
+    pub example: Option<Value>,
+}
+
+/// What an operation may answer with one status.
+#[derive(Clone)]
+pub struct Answer {
+    /// The status, such as `200`, or `default`.
+    pub status: String,
+    /// What it means.
+    pub description: String,
+    /// The body, if it has one.
+    pub body: Option<Media>,
+}
+
+const METHODS: [&str; 5] = ["get", "post", "put", "patch", "delete"];
+
+impl Contract {
+    /// Reads the document.
+    pub fn read(text: &str) -> Result<Self, Box<dyn Error>> {
+        let document: Value = serde_json::from_str(text)?;
+        let mut contract = Contract { document, operations: Vec::new() };
+        let paths = contract.document["paths"].as_object().ok_or("the OpenAPI document has no paths")?;
+        let mut operations = Vec::new();
+        for (path, item) in paths {
+            for method in METHODS {
+                if let Some(operation) = item.get(method) {
+                    operations.push(contract.operation(path, method, item, operation)?);
+                }
+            }
+        }
+        // What the table lists first is what most readers look for.
+        operations.sort_by_key(|operation| operation.route.map_or(usize::MAX, |route| route.id as usize));
+        contract.operations = operations;
+        Ok(contract)
+    }
+
+    /// Every operation, in the order of the route table.
+    pub fn operations(&self) -> &[Operation] {
+        &self.operations
+    }
+
+    /// The families, in the document's order.
+    pub fn families(&self) -> Vec<String> {
+        let mut names: Vec<String> = Vec::new();
+        let listed = self.document["tags"].as_array().into_iter().flatten().filter_map(|tag| text(&tag["name"]));
+        for name in listed.chain(self.operations.iter().map(|operation| operation.family.clone())) {
+            if !names.contains(&name) && self.operations.iter().any(|operation| operation.family == name) {
+                names.push(name);
+            }
+        }
+        names
+    }
+
+    /// What the document says about a family.
+    pub fn family_text(&self, family: &str) -> String {
+        let tags = self.document["tags"].as_array();
+        let tag = tags.into_iter().flatten().find(|tag| tag["name"] == family);
+        tag.and_then(|tag| text(&tag["description"])).unwrap_or_default()
+    }
+
+    /// The operations of a family.
+    pub fn of_family<'a>(&'a self, family: &'a str) -> impl Iterator<Item = &'a Operation> {
+        self.operations.iter().filter(move |operation| operation.family == family)
+    }
+
+    /// The interface's version.
+    pub fn version(&self) -> String {
+        text(&self.document["info"]["version"]).unwrap_or_default()
+    }
+
+    /// What `value` says, whether it stands there or is referred to.
+    pub fn resolve<'a>(&'a self, value: &'a Value) -> &'a Value {
+        match value["$ref"].as_str().and_then(|reference| reference.strip_prefix('#')) {
+            Some(pointer) => self.document.pointer(pointer).unwrap_or(value),
+            None => value,
+        }
+    }
+
+    fn operation(&self, path: &str, method: &str, item: &Value, value: &Value) -> Result<Operation, Box<dyn Error>> {
+        let id = text(&value["operationId"]).ok_or_else(|| format!("{method} {path} has no operationId"))?;
+        let shared = item["parameters"].as_array().into_iter().flatten();
+        let own = value["parameters"].as_array().into_iter().flatten();
+        let parameters = shared.chain(own).map(|parameter| self.parameter(self.resolve(parameter))).collect();
+        let answers = value["responses"].as_object().into_iter().flatten();
+        let answers = answers.map(|(status, answer)| {
+            let answer = self.resolve(answer);
+            let description = text(&answer["description"]).unwrap_or_default();
+            Answer { status: status.clone(), description, body: self.media(answer) }
+        });
+        let wanted = Method::parse(&method.to_uppercase());
+        Ok(Operation {
+            family: value["tags"].get(0).and_then(text).unwrap_or_else(|| "Other".into()),
+            method: method.to_uppercase(),
+            path: path.to_owned(),
+            summary: text(&value["summary"]).unwrap_or_else(|| id.clone()),
+            description: text(&value["description"]).unwrap_or_default(),
+            deprecated: value["deprecated"] == true,
+            parameters,
+            body: value.get("requestBody").and_then(|body| self.media(self.resolve(body))),
+            answers: answers.collect(),
+            route: ROUTES.iter().find(|route| route.path == path && Some(route.method) == wanted),
+            id,
+        })
+    }
+
+    fn parameter(&self, value: &Value) -> Parameter {
+        let schema = self.resolve(&value["schema"]).clone();
+        let examples = value["examples"].as_object().and_then(|examples| examples.values().next());
+        let example = value.get("example").or_else(|| examples.and_then(|example| self.resolve(example).get("value")));
+        let example = example.or_else(|| schema["examples"].get(0)).map(plain);
+        Parameter {
+            name: text(&value["name"]).unwrap_or_default(),
+            place: text(&value["in"]).unwrap_or_default(),
+            required: value["required"] == true,
+            description: text(&value["description"]).or_else(|| text(&schema["description"])).unwrap_or_default(),
+            schema,
+            example,
+        }
+    }
+
+    /// The JSON body among those offered, or the first.
+    fn media(&self, value: &Value) -> Option<Media> {
+        let content = value["content"].as_object()?;
+        let (media_type, media) = content.get_key_value("application/json").or_else(|| content.iter().next())?;
+        let examples = media["examples"].as_object().and_then(|examples| examples.values().next());
+        let example = media.get("example").or_else(|| examples.and_then(|example| self.resolve(example).get("value")));
+        Some(Media { media_type: media_type.clone(), schema: media["schema"].clone(), example: example.cloned() })
+    }
+}
+
+impl Operation {
+    /// Where it is explained.
+    pub fn link(&self) -> String {
+        format!("/v1/docs/{}#{}", page_of(&self.family), self.id)
+    }
+
+    /// Who may call it.
+    pub fn access(&self) -> Access {
+        self.route.map_or(Access::Public, |route| route.access)
+    }
+
+    /// Who may call it, in words.
+    pub fn access_text(&self) -> &'static str {
+        match self.access() {
+            Access::Public => "No key needed",
+            Access::Key => "Any key",
+            Access::Data => "Key of plan data or higher",
+            Access::Decisioning => "Key of plan decisioning or higher",
+            Access::Index => "Index token",
+        }
+    }
+
+    /// The allowance that a call is charged to, where it is not the general one.
+    pub fn budget_text(&self) -> Option<&'static str> {
+        match self.route?.family {
+            Family::Public => None,
+            Family::GraphRead => Some("Counts against the allowance for graph reads"),
+            Family::GraphCheck => Some("Counts against the allowance for checks"),
+            Family::BasketWebhooks => Some("Counts against the allowance for basket webhooks"),
+            Family::Status | Family::Health => Some("Has an allowance of its own"),
+            Family::Unmetered => Some("Not counted"),
+        }
+    }
+
+    /// Whether its answer is a stream of events.
+    pub fn streams(&self) -> bool {
+        self.route.is_some_and(|route| route.streams())
+    }
+
+    /// The body of its good answer.
+    pub fn good(&self) -> Option<&Answer> {
+        self.answers.iter().find(|answer| answer.status.starts_with('2'))
+    }
+}
+
+/// The page that a family's operations stand on.
+pub fn page_of(family: &str) -> String {
+    format!("reference-{}", super::slug(family))
+}
+
+/// A JSON text.
+pub fn text(value: &Value) -> Option<String> {
+    value.as_str().map(str::to_owned)
+}
+
+/// A value as one would write it into an address.
+pub fn plain(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+}

@@ -1,0 +1,113 @@
+//! Examples as pages show them: recorded bodies, shortened and coloured, and requests as one would type them.
+
+use super::contract::{Operation, plain};
+use super::escape;
+use rds_shared::route::Access;
+use serde_json::Value;
+use std::fmt::Write;
+
+/// Lines of an example; a longer one has its lists cut to their first item.
+const LINES: usize = 60;
+
+/// A recorded body as HTML, shortened where it is long.
+pub fn body(example: &Value) -> String {
+    let whole = pretty(example);
+    let text = if whole.lines().count() <= LINES { whole } else { pretty(&first_of_each(example)) };
+    format!("<pre tabindex=\"0\"><code>{}</code></pre>", coloured(&text))
+}
+
+fn pretty(value: &Value) -> String {
+    serde_json::to_string_pretty(value).unwrap_or_default()
+}
+
+/// The same with each list cut to its first item.
+fn first_of_each(value: &Value) -> Value {
+    match value {
+        Value::Array(items) => {
+            let mut kept: Vec<Value> = items.iter().take(1).map(first_of_each).collect();
+            if items.len() > 1 {
+                kept.push(Value::String(MORE.replace('n', &(items.len() - 1).to_string())));
+            }
+            Value::Array(kept)
+        }
+        Value::Object(fields) => {
+            Value::Object(fields.iter().map(|(name, value)| (name.clone(), first_of_each(value))).collect())
+        }
+        other => other.clone(),
+    }
+}
+
+/// Stands for `n` items that were left out.
+const MORE: &str = "… n more";
+
+/// JSON with names, texts and other values told apart by class.
+fn coloured(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() * 2);
+    for line in text.lines() {
+        let indent = line.len() - line.trim_start().len();
+        out.push_str(&line[..indent]);
+        let rest = &line[indent..];
+        let rest = match rest.strip_prefix('"').and_then(|named| named.split_once("\": ")) {
+            Some((name, rest)) => {
+                let _ = write!(out, "<span class=\"n\">\"{}\"</span>: ", escape(name));
+                rest
+            }
+            None => rest,
+        };
+        let (value, comma) = rest.strip_suffix(',').map_or((rest, ""), |value| (value, ","));
+        match value.chars().next() {
+            Some('"') if value.starts_with("\"… ") => {
+                let _ = write!(out, "<span class=\"c\">{}</span>", escape(value.trim_matches('"')));
+            }
+            Some('"') => {
+                let _ = write!(out, "<span class=\"s\">{}</span>", escape(value));
+            }
+            Some('{' | '[' | '}' | ']') | None => out.push_str(&escape(value)),
+            Some(_) => {
+                let _ = write!(out, "<span class=\"v\">{}</span>", escape(value));
+            }
+        }
+        out.push_str(comma);
+        out.push('\n');
+    }
+    out
+}
+
+/// The operation as one would ask for it with curl.
+pub fn curl(operation: &Operation) -> String {
+    let mut path = operation.path.clone();
+    let mut query = Vec::new();
+    for parameter in &operation.parameters {
+        let example = parameter.example.clone();
+        match parameter.place.as_str() {
+            "path" => {
+                let value = example.unwrap_or_else(|| format!("${}", parameter.name.to_uppercase()));
+                path = path.replace(&format!("{{{}}}", parameter.name), &value);
+            }
+            "query" if parameter.required => query.push(format!("{}={}", parameter.name, example.unwrap_or_default())),
+            _ => {}
+        }
+    }
+    if !query.is_empty() {
+        path = format!("{path}?{}", query.join("&"));
+    }
+    let mut out = String::from("curl");
+    if operation.streams() {
+        out.push_str(" -N");
+    }
+    if operation.method != "GET" {
+        let _ = write!(out, " -X {}", operation.method);
+    }
+    match operation.access() {
+        Access::Public => {}
+        Access::Index => out.push_str(" -H \"Authorization: Bearer $INDEX_TOKEN\""),
+        Access::Key | Access::Data | Access::Decisioning => out.push_str(" -H \"Authorization: Bearer $KEY\""),
+    }
+    if let Some(body) = &operation.body {
+        out.push_str(" -H 'Content-Type: application/json' \\\n  -d '");
+        out.push_str(&body.example.as_ref().map_or_else(|| "{}".into(), plain).replace('\'', "'\\''"));
+        out.push_str("' \\\n ");
+    }
+    let _ = write!(out, " \"$RDS{path}\"");
+    out
+}

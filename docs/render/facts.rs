@@ -1,0 +1,248 @@
+//! What the guides say in numbers, taken from where the service takes it.
+
+use rds_shared::access::budget::{ANONYMOUS_PER_DAY, AddressBudget, WINDOW_SECONDS, key_limit};
+use rds_shared::access::paging::{KEYLESS_LOOKBACK_SECONDS, KEYLESS_ROWS};
+use rds_shared::access::plan::{INDEX_TOKEN_RPM, Plan};
+use rds_shared::push::cursor::{REPLAY_LIMIT, WINDOW_SECONDS as STREAM_WINDOW};
+use rds_shared::push::frames::{HEARTBEAT_SECONDS, QUEUE_FRAMES};
+use rds_shared::push::gap::GapReason;
+use rds_shared::push::schedule::{ATTEMPTS, DELAYS_SECONDS, LIST_LIMIT, REPLAY_WINDOW_SECONDS, TIMEOUT_SECONDS};
+use rds_shared::push::signature::TOLERANCE_SECONDS;
+use rds_shared::push::webhook::EventType;
+use rds_shared::push::{STREAMS_PER_KEY, STREAMS_PER_VIEWER, breaker};
+use rds_shared::route::Family;
+use rds_shared::wire::ErrorCode;
+use std::fmt::Write;
+
+/// A table, or a single number, by its name in the guides.
+pub fn table(name: &str) -> Result<String, String> {
+    Ok(match name {
+        "plans" => plans(),
+        "budgets" => budgets(),
+        "errors" => errors(),
+        "gaps" => gaps(),
+        "event-types" => event_types(),
+        "retries" => retries(),
+        "anonymous-rpm" => AddressBudget::Anonymous.limit().to_string(),
+        "anonymous-day" => grouped(ANONYMOUS_PER_DAY),
+        "window" => WINDOW_SECONDS.to_string(),
+        "keyless-rows" => KEYLESS_ROWS.to_string(),
+        "keyless-days" => (KEYLESS_LOOKBACK_SECONDS / 86_400).to_string(),
+        "index-rpm" => INDEX_TOKEN_RPM.to_string(),
+        "stream-window-hours" => (STREAM_WINDOW / 3_600).to_string(),
+        "stream-replay" => grouped(REPLAY_LIMIT),
+        "heartbeat" => HEARTBEAT_SECONDS.to_string(),
+        "queue" => QUEUE_FRAMES.to_string(),
+        "streams-per-key" => STREAMS_PER_KEY.to_string(),
+        "streams-per-viewer" => STREAMS_PER_VIEWER.to_string(),
+        "attempts" => ATTEMPTS.to_string(),
+        "timeout" => TIMEOUT_SECONDS.to_string(),
+        "tolerance-minutes" => (TOLERANCE_SECONDS / 60).to_string(),
+        "replay-hours" => (REPLAY_WINDOW_SECONDS / 3_600).to_string(),
+        "deliveries" => LIST_LIMIT.to_string(),
+        "breaker-row" => breaker::FAILURES_IN_A_ROW.to_string(),
+        "breaker-minutes" => (breaker::FAILURES_WITHIN_SECONDS / 60).to_string(),
+        "breaker-finals" => breaker::FINALS_AT_LEAST.to_string(),
+        "breaker-pauses" => breaker::PAUSES_UNTIL_DISABLED.to_string(),
+        "breaker-hours" => (breaker::PAUSE_SECONDS / 3_600).to_string(),
+        other => return Err(format!("no fact is called {other}")),
+    })
+}
+
+fn plans() -> String {
+    let mut out = String::from("| Plan | Requests a minute | What it opens |\n|---|--:|---|\n");
+    for plan in Plan::ALL {
+        let opens = match plan {
+            Plan::Data => {
+                "scores in bulk, the change feed, the event stream, history of real-world assets, where a vault's deposits are lent"
+            }
+            Plan::Decisioning => {
+                "all of that, look-through, checks with signed decisions, breach preview, incident exposure, webhooks"
+            }
+            Plan::Embedded => "all of that, and what was arranged",
+        };
+        let _ = writeln!(out, "| `{plan}` | {} | {opens} |", grouped(plan.default_rpm()));
+    }
+    out
+}
+
+fn budgets() -> String {
+    let mut out = String::from("| Who, and what for | Requests a minute | Counted for |\n|---|--:|---|\n");
+    let mut row = |who: &str, limit: String, by: &str| {
+        let _ = writeln!(out, "| {who} | {limit} | {by} |");
+    };
+    row(
+        "Without a key",
+        AddressBudget::Anonymous.limit().to_string(),
+        "the address; an IPv6 address counts with its network",
+    );
+    row("The service's own applications", AddressBudget::FirstParty.limit().to_string(), "the address");
+    row("With a key", "the plan's, or what was contracted".into(), "the key, from wherever it is used");
+    row("With an index token", INDEX_TOKEN_RPM.to_string(), "the token");
+    let family = |family| key_limit(family, 0).unwrap_or_default().to_string();
+    row("Graph reads", format!("{}, or the key's own if that is more", family(Family::GraphRead)), "the key");
+    row("Checks of a portfolio", family(Family::GraphCheck), "the key");
+    row("Changes to basket webhooks", family(Family::BasketWebhooks), "the key");
+    row("`/v1/status`", AddressBudget::Status.limit().to_string(), "the address, apart from everything else");
+    row("`/v1/health`", AddressBudget::Health.limit().to_string(), "the address, apart from everything else");
+    row("`/ready`, `/v1/docs`", "not counted".into(), "");
+    out
+}
+
+fn errors() -> String {
+    let mut out = String::from("| Status | Code | What it means | What to do |\n|--:|---|---|---|\n");
+    for code in ErrorCode::ALL {
+        let (means, todo) = advice(*code);
+        let wait = code.retry_after().map_or_else(String::new, |_| " Wait for `Retry-After`.".into());
+        let _ = writeln!(out, "| {} | `{}` | {means} | {todo}{wait} |", code.status(), code.as_str());
+    }
+    out
+}
+
+/// What a code means to whoever gets it, and what they can do.
+fn advice(code: ErrorCode) -> (&'static str, &'static str) {
+    match code {
+        ErrorCode::InvalidParameter => (
+            "A parameter is malformed or out of its bounds.",
+            "Read `details`: it names each parameter and what it takes.",
+        ),
+        ErrorCode::MissingParameter => ("A required parameter is missing.", "Send the parameter that `details` names."),
+        ErrorCode::InvalidAddress => {
+            ("The address is none, of any chain.", "Check the address for a lost or changed character.")
+        }
+        ErrorCode::AddressNamespaceMismatch => (
+            "The address is of another kind of chain than the one in the path.",
+            "Check the chain: `0x…` on EVM chains, base58 on Solana.",
+        ),
+        ErrorCode::InvalidCursor => (
+            "The cursor was not issued here, or belongs to another mode.",
+            "Pass cursors on unchanged; without one, begin with an instant.",
+        ),
+        ErrorCode::InvalidBody => {
+            ("The body is not the JSON that the route takes.", "Read `details`: it names the field.")
+        }
+        ErrorCode::TooManyItems => ("More items than the route takes at once.", "Send several requests."),
+        ErrorCode::WebhookUrlRejected => {
+            ("The URL is not one that deliveries may go to.", "Use HTTPS and a public host name that resolves.")
+        }
+        ErrorCode::Unauthorized => {
+            ("No key where one is needed, or one that does not hold.", "Send a live key as `Authorization: Bearer …`.")
+        }
+        ErrorCode::Forbidden => {
+            ("The caller is known, and may not.", "The message names the plan, or the limit without a key.")
+        }
+        ErrorCode::NotFound => (
+            "There is no such thing, or no such route.",
+            "Check the id. The family of graph routes is there only where it is switched on.",
+        ),
+        ErrorCode::MethodNotAllowed => ("The path takes other methods.", "Use one of those in `Allow`."),
+        ErrorCode::Conflict => ("The change does not fit the present state.", "Read the state, then decide again."),
+        ErrorCode::IdempotencyKeyReused => {
+            ("The `Idempotency-Key` came with another request before.", "Use a new one for a new request.")
+        }
+        ErrorCode::VersionRetired => ("The basket's version was withdrawn.", "Follow `Link`, or `error.successor`."),
+        ErrorCode::PayloadTooLarge => ("The body is larger than the route takes.", "Send less at once."),
+        ErrorCode::UriTooLong => ("The URL is longer than 8192 bytes.", "Ask for fewer things at once."),
+        ErrorCode::UnsupportedMediaType => ("The body is not sent as JSON.", "Send `Content-Type: application/json`."),
+        ErrorCode::RateLimited => ("The window's allowance is used up.", "All of it returns when the window ends."),
+        ErrorCode::DailyLimitExceeded => ("The address has used up its day.", "Use a key: keys have no such cap."),
+        ErrorCode::StreamLimitReached => ("Too many open streams of this key, or for this viewer.", "Close one."),
+        ErrorCode::InternalError => {
+            ("Something broke on our side.", "Try again, and tell us the `request_id` if it stays.")
+        }
+        ErrorCode::ServiceUnavailable => ("A part of the service does not answer.", "Nothing was lost."),
+        ErrorCode::FailClosed => {
+            ("The platform withholds scores on purpose, because it cannot stand by them.", "Treat scores as unknown.")
+        }
+        ErrorCode::MaterializationUnavailable => {
+            ("What the answer would be made of has not been built.", "Nothing stands in for it.")
+        }
+        ErrorCode::ShuttingDown => ("This server is being replaced.", "Another one answers."),
+        ErrorCode::DeadlineExceeded => ("The read took too long and was stopped.", "Ask for less at once."),
+    }
+}
+
+fn gaps() -> String {
+    let mut out = String::from("| `reason` | What happened | What to do | Connection |\n|---|---|---|---|\n");
+    for reason in GapReason::ALL {
+        let (means, todo) = match reason {
+            GapReason::QueueOverflow => {
+                ("You read too slowly, and the queue was full.", "Reconnect with the last cursor that you were given.")
+            }
+            GapReason::ReplayTruncated => ("One connection does not replay more.", "Reconnect with the gap's cursor."),
+            GapReason::CursorLegacy => {
+                ("The cursor is of an older contract.", "Load the present state; the whole window follows.")
+            }
+            GapReason::CursorUnknown => (
+                "No such cursor was issued, or no longer.",
+                "Load the present state, and go on from the next checkpoint.",
+            ),
+            GapReason::CursorInvalid => {
+                ("It is no cursor.", "Load the present state, and go on from the next checkpoint.")
+            }
+            GapReason::CursorExpired => {
+                ("The cursor is older than the window.", "Load what is older; the window follows.")
+            }
+            GapReason::ReplayFailed => {
+                ("The journal could not be read.", "Reconnect with your last cursor, a little later each time.")
+            }
+        };
+        let after = if reason.closes() { "closes" } else { "goes on" };
+        let _ = writeln!(out, "| `{reason}` | {means} | {todo} | {after} |");
+    }
+    out
+}
+
+fn event_types() -> String {
+    let mut out = String::from("| `event_type` | `data` | Sent when |\n|---|---|---|\n");
+    for event_type in EventType::ALL {
+        let (data, when) = match event_type {
+            EventType::EventPublished => ("the event, as `/v1/events/{id}` serves it", "an event becomes public"),
+            EventType::EventRetracted => {
+                ("the same, with `retracted_at` and `retracted_reason`", "a public event is retracted")
+            }
+            EventType::RatingChanged => ("the event that tells of it", "a vault's published score or tier moves"),
+            EventType::SecurityEventPublished => {
+                ("the row, as `/v1/security-events` serves it", "an incident enters the registry's feed")
+            }
+            EventType::WebhookTest => ("`{\"subscription_id\": …}`", "you ask for a test"),
+            EventType::BasketRebalanced => {
+                ("the basket's new version and what changed", "a basket that you follow has a new version")
+            }
+            EventType::BasketVersionDeprecated => {
+                ("the version and its successor", "the version that you are pinned to will be retired")
+            }
+            EventType::BasketVersionRetired => {
+                ("the version and its successor", "the version that you are pinned to was retired")
+            }
+        };
+        let _ = writeln!(out, "| `{event_type}` | {data} | {when} |");
+    }
+    out
+}
+
+fn retries() -> String {
+    let mut out = String::from("| Attempt | After the one before it |\n|--:|---|\n| 1 | at once |\n");
+    for (number, seconds) in (2..).zip(DELAYS_SECONDS) {
+        let _ = writeln!(out, "| {number} | {} |", span(seconds));
+    }
+    out
+}
+
+fn span(seconds: i64) -> String {
+    match seconds {
+        60 => "1 minute".into(),
+        3_600 => "1 hour".into(),
+        _ if seconds % 3_600 == 0 => format!("{} hours", seconds / 3_600),
+        _ if seconds % 60 == 0 => format!("{} minutes", seconds / 60),
+        _ => format!("{seconds} seconds"),
+    }
+}
+
+/// A number with its thousands apart.
+fn grouped(number: u32) -> String {
+    match (number / 1_000, number % 1_000) {
+        (0, rest) => rest.to_string(),
+        (thousands, rest) => format!("{thousands} {rest:03}"),
+    }
+}

@@ -1,0 +1,49 @@
+//! `llms.txt`: the whole documentation as an index in plain text, for readers that are programs.
+
+use super::Document;
+use super::contract::{Contract, Operation};
+use super::markdown::Guide;
+use std::fmt::Write;
+
+/// The index.
+pub fn llms(contract: &Contract, guides: &[Guide]) -> Document {
+    let mut out = String::from(
+        "# Risk Data Service\n\n\
+         > How safe on-chain vaults, lending markets and assets are: scores from 0 to 10, tiers (Prime, Core, Edge), and the evidence behind \
+         each. One HTTP interface, JSON, all paths below /v1.\n\n",
+    );
+    let _ = writeln!(out, "Version {}. The whole contract, machine-readable: /v1/openapi.json\n", contract.version());
+    out.push_str(
+        "Success bodies are `{\"data\": …}`, lists add `meta`; errors are `{\"error\": {\"code\", \"message\", \"request_id\"}}`. \
+         Keys go into `Authorization: Bearer pk_live_…`. Null is written, never left out.\n\n## Guides\n\n",
+    );
+    for guide in guides {
+        let file = if guide.name.is_empty() { "index" } else { &guide.name };
+        let _ = writeln!(out, "- [{}](/v1/docs/{file}.md): {}", guide.title, guide.about);
+    }
+    out.push_str("\n## Operations\n");
+    for family in contract.families() {
+        let _ = writeln!(out, "\n### {family}\n");
+        for operation in contract.of_family(&family) {
+            line(&mut out, operation);
+        }
+    }
+    Document { name: "llms.txt".into(), media_type: "text/plain; charset=utf-8", body: out.into_bytes() }
+}
+
+fn line(out: &mut String, operation: &Operation) {
+    let access = operation.access_text();
+    let _ = writeln!(
+        out,
+        "- [{} {}]({}): {} ({access})",
+        operation.method,
+        operation.path,
+        operation.link(),
+        operation.summary
+    );
+    for parameter in operation.parameters.iter().filter(|parameter| parameter.place != "header") {
+        let required = if parameter.required { ", required" } else { "" };
+        let about = parameter.description.split_whitespace().collect::<Vec<_>>().join(" ");
+        let _ = writeln!(out, "  - `{}` ({}{required}): {about}", parameter.name, parameter.place);
+    }
+}

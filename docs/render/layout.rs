@@ -1,0 +1,213 @@
+//! What every page has around its text: head, navigation, and what stands on it.
+
+use super::contract::{Contract, page_of};
+use super::escape;
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::fmt::Write;
+use std::fs;
+use std::path::Path;
+
+/// A page before it has its frame.
+pub struct Page {
+    /// Its name below `/v1/docs/`; empty for the first one.
+    pub name: String,
+    /// Its title.
+    pub title: String,
+    /// What it is about, in a sentence: for search engines and lists.
+    pub about: String,
+    /// Its text, with `<h1>`.
+    pub main: String,
+    /// Its parts: anchor and title.
+    pub parts: Vec<(String, String)>,
+    /// The scripts that it runs beside those that every page runs.
+    pub scripts: Vec<String>,
+}
+
+/// The navigation: what the guides are called there, in the order in which one reads them.
+const GUIDES: [(&str, &[(&str, &str)]); 4] = [
+    (
+        "Begin",
+        &[
+            ("", "Quick start"),
+            ("keys", "Keys and plans"),
+            ("limits", "Limits"),
+            ("errors", "Errors"),
+            ("paging", "Pages, cursors, copies"),
+        ],
+    ),
+    ("Be told", &[("stream", "Event stream"), ("webhooks", "Webhooks")]),
+    ("Trust it", &[("methodology", "Methodology"), ("decisions", "Signed decisions"), ("verify", "Verify a decision")]),
+    ("Service", &[("status", "Status")]),
+];
+
+/// What the pages have in common.
+pub struct Site<'a> {
+    files: &'a BTreeMap<String, String>,
+    contract: &'a Contract,
+    pages: Vec<String>,
+}
+
+impl<'a> Site<'a> {
+    /// `files` are the files that pages load, with their fingerprints; `pages` all there will be.
+    pub fn new(files: &'a BTreeMap<String, String>, contract: &'a Contract, pages: &[Page]) -> Self {
+        Site { files, contract, pages: pages.iter().map(|page| page.name.clone()).collect() }
+    }
+
+    /// The whole page.
+    pub fn html(&self, page: &Page) -> Result<String, Box<dyn Error>> {
+        let mut scripts = String::new();
+        for name in ["site.js"].into_iter().chain(page.scripts.iter().map(String::as_str)) {
+            let kind = if name.ends_with(".mjs") { " type=\"module\"" } else { " defer" };
+            writeln!(scripts, "<script src=\"{}\"{kind}></script>", self.file(name)?)?;
+        }
+        let title = match page.name.as_str() {
+            "" => "Risk Data Service".to_owned(),
+            _ => format!("{} · Risk Data Service", page.title),
+        };
+        Ok(format!(
+            "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n\
+             <meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n<title>{title}</title>\n\
+             <meta name=\"description\" content=\"{about}\">\n<meta name=\"color-scheme\" content=\"light dark\">\n\
+             <link rel=\"icon\" href=\"{icon}\" type=\"image/svg+xml\">\n<link rel=\"stylesheet\" href=\"{style}\">\n\
+             <script src=\"{theme}\"></script>\n{scripts}</head>\n<body>\n\
+             <a class=\"skip\" href=\"#main\">Skip to the text</a>\n{header}\
+             <div class=\"shell\">\n{nav}\
+             <main id=\"main\" tabindex=\"-1\">\n{main}{footer}</main>\n{parts}</div>\n</body>\n</html>\n",
+            title = escape(&title),
+            about = escape(&page.about),
+            icon = self.file("icon.svg")?,
+            style = self.file("site.css")?,
+            theme = self.file("theme.js")?,
+            header = self.header(),
+            nav = self.navigation(page),
+            main = self.with_files(&page.main),
+            footer = self.footer(page),
+            parts = parts(page),
+        ))
+    }
+
+    /// The address of a file, with its content: a changed file has another address.
+    fn file(&self, name: &str) -> Result<String, Box<dyn Error>> {
+        let fingerprint = self.files.get(name).ok_or_else(|| format!("a page loads {name}, which is not there"))?;
+        Ok(format!("/v1/docs/{name}?v={fingerprint}"))
+    }
+
+    /// The text with the address of each file that it names as `"file:NAME"`; one that is not in this build has none.
+    fn with_files(&self, text: &str) -> String {
+        let mut parts = text.split("\"file:");
+        let mut out = parts.next().unwrap_or_default().to_owned();
+        for part in parts {
+            let (name, rest) = part.split_once('"').unwrap_or((part, ""));
+            let _ = write!(out, "\"{}\"{rest}", self.file(name).unwrap_or_default());
+        }
+        out
+    }
+
+    fn header(&self) -> String {
+        format!(
+            "<header class=\"top\">\n<a class=\"brand\" href=\"/v1/docs\"><span class=\"mark\" aria-hidden=\"true\"></span>Risk Data Service</a>\
+             <span class=\"version\">{}</span>\n<div class=\"tools\">\
+             <a class=\"tool wide\" href=\"/v1/docs/reference\">Operations</a>\
+             <a class=\"tool wide\" href=\"/v1/docs/status\">Status</a>\
+             <button class=\"tool\" id=\"theme\" type=\"button\" hidden>Theme</button>\
+             <a class=\"tool menu\" href=\"#nav\">Menu</a></div>\n</header>\n",
+            escape(&self.contract.version())
+        )
+    }
+
+    fn navigation(&self, page: &Page) -> String {
+        let mut out = String::from(
+            "<nav id=\"nav\" aria-label=\"Documentation\">\n<a class=\"close\" href=\"#main\">Close the menu</a>\n",
+        );
+        for (group, guides) in GUIDES {
+            let there = guides.iter().filter(|(name, _)| self.pages.iter().any(|known| known == name));
+            let links: Vec<_> = there.map(|(name, label)| (name.to_string(), label.to_string())).collect();
+            group_of_links(&mut out, group, &links, &page.name);
+        }
+        let families = self.contract.families();
+        let mut links = vec![("reference".to_owned(), "All operations".to_owned())];
+        links.extend(families.into_iter().map(|family| (page_of(&family), family)));
+        group_of_links(&mut out, "Reference", &links, &page.name);
+        out.push_str("</nav>\n");
+        out
+    }
+
+    fn footer(&self, page: &Page) -> String {
+        let mut out = String::from("<footer>\n");
+        let order: Vec<_> = GUIDES.iter().flat_map(|(_, guides)| guides.iter()).collect();
+        let order: Vec<_> =
+            order.into_iter().filter(|(name, _)| self.pages.iter().any(|known| known == name)).collect();
+        if let Some(place) = order.iter().position(|(name, _)| *name == page.name) {
+            let after = order.get(place + 1).map_or(("reference", "All operations"), |next| (next.0, next.1));
+            let _ = writeln!(
+                out,
+                "<p class=\"next\"><a href=\"{}\"><span>Next</span>{}</a></p>",
+                address(after.0),
+                escape(after.1)
+            );
+        }
+        out.push_str(
+            "<p>For machines: <a href=\"/v1/openapi.json\">OpenAPI document</a>, \
+             <a href=\"/v1/docs/llms.txt\">llms.txt</a>. Nothing on these pages is loaded from anywhere else.</p>\n</footer>\n",
+        );
+        out
+    }
+}
+
+fn group_of_links(out: &mut String, group: &str, links: &[(String, String)], current: &str) {
+    if links.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "<h2>{group}</h2>\n<ul>");
+    for (name, label) in links {
+        let here = if name == current { " aria-current=\"page\"" } else { "" };
+        let _ = writeln!(out, "<li><a href=\"{}\"{here}>{}</a></li>", address(name), escape(label));
+    }
+    out.push_str("</ul>\n");
+}
+
+/// The path of a page.
+pub fn address(name: &str) -> String {
+    if name.is_empty() { "/v1/docs".into() } else { format!("/v1/docs/{name}") }
+}
+
+fn parts(page: &Page) -> String {
+    if page.parts.len() < 2 {
+        return String::new();
+    }
+    let mut out = String::from("<aside class=\"parts\" aria-label=\"On this page\">\n<h2>On this page</h2>\n<ul>\n");
+    for (anchor, title) in &page.parts {
+        let _ = writeln!(out, "<li><a href=\"#{anchor}\">{}</a></li>", escape(title));
+    }
+    out.push_str("</ul>\n</aside>\n");
+    out
+}
+
+/// Pages that are written as HTML: `title`, `about` and `scripts` in lines of their own, an empty line, then the text.
+pub fn written(folder: &Path) -> Result<Vec<Page>, Box<dyn Error>> {
+    let mut pages = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        let name = path.file_stem().and_then(|name| name.to_str()).ok_or("a file's name is no text")?.to_owned();
+        let text = fs::read_to_string(&path)?;
+        let (head, main) = text.split_once("\n\n").ok_or_else(|| format!("{name}: no empty line after the head"))?;
+        let head = head_of(head);
+        let said = |key: &str| head.get(key).cloned().ok_or_else(|| format!("{name}: no {key}"));
+        pages.push(Page {
+            title: said("title")?,
+            about: said("about")?,
+            main: main.to_owned(),
+            parts: Vec::new(),
+            scripts: said("scripts").unwrap_or_default().split_whitespace().map(str::to_owned).collect(),
+            name,
+        });
+    }
+    pages.sort_by(|one, other| one.name.cmp(&other.name));
+    Ok(pages)
+}
+
+/// `key: value` lines.
+pub fn head_of(text: &str) -> BTreeMap<&str, String> {
+    text.lines().filter_map(|line| line.split_once(": ")).map(|(key, value)| (key, value.to_owned())).collect()
+}

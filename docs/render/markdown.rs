@@ -1,0 +1,168 @@
+//! Guides: Markdown with a few words of ours in double braces, which stand for what the code knows.
+
+use super::contract::Contract;
+use super::layout::{Page, head_of};
+use super::{Document, MARKDOWN, escape, facts, methodology, slug};
+use pulldown_cmark::{CodeBlockKind, CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd, html};
+use rds_shared::route::ROUTES;
+use std::error::Error;
+use std::fs;
+use std::path::Path;
+
+/// A guide: its text with everything filled in.
+pub struct Guide {
+    /// Its name below `/v1/docs/`; empty for the first one.
+    pub name: String,
+    /// Its title.
+    pub title: String,
+    /// What it is about, in a sentence.
+    pub about: String,
+    scripts: Vec<String>,
+    markdown: String,
+}
+
+/// Every guide in `guides/`.
+pub fn guides(here: &Path, contract: &Contract) -> Result<Vec<Guide>, Box<dyn Error>> {
+    let mut guides = Vec::new();
+    for entry in fs::read_dir(here.join("guides"))? {
+        let path = entry?.path();
+        let name = path.file_stem().and_then(|name| name.to_str()).ok_or("a file's name is no text")?.to_owned();
+        let text = fs::read_to_string(&path)?;
+        let (head, body) = text.split_once("\n\n").ok_or_else(|| format!("{name}: no empty line after the head"))?;
+        let head = head_of(head);
+        let said = |key: &str| head.get(key).cloned().ok_or_else(|| format!("{name}: no {key}"));
+        guides.push(Guide {
+            title: said("title")?,
+            about: said("about")?,
+            scripts: said("scripts").unwrap_or_default().split_whitespace().map(str::to_owned).collect(),
+            markdown: filled(here, contract, body).map_err(|fault| format!("{name}: {fault}"))?,
+            name: if name == "index" { String::new() } else { name },
+        });
+    }
+    guides.sort_by(|one, other| one.name.cmp(&other.name));
+    Ok(guides)
+}
+
+impl Guide {
+    /// The guide as a page.
+    pub fn page(&self) -> Page {
+        let (main, parts) = rendered(&self.markdown);
+        let main = format!("<h1>{}</h1>\n<p class=\"lead\">{}</p>\n{main}", escape(&self.title), inline(&self.about));
+        let (name, title, about) = (self.name.clone(), self.title.clone(), plain(&self.about));
+        Page { name, title, about, main, parts, scripts: self.scripts.clone() }
+    }
+
+    /// The guide's text as it is, for those who read no HTML.
+    pub fn source(&self) -> Document {
+        let name = if self.name.is_empty() { "index.md".into() } else { format!("{}.md", self.name) };
+        let body = format!("# {}\n\n{}\n\n{}", self.title, self.about, self.markdown.trim_start());
+        Document { name, media_type: MARKDOWN, body: body.into_bytes() }
+    }
+}
+
+/// Replaces every `{{word arguments}}`.
+fn filled(here: &Path, contract: &Contract, text: &str) -> Result<String, Box<dyn Error>> {
+    let mut out = String::with_capacity(text.len() * 2);
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once("{{") {
+        let (words, after) = after.split_once("}}").ok_or("braces that do not close")?;
+        out.push_str(before);
+        let (word, arguments) = words.trim().split_once(' ').unwrap_or((words.trim(), ""));
+        out.push_str(&match word {
+            "facts" => facts::table(arguments)?,
+            "rules" => methodology::part(arguments)?,
+            "snippet" => snippet(here, arguments)?,
+            "operation" => operation(contract, arguments)?,
+            _ => return Err(format!("nobody knows what {{{{{word}}}}} stands for").into()),
+        });
+        rest = after;
+    }
+    out.push_str(rest);
+    Ok(out)
+}
+
+/// A file of `snippets/` as a block of code; tests run each of them.
+fn snippet(here: &Path, name: &str) -> Result<String, Box<dyn Error>> {
+    let text = fs::read_to_string(here.join("snippets").join(name)).map_err(|fault| format!("{name}: {fault}"))?;
+    let language = match name.rsplit_once('.').map(|(_, extension)| extension) {
+        Some("mjs") => "js",
+        Some("py") => "python",
+        Some("rs") => "rust",
+        _ => "sh",
+    };
+    // A file of Rust says what it is for in its first line, which a reader of the guide knows.
+    let text =
+        text.lines().skip_while(|line| line.starts_with("//!") || line.is_empty()).collect::<Vec<_>>().join("\n");
+    Ok(format!("```{language}\n{text}\n```"))
+}
+
+/// A link to an operation, by its id.
+fn operation(contract: &Contract, id: &str) -> Result<String, Box<dyn Error>> {
+    if let Some(found) = contract.operations().iter().find(|operation| operation.id == id) {
+        return Ok(format!("[`{} {}`]({})", found.method, found.path, found.link()));
+    }
+    let row = ROUTES.iter().find(|route| route.id.name() == id).ok_or_else(|| format!("there is no operation {id}"))?;
+    Ok(format!("`{}`", row.endpoint()))
+}
+
+/// Markdown as HTML, with its second-level headings: anchor and title.
+pub fn rendered(text: &str) -> (String, Vec<(String, String)>) {
+    let mut parts = Vec::new();
+    let mut events = Vec::new();
+    let mut open: Option<String> = None;
+    let parser = Parser::new_ext(text, Options::ENABLE_TABLES);
+    for event in parser {
+        match event {
+            Event::Start(Tag::Heading { .. }) => open = Some(String::new()),
+            Event::End(TagEnd::Heading(level)) => {
+                let title = open.take().unwrap_or_default();
+                let anchor = slug(&title);
+                let heading =
+                    format!("<{level} id=\"{anchor}\"><a href=\"#{anchor}\">{}</a></{level}>\n", escape(&title));
+                events.push(Event::Html(heading.into()));
+                if level == HeadingLevel::H2 {
+                    parts.push((anchor, title));
+                }
+            }
+            Event::Text(text) | Event::Code(text) if open.is_some() => {
+                if let Some(title) = &mut open {
+                    title.push_str(&text);
+                }
+            }
+            Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(language))) => {
+                let opening =
+                    format!("<div class=\"code\" data-language=\"{}\"><pre tabindex=\"0\"><code>", escape(&language));
+                events.push(Event::Html(opening.into()));
+            }
+            Event::End(TagEnd::CodeBlock) => events.push(Event::Html(CowStr::Borrowed("</code></pre></div>\n"))),
+            Event::Start(Tag::Table(_)) => {
+                events.push(Event::Html(CowStr::Borrowed("<div class=\"scroll\" tabindex=\"0\">")));
+                events.push(event);
+            }
+            Event::End(TagEnd::Table) => {
+                events.push(event);
+                events.push(Event::Html(CowStr::Borrowed("</div>\n")));
+            }
+            other => events.push(other),
+        }
+    }
+    let mut out = String::with_capacity(text.len() * 2);
+    html::push_html(&mut out, events.into_iter());
+    // Pages allow no style of an element's own.
+    (out.replace(" style=\"text-align: right\"", " class=\"number\""), parts)
+}
+
+/// A line or two of Markdown, as descriptions are, without a paragraph around it.
+pub fn inline(text: &str) -> String {
+    let (html, _) = rendered(text);
+    let html = html.trim();
+    match html.strip_prefix("<p>").and_then(|rest| rest.strip_suffix("</p>")) {
+        Some(only) if !only.contains("<p>") => only.to_owned(),
+        _ => html.to_owned(),
+    }
+}
+
+/// The same without its marks.
+fn plain(text: &str) -> String {
+    text.replace('`', "")
+}

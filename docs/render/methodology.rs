@@ -1,0 +1,121 @@
+//! The methodology's tables. Each value knows its place in `/v1/methodology`, so that a script can put in what is served now.
+
+use super::escape;
+use rds_shared::scoring::methodology::Methodology;
+use serde_json::Value;
+use std::error::Error;
+use std::fmt::Write;
+
+/// A part of the methodology as HTML: what kind of part, its place in the document, and what its columns are called.
+pub fn part(arguments: &str) -> Result<String, Box<dyn Error>> {
+    let mut words = arguments.split('|').map(str::trim);
+    let first = words.next().unwrap_or_default();
+    let (kind, place) = first.split_once(' ').unwrap_or((first, ""));
+    let columns: Vec<_> = words.collect();
+    let document = serde_json::to_value(Methodology::current())?;
+    let value = document.pointer(place).ok_or_else(|| format!("the methodology has nothing at {place}"))?;
+    Ok(match kind {
+        "value" => format!("<span data-rule=\"{place}\">{}</span>", escape(&shown(value))),
+        "steps" => steps(value, place),
+        "pairs" => pairs(value, place, &columns),
+        "rows" => rows(value, place, &columns),
+        "categories" => categories(value, place),
+        _ => return Err(format!("no part of the methodology is a {kind}").into()),
+    })
+}
+
+fn steps(value: &Value, place: &str) -> String {
+    let mut out = String::from("<ol class=\"steps\">\n");
+    for (number, step) in value.as_array().into_iter().flatten().enumerate() {
+        let _ = writeln!(out, "<li data-rule=\"{place}/{number}\">{}</li>", escape(&shown(step)));
+    }
+    out.push_str("</ol>\n");
+    out
+}
+
+/// An object as two columns.
+fn pairs(value: &Value, place: &str, columns: &[&str]) -> String {
+    let is_number = |value: &Value| !value.is_string();
+    let numeric = value.as_object().is_some_and(|fields| fields.values().all(is_number));
+    let columns: Vec<_> = columns.iter().enumerate().map(|(number, title)| (*title, numeric && number > 0)).collect();
+    let mut out = head("narrow", &columns);
+    for (name, value) in value.as_object().into_iter().flatten() {
+        let _ = writeln!(
+            out,
+            "<tr><th scope=\"row\"><code>{name}</code></th><td class=\"number\" data-rule=\"{place}/{name}\">{}</td></tr>",
+            escape(&shown(value))
+        );
+    }
+    out.push_str(FOOT);
+    out
+}
+
+/// A list of objects: a column is `field=Title`.
+fn rows(value: &Value, place: &str, columns: &[&str]) -> String {
+    let named: Vec<_> = columns.iter().map(|column| column.split_once('=').unwrap_or((column, column))).collect();
+    let list = value.as_array().map(Vec::as_slice).unwrap_or_default();
+    let is_number = |field: &str| list.iter().all(|row| row[field].is_number() || row[field].is_null());
+    let columns: Vec<_> = named.iter().map(|(field, title)| (*title, is_number(field))).collect();
+    let is_narrow = list.iter().all(|row| named.iter().all(|(field, _)| shown(&row[*field]).len() < 24));
+    let mut out = head(if is_narrow { "narrow" } else { "" }, &columns);
+    for (number, row) in list.iter().enumerate() {
+        out.push_str("<tr>");
+        for (field, _) in &named {
+            let value = &row[*field];
+            let class = if is_number(field) { " class=\"number\"" } else { "" };
+            let _ = write!(out, "<td{class} data-rule=\"{place}/{number}/{field}\">{}</td>", escape(&shown(value)));
+        }
+        out.push_str("</tr>\n");
+    }
+    out.push_str(FOOT);
+    out
+}
+
+/// What each category of assets weighs, heaviest first.
+fn categories(value: &Value, place: &str) -> String {
+    let mut out = head("", &[("Category", false), ("Dimensions and their weights", false)]);
+    for (category, rules) in value.as_object().into_iter().flatten() {
+        let mut weights: Vec<_> = rules["weights"].as_object().into_iter().flatten().collect();
+        weights.sort_by(|one, other| other.1.as_f64().unwrap_or(0.0).total_cmp(&one.1.as_f64().unwrap_or(0.0)));
+        let mut cell = String::new();
+        for (dimension, weight) in weights {
+            let _ = write!(
+                cell,
+                "<span class=\"weight\">{dimension} <b data-rule=\"{place}/{category}/weights/{dimension}\">{}</b></span> ",
+                escape(&shown(weight))
+            );
+        }
+        if cell.is_empty() {
+            cell.push_str("never scored");
+        }
+        let _ = writeln!(out, "<tr><th scope=\"row\"><code>{category}</code></th><td>{cell}</td></tr>");
+    }
+    out.push_str(FOOT);
+    out
+}
+
+const FOOT: &str = "</tbody></table></div>\n";
+
+/// The head of a table: its class, and of each column the title and whether it holds numbers.
+fn head(class: &str, columns: &[(&str, bool)]) -> String {
+    let cell = |(title, numeric): &(&str, bool)| {
+        let class = if *numeric { " class=\"number\"" } else { "" };
+        format!("<th scope=\"col\"{class}>{}</th>", escape(title))
+    };
+    let cells: String = columns.iter().map(cell).collect();
+    format!("<div class=\"scroll {class}\" tabindex=\"0\"><table>\n<thead><tr>{cells}</tr></thead>\n<tbody>\n")
+}
+
+/// A value as the page shows it; `methodology.js` writes it the same way.
+fn shown(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Null => "–".into(),
+        Value::Bool(holds) => if *holds { "yes" } else { "no" }.into(),
+        Value::Array(items) => items.iter().map(shown).collect::<Vec<_>>().join(", "),
+        Value::Object(fields) => {
+            fields.iter().map(|(name, value)| format!("{name}: {}", shown(value))).collect::<Vec<_>>().join("; ")
+        }
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,140 @@
+//! The documentation, made of the OpenAPI document, the guides, and the constants that the service itself runs on.
+
+mod contract;
+mod examples;
+mod facts;
+mod index;
+mod layout;
+mod markdown;
+mod methodology;
+mod reference;
+mod schema;
+
+use contract::Contract;
+use layout::{Page, Site};
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::fs;
+use std::path::Path;
+
+use sha2::{Digest, Sha256};
+
+/// A rendered document.
+pub struct Document {
+    /// Its name below `/v1/docs/`.
+    pub name: String,
+    /// Its media type.
+    pub media_type: &'static str,
+    /// What it holds.
+    pub body: Vec<u8>,
+}
+
+/// Loads nothing from elsewhere, runs no script that stands in a page, is framed by nobody.
+const STRICT: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; \
+                      form-action 'none'; frame-ancestors 'none'";
+/// The same, and WebAssembly may be compiled: for the page that verifies decisions on the reader's machine.
+const VERIFYING: &str = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; connect-src 'self'; img-src 'self'; \
+                         base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+const VERIFY: &str = "verify";
+
+const HTML: &str = "text/html; charset=utf-8";
+const MARKDOWN: &str = "text/markdown; charset=utf-8";
+
+impl Document {
+    /// Names its content.
+    pub fn fingerprint(&self) -> String {
+        fingerprint(&self.body)
+    }
+
+    /// Pages are asked for again each time. They name files together with their content, so files may be kept for an hour.
+    pub fn cache_control(&self) -> &'static str {
+        match self.media_type {
+            HTML | MARKDOWN | "text/plain; charset=utf-8" => "public, max-age=0, must-revalidate",
+            _ => "public, max-age=3600",
+        }
+    }
+
+    /// Its content-security policy.
+    pub fn policy(&self) -> &'static str {
+        if self.name == VERIFY { VERIFYING } else { STRICT }
+    }
+}
+
+fn fingerprint(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().take(12).map(|byte| format!("{byte:02x}")).collect()
+}
+
+/// Every document of the site. `here` is this crate's folder, `contract` the OpenAPI document.
+pub fn site(here: &Path, contract: &str) -> Result<Vec<Document>, Box<dyn Error>> {
+    let contract = Contract::read(contract)?;
+    let mut documents = assets(&here.join("assets"))?;
+    documents.extend(verifier(&here.join("../shared/verifier/build"))?);
+    let files: BTreeMap<String, String> =
+        documents.iter().map(|file| (file.name.clone(), file.fingerprint())).collect();
+    let guides = markdown::guides(here, &contract)?;
+    let mut pages: Vec<Page> = guides.iter().map(|guide| guide.page()).collect();
+    pages.extend(layout::written(&here.join("pages"))?);
+    pages.push(reference::overview(&contract));
+    pages.extend(contract.families().iter().map(|family| reference::family(&contract, family)));
+    let site = Site::new(&files, &contract, &pages);
+    documents.extend(guides.iter().map(|guide| guide.source()));
+    documents.push(index::llms(&contract, &guides));
+    for page in &pages {
+        let body = site.html(page)?.into_bytes();
+        documents.push(Document { name: page.name.clone(), media_type: HTML, body });
+    }
+    Ok(documents)
+}
+
+/// The files that pages load, by their extension.
+fn assets(folder: &Path) -> Result<Vec<Document>, Box<dyn Error>> {
+    let mut files = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        let name = path.file_name().and_then(|name| name.to_str()).ok_or("a file's name is no text")?.to_owned();
+        let media_type = match path.extension().and_then(|extension| extension.to_str()) {
+            Some("css") => "text/css; charset=utf-8",
+            Some("js" | "mjs") => "text/javascript; charset=utf-8",
+            Some("svg") => "image/svg+xml",
+            Some("wasm") => "application/wasm",
+            _ => return Err(format!("{name}: a file of a kind that is not served").into()),
+        };
+        files.push(Document { name, media_type, body: fs::read(&path)? });
+    }
+    files.sort_by(|one, other| one.name.cmp(&other.name));
+    Ok(files)
+}
+
+/// The verifier, where it has been built: without it its page says so.
+fn verifier(folder: &Path) -> Result<Vec<Document>, Box<dyn Error>> {
+    const FILES: [(&str, &str); 2] =
+        [("rds_verifier.js", "text/javascript; charset=utf-8"), ("rds_verifier_bg.wasm", "application/wasm")];
+    if !FILES.iter().all(|(name, _)| folder.join(name).is_file()) {
+        return Ok(Vec::new());
+    }
+    let file = |(name, media_type): (&str, &'static str)| {
+        Ok(Document { name: name.to_owned(), media_type, body: fs::read(folder.join(name))? })
+    };
+    FILES.into_iter().map(file).collect()
+}
+
+/// Text as HTML shows it, in elements and in quoted attributes.
+fn escape(text: &str) -> String {
+    let mut out = String::with_capacity(text.len() + 8);
+    for c in text.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            c => out.push(c),
+        }
+    }
+    out
+}
+
+/// A text as part of an address: lower-case words joined by hyphens.
+fn slug(text: &str) -> String {
+    let words = text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+    words.map(str::to_ascii_lowercase).collect::<Vec<_>>().join("-")
+}

@@ -1,0 +1,29 @@
+/** Calls `take(name, data, cursor)` for every frame, for as long as `signal` lets it. `cursor` is where to begin, if anywhere. */
+export async function follow(base, key, take, { cursor, signal } = {}) {
+  for (let wait = 1; !signal?.aborted; wait = Math.min(wait * 2, 60)) {
+    try {
+      const headers = { authorization: `Bearer ${key}`, ...(cursor && { 'last-event-id': cursor }) };
+      const response = await fetch(`${base}/v1/events/stream`, { headers, signal });
+      if (!response.ok) throw new Error(`status ${response.status}`);
+      let text = '';
+      for await (const piece of response.body.pipeThrough(new TextDecoderStream())) {
+        const frames = (text + piece).split('\n\n');
+        text = frames.pop();
+        for (const frame of frames) {
+          const field = (name) => frame.split('\n').find((line) => line.startsWith(`${name}: `))?.slice(name.length + 2);
+          const [id, name, data] = [field('id'), field('event'), JSON.parse(field('data') ?? 'null')];
+          if (!name) continue;
+          await take(name, data, id);
+          // First the work, then the cursor: what was not finished comes again.
+          if (id) cursor = id;
+          if (name === 'gap' && data.reason === 'replay_truncated') cursor = data.cursor;
+          wait = 1;
+        }
+      }
+    } catch (fault) {
+      if (signal?.aborted) return;
+      console.warn(`the stream broke (${fault.message}); again in ${wait} s`);
+    }
+    await new Promise((resume) => setTimeout(resume, wait * 1000));
+  }
+}

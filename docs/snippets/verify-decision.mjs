@@ -1,0 +1,9 @@
+import { createHash } from 'node:crypto';
+import { verifyMessage } from 'ethers';
+
+/** Whether the envelope hashes to the decision's id, and the id was signed by the address that the answer and the envelope name. */
+export function isGenuine({ envelope, decisionId, signature, signerAddress }) {
+  const hash = createHash('sha256').update(envelope).digest('hex');
+  const signer = verifyMessage(decisionId, signature).toLowerCase();
+  return hash === decisionId && signer === signerAddress.toLowerCase() && JSON.parse(envelope).signerAddress.toLowerCase() === signer;
+}

@@ -1,0 +1,43 @@
+//! The documentation as it is served below `/v1/docs`: pages rendered when this crate is built, and the few files they need.
+//!
+//! `build.rs` makes them of `openapi/openapi.json`, of the guides in `guides/` and of the constants of `shared`. Nothing is read or
+//! rendered at run time, no page loads anything from elsewhere, and every page can be read without a script.
+#![no_std]
+
+/// A page, or a file that pages need.
+#[derive(Debug)]
+pub struct Document {
+    /// Its name below `/v1/docs/`; empty for the page that stands there.
+    pub name: &'static str,
+    /// Its media type.
+    pub media_type: &'static str,
+    /// Its strong ETag.
+    pub etag: &'static str,
+    /// What it holds.
+    pub body: &'static [u8],
+    /// Who may keep it: pages are asked for again each time, files are named by their content in the pages that load them.
+    cache_control: &'static str,
+    /// What a page may load, and from where.
+    policy: &'static str,
+}
+
+include!(concat!(env!("OUT_DIR"), "/documents.rs"));
+
+/// The document with this name.
+pub fn find(name: &str) -> Option<&'static Document> {
+    DOCUMENTS.iter().find(|document| document.name == name)
+}
+
+impl Document {
+    /// The headers that go out with it beside its media type, on a 304 too.
+    pub fn headers(&self) -> [(&'static str, &'static str); 6] {
+        [
+            ("etag", self.etag),
+            ("cache-control", self.cache_control),
+            ("content-security-policy", self.policy),
+            ("referrer-policy", "no-referrer"),
+            ("cross-origin-opener-policy", "same-origin"),
+            ("permissions-policy", "camera=(), geolocation=(), microphone=()"),
+        ]
+    }
+}

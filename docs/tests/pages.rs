@@ -1,0 +1,174 @@
+//! The pages as they are served: complete, well formed, leading nowhere that is not there, and loading nothing from elsewhere.
+
+use rds_docs::{DOCUMENTS, Document, find};
+use rds_shared::route::ROUTES;
+use rds_shared::wire::ErrorCode;
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+
+const CONTRACT: &str = include_str!("../../openapi/openapi.json");
+
+fn text(document: &Document) -> &str {
+    core::str::from_utf8(document.body).unwrap()
+}
+
+fn pages() -> impl Iterator<Item = &'static Document> {
+    DOCUMENTS.iter().filter(|document| document.media_type.starts_with("text/html"))
+}
+
+/// The values of an attribute, wherever it stands.
+fn values<'a>(html: &'a str, attribute: &str) -> Vec<&'a str> {
+    let opening = format!(" {attribute}=\"");
+    html.split(opening.as_str()).skip(1).filter_map(|rest| rest.split('"').next()).collect()
+}
+
+/// Operations of the contract: id, method, path.
+fn operations() -> Vec<(String, String, String)> {
+    let contract: Value = serde_json::from_str(CONTRACT).unwrap();
+    let mut all = Vec::new();
+    for (path, item) in contract["paths"].as_object().unwrap() {
+        for (method, operation) in item.as_object().unwrap() {
+            if let Some(id) = operation["operationId"].as_str() {
+                all.push((id.to_owned(), method.to_uppercase(), path.clone()));
+            }
+        }
+    }
+    all
+}
+
+#[test]
+fn every_operation_is_listed_and_explained_and_in_the_index_for_machines() {
+    let overview = text(find("reference").unwrap());
+    let index = text(find("llms.txt").unwrap());
+    assert!(!operations().is_empty());
+    for (id, method, path) in operations() {
+        assert!(overview.contains(&format!("#{id}\"")), "{id} is not in the list");
+        assert!(index.contains(&format!("[{method} {path}]")), "{id} is not in llms.txt");
+        let explained = pages().filter(|page| text(page).contains(&format!("data-operation=\"{id}\""))).count();
+        assert_eq!(explained, 1, "{id} is explained on one page");
+    }
+}
+
+#[test]
+fn every_parameter_of_an_operation_stands_on_its_page() {
+    let contract: Value = serde_json::from_str(CONTRACT).unwrap();
+    for (id, method, path) in operations() {
+        let item = &contract["paths"][&path];
+        let page = pages().find(|page| text(page).contains(&format!("data-operation=\"{id}\""))).unwrap();
+        let section = text(page).split(&format!("data-operation=\"{id}\"")).nth(1).unwrap();
+        let section = section.split("<section").next().unwrap();
+        let both = [&item["parameters"], &item[method.to_lowercase()]["parameters"]];
+        for parameter in both.into_iter().filter_map(Value::as_array).flatten() {
+            let parameter = match parameter["$ref"].as_str() {
+                Some(reference) => contract.pointer(reference.trim_start_matches('#')).unwrap(),
+                None => parameter,
+            };
+            let name = parameter["name"].as_str().unwrap();
+            assert!(section.contains(&format!("data-name=\"{name}\"")), "{id}: {name}");
+        }
+    }
+}
+
+#[test]
+fn every_error_code_is_explained() {
+    let errors = text(find("errors").unwrap());
+    for code in ErrorCode::ALL {
+        assert!(errors.contains(&format!("<code>{}</code>", code.as_str())), "{}", code.as_str());
+    }
+}
+
+#[test]
+fn every_link_leads_somewhere() {
+    let anchors: BTreeMap<&str, BTreeSet<&str>> =
+        pages().map(|page| (page.name, values(text(page), "id").into_iter().collect())).collect();
+    for page in pages() {
+        for link in values(text(page), "href") {
+            let (path, anchor) = link.split_once('#').unwrap_or((link, ""));
+            let path = path.split('?').next().unwrap();
+            let name = match path.strip_prefix("/v1/docs") {
+                Some(rest) => rest.trim_start_matches('/'),
+                None if path.is_empty() => page.name,
+                None => {
+                    let is_route = ROUTES.iter().any(|route| route.path == path) || path == "/v1/openapi.json";
+                    assert!(is_route || path == "/v1/status", "{}: {link}", page.name);
+                    continue;
+                }
+            };
+            assert!(find(name).is_some(), "{}: {link} is not there", page.name);
+            if !anchor.is_empty() {
+                assert!(anchors[name].contains(anchor), "{}: {link} has no such place", page.name);
+            }
+        }
+    }
+}
+
+#[test]
+fn nothing_is_loaded_from_elsewhere_and_nothing_runs_from_within_a_page() {
+    for page in pages() {
+        let html = text(page);
+        for address in values(html, "src").into_iter().chain(values(html, "href")) {
+            assert!(address.starts_with("/v1/") || address.starts_with('#'), "{}: {address}", page.name);
+        }
+        for script in html.split("<script").skip(1) {
+            assert!(script.starts_with(" src=\"/v1/docs/") && script.contains("></script>"), "{}", page.name);
+        }
+        assert!(!html.contains("<style") && values(html, "style").is_empty(), "{}: a style within the page", page.name);
+        for handler in ["onclick", "onload", "onerror"] {
+            assert!(values(html, handler).is_empty(), "{}: {handler}", page.name);
+        }
+    }
+}
+
+#[test]
+fn headings_descend_one_level_at_a_time_and_no_two_places_share_a_name() {
+    for page in pages() {
+        let main = text(page).split("<main").nth(1).unwrap().split("</main>").next().unwrap();
+        let mut last = 0;
+        for heading in main.split("<h").skip(1) {
+            let Some(level) = heading.chars().next().and_then(|digit| digit.to_digit(10)) else { continue };
+            assert!(level <= last + 1, "{}: h{level} after h{last}: {:.60}", page.name, heading);
+            last = level;
+        }
+        assert_eq!(main.matches("<h1").count(), 1, "{}", page.name);
+        let ids = values(text(page), "id");
+        let different: BTreeSet<_> = ids.iter().collect();
+        let twice: Vec<_> = different.iter().filter(|id| ids.iter().filter(|known| known == *id).count() > 1).collect();
+        assert!(twice.is_empty(), "{}: {twice:?}", page.name);
+    }
+}
+
+#[test]
+fn every_answer_says_what_it_may_load_and_only_the_verifier_compiles_code() {
+    for document in DOCUMENTS {
+        let headers: BTreeMap<_, _> = document.headers().into_iter().collect();
+        let policy = headers["content-security-policy"];
+        assert!(policy.starts_with("default-src 'none'; script-src 'self'"), "{}: {policy}", document.name);
+        assert!(!policy.contains("unsafe-inline") && !policy.contains("http"), "{}: {policy}", document.name);
+        assert_eq!(policy.contains("wasm-unsafe-eval"), document.name == "verify", "{}", document.name);
+        assert_eq!(headers["referrer-policy"], "no-referrer");
+        assert!(document.etag.starts_with('"') && document.etag.len() > 20);
+        assert!(!document.body.is_empty(), "{} is empty", document.name);
+    }
+}
+
+#[test]
+fn files_are_named_with_their_content_wherever_a_page_loads_them() {
+    for page in pages() {
+        for address in values(text(page), "src") {
+            let (path, version) = address.split_once("?v=").unwrap();
+            let file = find(path.strip_prefix("/v1/docs/").unwrap()).unwrap();
+            assert_eq!(file.etag.trim_matches('"'), version, "{}: {address}", page.name);
+        }
+    }
+}
+
+#[test]
+fn guides_can_be_read_as_markdown_and_the_index_names_them() {
+    let index = text(find("llms.txt").unwrap());
+    let guides: Vec<_> = DOCUMENTS.iter().filter(|document| document.name.ends_with(".md")).collect();
+    assert!(guides.len() >= 9);
+    for guide in guides {
+        assert!(index.contains(&format!("(/v1/docs/{})", guide.name)), "{}", guide.name);
+        assert!(text(guide).starts_with("# ") && !text(guide).contains("{{"), "{}", guide.name);
+    }
+}

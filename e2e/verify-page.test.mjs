@@ -1,0 +1,278 @@
+// The page that verifies decisions, in Chromium: a real decision, every change of it, and no network where none is needed.
+
+import assert from 'node:assert/strict';
+import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
+import { chromium } from 'playwright-core';
+import { mint } from './operator.mjs';
+import { newCaller, sharedStack, until } from './stack.mjs';
+
+const stack = sharedStack();
+const PAGE = '/v1/docs/verify';
+const SEAL = ['envelope', 'id', 'signature', 'signer', 'known', 'active'];
+
+let browser;
+let context;
+let page;
+/** What the page under test asked of the API, and what it should never do. */
+let asked;
+let faults;
+let request;
+let answer;
+let registry;
+
+before(async () => {
+  const executablePath = process.env.RDS_CHROMIUM;
+  assert.ok(executablePath, 'RDS_CHROMIUM names no browser: install Chromium (Debian: `apt-get install chromium`) and set it to the program');
+  const libraries = process.env.RDS_CHROMIUM_LIBS;
+  browser = await chromium.launch({
+    executablePath,
+    args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-component-update', '--disable-sync'],
+    env: libraries ? { ...process.env, LD_LIBRARY_PATH: libraries } : process.env,
+  });
+  const holder = await mint(stack, { plan: 'decisioning' });
+  const [one, other] = await stack.vaults();
+  request = JSON.stringify({
+    portfolioRef: 'Bücher "1" €',
+    positions: [one, other].map((vault, place) => ({ vaultKey: `${vault.chain_id}:${vault.address}`, amountUsd: 123456.789 + place })),
+    limits: { maxSharePerChain: 0.5, maxSharePerCurator: 0.9 },
+    issue: true,
+  });
+  answer = await until('the exposure graph is there', 60, async () => {
+    const checked = await stack.post('/v1/graph/check', request, holder.headers);
+    return checked.status === 200 && checked.json;
+  });
+  assert.ok(answer.data.findings.length > 0, 'all of it is on one chain');
+  registry = (await stack.ok('/v1/graph/signers')).text;
+}, { timeout: 120_000 });
+after(() => browser?.close());
+
+beforeEach(async () => {
+  [asked, faults] = [[], []];
+  context = await browser.newContext({ extraHTTPHeaders: { 'cf-connecting-ip': newCaller() } });
+  page = await context.newPage();
+  page.on('request', (sent) => {
+    const url = new URL(sent.url());
+    if (url.origin !== new URL(stack.edge).origin) faults.push(`asked ${url}`);
+    if (!url.pathname.startsWith('/v1/docs')) asked.push(url.pathname);
+  });
+  page.on('pageerror', (error) => faults.push(String(error)));
+  await page.addInitScript(() => {
+    addEventListener('securitypolicyviolation', (event) => console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`));
+  });
+  page.on('console', (message) => {
+    // A browser tells of every answer that is an error; whether it should be one is the tests' own question.
+    if (message.type() === 'error' && !message.text().startsWith('Failed to load resource')) faults.push(message.text());
+  });
+  await page.goto(new URL(PAGE, stack.edge).href, { waitUntil: 'networkidle' });
+});
+afterEach(async () => {
+  await context.close();
+  assert.deepEqual(faults, []);
+});
+
+const decision = () => answer.data.decision;
+const copy = () => structuredClone(answer);
+const path = {
+  decision: () => `/v1/graph/decision/${decision().decisionId}`,
+  signers: '/v1/graph/signers',
+  snapshot: () => `/v1/graph/snapshot/${answer.data.snapshotId}`,
+};
+
+/** Verifies what is pasted, and waits for what the page says: the outcome, and each step's. */
+async function verify(pasted, { offline = false, ...more } = {}) {
+  await page.fill('#decision', typeof pasted === 'string' ? pasted : JSON.stringify(pasted));
+  if (Object.keys(more).length > 0) await page.evaluate(() => (document.querySelector('#verify details').open = true));
+  for (const [name, value] of Object.entries(more)) await page.fill(`#${name}`, value);
+  if (offline) {
+    await page.check('input[value="pasted"]');
+    await page.fill('#signers', registry);
+  }
+  await page.click('#run');
+  const said = page.locator('#outcome:not([data-outcome="working"]) strong');
+  await said.waitFor();
+  const steps = await page.locator('#steps > li').evaluateAll((rows) => rows.map(({ dataset }) => [dataset.step, dataset.outcome]));
+  const text = await page.locator('#outcome').innerText();
+  return { outcome: await page.getAttribute('#outcome', 'data-outcome'), headline: await said.innerText(), text, steps: Object.fromEntries(steps) };
+}
+const named = ({ steps }, outcome) => Object.keys(steps).filter((name) => steps[name] === outcome);
+
+/** Another value of the same form. */
+const other = (value) => {
+  if (typeof value === 'number') return value === 0 ? 1 : value + 1;
+  if (typeof value === 'boolean') return !value;
+  if (Array.isArray(value)) return value.length > 0 ? [] : ['1:0x00000000000000000000000000000000000000ff'];
+  if (typeof value === 'object') return { maxSharePerAsset: 1 };
+  if (['approve', 'caution', 'reject'].includes(value)) return value === 'approve' ? 'reject' : 'approve';
+  if (/Z$/.test(value)) return value.replace(/^\d{4}/, (year) => String(Number(year) - 1));
+  return value.replace(/.$/, (last) => (last === '0' ? '1' : '0'));
+};
+
+describe('a decision of the service', () => {
+  test('is proved by its id, from what lies under it and nothing else', async () => {
+    const said = await verify(decision().decisionId);
+    assert.deepEqual([said.outcome, said.headline], ['genuine', 'Genuine'], said.text);
+    assert.deepEqual(named(said, 'ok').sort(), [...SEAL, 'beside', 'snapshot'].sort());
+    assert.deepEqual(named(said, 'unchecked'), ['positions', 'findings']);
+    assert.deepEqual(asked.sort(), [path.decision(), path.signers, path.snapshot()].sort(), 'the service is not asked what it finds');
+    const shown = await page.locator('#sealed').innerText();
+    for (const value of [decision().decisionId, 'Bücher "1" €', decision().signerAddress]) assert.ok(shown.includes(value), shown);
+  });
+
+  test('is proved by the answer of its check and what was asked, of which nothing is sent', async () => {
+    const said = await verify(answer, { request });
+    assert.equal(said.outcome, 'genuine', said.text);
+    assert.deepEqual(named(said, 'unchecked'), ['snapshot']);
+    assert.deepEqual(asked, [path.signers]);
+  });
+
+  test('is proved with the network unplugged', async () => {
+    const snapshot = (await stack.ok(path.snapshot())).text;
+    await context.setOffline(true);
+    const said = await verify(answer, { offline: true, request, snapshot });
+    assert.equal(said.outcome, 'genuine', said.text);
+    assert.deepEqual(named(said, 'unchecked'), []);
+    assert.deepEqual(asked, []);
+  });
+
+  test('is proved by a bare envelope with its signature', async () => {
+    const { envelope, signature } = decision();
+    const said = await verify(envelope, { offline: true, signature });
+    assert.deepEqual([said.outcome, named(said, 'unchecked')[0]], ['genuine', 'id'], said.text);
+  });
+});
+
+describe('a change', () => {
+  test('of any member of the envelope fails, visibly, with and without the id', async () => {
+    const members = JSON.parse(decision().envelope);
+    assert.equal(Object.keys(members).length, 12);
+    for (const [name, value] of Object.entries(members)) {
+      const envelope = JSON.stringify({ ...members, [name]: other(value) });
+      assert.notEqual(envelope, decision().envelope);
+      const tampered = { ...decision(), envelope };
+      const said = await verify({ decision: tampered }, { offline: true });
+      assert.deepEqual([said.outcome, said.headline], ['refuted', 'Not genuine'], name);
+      assert.equal(said.steps.id, 'failed', name);
+      assert.equal(await page.locator('[data-step="id"] .word').innerText(), 'Fails');
+      assert.ok(!(await page.locator('#sealed').innerText()).trim(), 'nothing of it is repeated as if it were true');
+      delete tampered.decisionId;
+      const nameless = named(await verify({ decision: tampered }), 'failed');
+      assert.ok(nameless.includes('signer') || nameless.includes('envelope'), `${name}: ${nameless}`);
+    }
+  });
+
+  test('of what stands around the envelope fails where it stands', async () => {
+    for (const [change, step] of [
+      [({ data }) => (data.verdict = other(data.verdict)), 'beside'],
+      [({ data }) => (data.snapshotId = other(data.snapshotId)), 'beside'],
+      [({ data }) => (data.decision.signerAddress = other(data.decision.signerAddress)), 'beside'],
+      [({ data }) => (data.decision.keyId = other(data.decision.keyId)), 'beside'],
+      [({ data }) => (data.decision.decisionId = other(data.decision.decisionId)), 'id'],
+      [({ data }) => (data.decision.signature = data.decision.signature.replace(/^(0x.{10})./, (_, front) => `${front}${'0'}`).replace(/..$/, '00')), 'signature'],
+      [({ data }) => (data.unresolvedVaults = other(data.unresolvedVaults)), 'findings'],
+      ...Object.keys(answer.data.findings[0]).map((name) => [
+        ({ data }) => (data.findings[0][name] = other(data.findings[0][name])), 'findings',
+      ]),
+    ]) {
+      const changed = copy();
+      change(changed);
+      const said = await verify(changed, { offline: true });
+      assert.equal(said.outcome, 'refuted', String(change));
+      assert.equal(said.steps[step], 'failed', `${change}: ${JSON.stringify(said.steps)}`);
+    }
+  });
+
+  test('of the request fails at its positions or its terms', async () => {
+    const [positions, terms] = [request.replace('123456.789', '123456.788'), request.replace('0.5', '0.6')];
+    assert.equal((await verify(answer, { offline: true, request: positions })).steps.positions, 'failed');
+    assert.equal((await verify(answer, { offline: true, request: terms })).steps.terms, 'failed');
+  });
+
+  test('that the service itself would serve is not believed', async () => {
+    const { envelope, signature, decisionId } = decision();
+    const forged = { decisionId, signature, envelope: envelope.replace(/"verdict":"\w+"/, '"verdict":"approve"') };
+    await page.route(`**${path.decision()}`, (route) => route.fulfill({ json: { data: forged } }));
+    const said = await verify(decisionId);
+    assert.deepEqual([said.outcome, said.steps.id, said.steps.signer], ['refuted', 'failed', 'failed'], said.text);
+  });
+});
+
+describe('what cannot be verified', () => {
+  test('is told in words, and nothing is shown as proved', async () => {
+    for (const [pasted, words] of [
+      ['hello', /no JSON/],
+      ['{}', /no decision/],
+      [{ data: { ...answer.data, decision: null } }, /without a signed decision/],
+      ['0'.repeat(64), /no decision under this id/],
+    ]) {
+      const said = await verify(pasted);
+      assert.equal(said.outcome, 'fault', said.text);
+      assert.match(said.text, words);
+      assert.equal(await page.locator('#result').isVisible(), false);
+    }
+  });
+
+  test('for want of a registry is not called genuine', async () => {
+    await page.check('input[value="pasted"]');
+    const said = await verify(answer);
+    assert.deepEqual([said.outcome, said.headline], ['unproven', 'Not proved'], said.text);
+    assert.equal(said.steps.known, 'unchecked');
+  });
+
+  test('for want of the network says how to go on', async () => {
+    await context.setOffline(true);
+    const said = await verify(answer);
+    assert.equal(said.outcome, 'fault');
+    assert.match(said.text, /Paste the registry/);
+  });
+});
+
+describe('the page', () => {
+  test('is worked by the keyboard alone, and tells its outcome to screen readers', async () => {
+    await page.focus('#decision');
+    await page.keyboard.insertText(decision().decisionId);
+    for (let presses = 0; (await page.evaluate(() => document.activeElement.id)) !== 'run'; presses += 1) {
+      assert.ok(presses < 10, 'the button is not far');
+      await page.keyboard.press('Tab');
+    }
+    await page.keyboard.press('Enter');
+    await page.locator('[role="status"][aria-live="polite"]', { hasText: 'Genuine' }).waitFor();
+    await page.keyboard.press('Tab');
+    await page.keyboard.press('Enter');
+    assert.equal(await page.inputValue('#decision'), '');
+    assert.equal(await page.locator('#result').isVisible(), false);
+    assert.equal(await page.evaluate(() => document.activeElement.id), 'decision');
+  });
+
+  test('takes an id from behind #, which is sent to nobody', async () => {
+    await page.goto(`${new URL(PAGE, stack.edge).href}?fresh#${decision().decisionId}`, { waitUntil: 'networkidle' });
+    assert.equal(await page.inputValue('#decision'), decision().decisionId);
+    assert.deepEqual(asked, []);
+  });
+
+  test('fits a telephone, with a result as without', async () => {
+    await page.setViewportSize({ width: 390, height: 844 });
+    const wide = () => page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+    assert.equal(await wide(), 0);
+    await verify(answer, { request });
+    assert.equal(await wide(), 0);
+  });
+
+  test('can be read without a script', async () => {
+    const plain = await browser.newContext({ javaScriptEnabled: false });
+    const bare = await plain.newPage();
+    await bare.goto(new URL(PAGE, stack.edge).href);
+    assert.match(await bare.locator('main').innerText(), /personal_sign[\s\S]*What the steps ask/);
+    assert.equal(await bare.locator('#verify').isVisible(), false);
+    await plain.close();
+  });
+
+  test('may compile WebAssembly, which no other page may, and its files are recognised', async () => {
+    const policy = async (at) => (await stack.ok(at)).headers.get('content-security-policy');
+    assert.match(await policy(PAGE), /^default-src 'none'; script-src 'self' 'wasm-unsafe-eval';/);
+    assert.doesNotMatch(await policy('/v1/docs'), /eval/);
+    const module = await stack.ok('/v1/docs/rds_verifier_bg.wasm');
+    assert.deepEqual([module.headers.get('content-type'), module.headers.get('x-content-type-options')], ['application/wasm', 'nosniff']);
+    const etag = module.headers.get('etag');
+    assert.equal((await stack.get('/v1/docs/rds_verifier_bg.wasm', { headers: { 'if-none-match': etag } })).status, 304);
+  });
+});

@@ -1,0 +1,16 @@
+//! `GET /v1/docs` and the files below it, as the edge serves them too: for whoever runs the origin without an edge.
+
+use super::answer::{Answer, Failure};
+use super::call::Call;
+use rds_shared::wire::{ApiError, etag};
+
+/// The page that the path names.
+pub fn file(call: &Call) -> Result<Answer, Failure> {
+    let name = call.found.path.first().map_or("", String::as_str);
+    let document = rds_docs::find(name).ok_or_else(|| ApiError::not_found("page"))?;
+    let given = call.if_none_match.as_ref().and_then(|value| value.to_str().ok());
+    Ok(match given.is_some_and(|given| etag::if_none_match(given, document.etag)) {
+        true => Answer::document_unchanged(document),
+        false => Answer::document(document),
+    })
+}

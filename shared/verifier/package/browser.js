@@ -1,0 +1,7 @@
+// The verifier for browsers: the module is fetched from beside this file.
+
+import init, { verify } from './rds_verifier.js';
+
+await init();
+
+export { verify };

@@ -1,0 +1,161 @@
+//! The forms in which a decision is handed on, read out of what was received or pasted.
+//!
+//! Texts are kept as texts: the envelope is hashed byte for byte, and numbers are read by their digits.
+
+use crate::Evidence;
+use core::fmt;
+use rds_shared::model::content_hash::ContentHash;
+use serde::Deserialize;
+use serde_json::value::RawValue;
+use std::collections::BTreeMap;
+
+/// The longest text that is read, in bytes: more than the greatest check with its answer.
+pub const MAX_TEXT: usize = 4 << 20;
+
+/// The members of a JSON object, each in its own text.
+pub type Members<'a> = BTreeMap<String, &'a RawValue>;
+
+/// What there is to look at.
+#[derive(Debug, Default)]
+pub struct Given<'a> {
+    /// The id that the decision is said to have.
+    pub id: Option<ContentHash>,
+    /// The envelope's text.
+    pub envelope: String,
+    /// The signature's text.
+    pub signature: Option<String>,
+    /// What stands beside the envelope and should say the same: member and value.
+    pub beside: Vec<(&'static str, String)>,
+    /// The registry's text.
+    pub signers: Option<&'a str>,
+    /// The check's body, or its positions.
+    pub request: Option<&'a str>,
+    /// The check's answer.
+    pub found: Option<Members<'a>>,
+    /// Why `found` is none although it was given.
+    pub found_fault: Option<Unreadable>,
+    /// The manifest's text.
+    pub snapshot: Option<&'a str>,
+}
+
+/// Why a text is not what it should be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Unreadable(pub String);
+
+impl fmt::Display for Unreadable {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl core::error::Error for Unreadable {}
+
+/// Refuses in these words.
+pub fn unreadable<T>(why: impl Into<String>) -> Result<T, Unreadable> {
+    Err(Unreadable(why.into()))
+}
+
+/// The value, if it is of this kind.
+pub fn read<'a, T: Deserialize<'a>>(value: &'a RawValue) -> Option<T> {
+    serde_json::from_str(value.get()).ok()
+}
+
+/// A member's value, if it is there and of this kind.
+pub fn member<'a, T: Deserialize<'a>>(members: &Members<'a>, name: &str) -> Option<T> {
+    members.get(name).copied().and_then(read)
+}
+
+/// The members of an object; those of its `data`, where it is an answer of the service.
+pub fn object(text: &str) -> Result<Members<'_>, Unreadable> {
+    if text.len() > MAX_TEXT {
+        return unreadable(format!("it is longer than {MAX_TEXT} bytes"));
+    }
+    let members: Members<'_> = match serde_json::from_str(text) {
+        Ok(members) => members,
+        Err(error) if error.is_data() => return unreadable("it is JSON, but no object"),
+        Err(error) => return unreadable(format!("it is no JSON: {error}")),
+    };
+    Ok(member(&members, "data").unwrap_or(members))
+}
+
+/// A text that says something.
+fn filled(text: Option<&str>) -> Option<&str> {
+    text.map(str::trim).filter(|text| !text.is_empty())
+}
+
+impl<'a> Given<'a> {
+    /// Reads the evidence.
+    pub fn read(evidence: &'a Evidence) -> Result<Self, Unreadable> {
+        let text = evidence.decision.trim();
+        let members = object(text).map_err(|why| Unreadable(format!("The decision cannot be read: {why}.")))?;
+        let mut given = Given {
+            signature: filled(evidence.signature.as_deref()).map(str::to_owned),
+            signers: filled(evidence.signers.as_deref()),
+            request: filled(evidence.request.as_deref()),
+            snapshot: filled(evidence.snapshot.as_deref()),
+            ..Given::default()
+        };
+        given.decision(text, &members)?;
+        if let Some(findings) = filled(evidence.findings.as_deref()) {
+            match object(findings) {
+                Ok(found) => given.check(found),
+                Err(why) => given.found_fault = Some(why),
+            }
+        } else if members.contains_key("findings") {
+            given.check(members);
+        }
+        if let Some(id) = filled(evidence.decision_id.as_deref()) {
+            let id = ContentHash::parse(id);
+            let id = id.ok_or_else(|| Unreadable("The decision's id is not 64 hex characters.".to_owned()))?;
+            // What the decision says of itself is then one more thing beside the envelope.
+            given.beside.extend(given.id.replace(id).map(|said| ("decisionId", said.to_hex())));
+        }
+        Ok(given)
+    }
+
+    /// Finds the envelope: in a decision, in a check's answer, or all that was given.
+    fn decision(&mut self, text: &str, members: &Members<'_>) -> Result<(), Unreadable> {
+        if members.get("decision").is_some_and(|decision| decision.get() == "null") {
+            return unreadable(
+                "This check was answered without a signed decision: it was not asked for one, or nobody could sign it.",
+            );
+        }
+        let inner: Option<Members<'_>> = member(members, "decision");
+        let decision = inner.as_ref().unwrap_or(members);
+        if decision.contains_key("envelope") {
+            let Some(envelope) = member(decision, "envelope") else {
+                return unreadable(
+                    "The envelope must be its text, as it was issued: a string, for it is hashed to the byte.",
+                );
+            };
+            self.envelope = envelope;
+            self.signature = member(decision, "signature").or(self.signature.take());
+            if let Some(id) = member::<String>(decision, "decisionId") {
+                let id = ContentHash::parse(&id);
+                self.id = Some(id.ok_or_else(|| Unreadable("`decisionId` is not 64 hex characters.".to_owned()))?);
+            }
+            self.say("signerAddress", decision);
+            self.say("keyId", decision);
+            return Ok(());
+        }
+        if ["v", "createdAt", "positionsHash"].iter().any(|name| members.contains_key(*name)) {
+            // The envelope itself.
+            self.envelope = text.to_owned();
+            return Ok(());
+        }
+        unreadable(
+            "There is no decision in this. It takes the answer of a check, the `decision` in it, or an envelope with its signature.",
+        )
+    }
+
+    fn check(&mut self, found: Members<'a>) {
+        self.say("verdict", &found);
+        self.say("snapshotId", &found);
+        self.found = Some(found);
+    }
+
+    fn say(&mut self, name: &'static str, members: &Members<'_>) {
+        self.beside
+            .extend(members.get(name).map(|value| (name, read(value).unwrap_or_else(|| value.get().to_owned()))));
+    }
+}

@@ -1,0 +1,189 @@
+//! Hashes made again from what was published: the envelope seals positions, findings and the snapshot by them.
+//!
+//! Fractions and amounts are read by their digits and must be exact: what a reader would have to round was never signed.
+
+use crate::given::{Members, Unreadable, member, object, read, unreadable};
+use rds_shared::graph::amount::Usd;
+use rds_shared::graph::check::{FindingKind, Verdict};
+use rds_shared::graph::limits::{Dimension, Limits};
+use rds_shared::graph::portfolio::{MAX_POSITIONS, Portfolio};
+use rds_shared::model::content_hash::ContentHash;
+use rds_shared::model::ids::VaultKey;
+use rds_shared::scoring::canonical::{Canonical, Canonicalize};
+use rds_shared::scoring::decimal::wide_from_json;
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+use std::collections::BTreeMap;
+
+/// What was asked: a check's body, or its positions alone.
+pub struct Request {
+    /// The positions, those in one vault merged.
+    pub portfolio: Portfolio,
+    /// The customer's name for them, where it is a whole body.
+    pub reference: Option<String>,
+    /// The limits, where it is a whole body.
+    pub limits: Option<Limits>,
+}
+
+impl Request {
+    /// Reads it.
+    pub fn read(text: &str) -> Result<Self, Unreadable> {
+        let listed = serde_json::from_str::<Vec<&RawValue>>(text);
+        let members = match listed {
+            Ok(_) => Members::new(),
+            Err(_) => object(text)?,
+        };
+        let items = listed.ok().or_else(|| member(&members, "positions"));
+        let Some(items) = items else { return unreadable("it has no list of `positions`") };
+        if items.len() > MAX_POSITIONS {
+            return unreadable(format!("it has more than {MAX_POSITIONS} positions"));
+        }
+        let positions = items.into_iter().enumerate().map(|(place, item)| position(place, item));
+        let positions = positions.collect::<Result<Vec<_>, _>>()?;
+        let portfolio = Portfolio::new(positions).map_err(|error| Unreadable(format!("`positions` {error}")))?;
+        let reference: Option<String> = member(&members, "portfolioRef");
+        // A body without limits asks for none.
+        let limits = if reference.is_some() || members.contains_key("limits") { Some(limits(&members)?) } else { None };
+        Ok(Request { portfolio, reference, limits })
+    }
+}
+
+fn position(place: usize, item: &RawValue) -> Result<(VaultKey, Usd), Unreadable> {
+    let fault = |name: &str| Unreadable(format!("`positions[{place}].{name}` is not of its form"));
+    let members: Members<'_> = read(item).ok_or_else(|| fault("vaultKey"))?;
+    let vault = member::<String>(&members, "vaultKey").and_then(|text| VaultKey::parse(&text));
+    let amount = members.get("amountUsd").and_then(|amount| match read::<String>(amount) {
+        Some(exact) => Usd::parse(&exact),
+        None => Usd::from_json(amount.get()).ok(),
+    });
+    Ok((vault.ok_or_else(|| fault("vaultKey"))?, amount.ok_or_else(|| fault("amountUsd"))?))
+}
+
+fn limits(members: &Members<'_>) -> Result<Limits, Unreadable> {
+    let mut limits = Limits::default();
+    let given: Option<Members<'_>> = match members.get("limits") {
+        None => None,
+        Some(value) => read(value).ok_or_else(|| Unreadable("`limits` is no object".to_owned()))?,
+    };
+    for (field, value) in given.into_iter().flatten() {
+        let fault = || Unreadable(format!("`limits.{field}` is no limit"));
+        limits.set(&field, read(value).ok_or_else(fault)?).map_err(|_| fault())?;
+    }
+    Ok(limits)
+}
+
+/// What was found, as a check's answer tells it.
+pub struct Found {
+    /// The hash that the envelope seals.
+    pub hash: ContentHash,
+    /// How many findings there are.
+    pub findings: usize,
+    /// Vaults that could not be resolved.
+    pub unresolved: usize,
+    /// The verdict that follows from them.
+    pub verdict: Verdict,
+}
+
+impl Found {
+    /// Reads it.
+    pub fn read(members: &Members<'_>) -> Result<Self, Unreadable> {
+        let Some(listed) = member::<Vec<&RawValue>>(members, "findings") else {
+            return unreadable("there is no list of `findings`");
+        };
+        let Some(unresolved) = member::<Vec<String>>(members, "unresolvedVaults") else {
+            return unreadable("there is no list of `unresolvedVaults`");
+        };
+        let findings = listed.into_iter().enumerate().map(|(place, item)| finding(place, item));
+        let (findings, effects): (Vec<_>, Vec<_>) = findings.collect::<Result<Vec<_>, _>>()?.into_iter().unzip();
+        let least = if unresolved.is_empty() { Verdict::Approve } else { Verdict::Caution };
+        let counts = (findings.len(), unresolved.len());
+        let hash = ContentHash::of(&Canonical::object([
+            ("findings", Canonical::list(findings)),
+            ("unresolvedVaults", Canonical::list(unresolved.into_iter().map(Canonical::Text))),
+        ]));
+        Ok(Found { hash, findings: counts.0, unresolved: counts.1, verdict: effects.into_iter().fold(least, Ord::max) })
+    }
+}
+
+/// A published finding as it was hashed, and what follows from it.
+fn finding(place: usize, item: &RawValue) -> Result<(Canonical, Verdict), Unreadable> {
+    let members: Members<'_> = read(item).ok_or_else(|| Unreadable(format!("`findings[{place}]` is no object")))?;
+    let fault = |name: &str| Unreadable(format!("`findings[{place}].{name}` is not of its form"));
+    let text = |name: &str| member::<String>(&members, name).ok_or_else(|| fault(name));
+    let ppm = |name: &str| members.get(name).and_then(|number| exact_ppm(number.get())).ok_or_else(|| fault(name));
+    let usd = |name: &str| text(name).and_then(|text| Usd::parse(&text).ok_or_else(|| fault(name)));
+    let dimension: Dimension = member(&members, "dimension").ok_or_else(|| fault("dimension"))?;
+    let kind: FindingKind = member(&members, "kind").ok_or_else(|| fault("kind"))?;
+    let verified: bool = member(&members, "verified").ok_or_else(|| fault("verified"))?;
+    let canonical = Canonical::object([
+        ("limit", Canonical::Text(text("limit")?)),
+        ("dimension", dimension.as_str().into()),
+        ("key", Canonical::Text(text("key")?)),
+        ("kind", kind.as_str().into()),
+        ("maxSharePpm", ppm("maxShare")?.into()),
+        ("sharePpm", ppm("share")?.into()),
+        ("usd", usd("usd")?.into()),
+        ("verifiedUsd", usd("verifiedUsd")?.into()),
+        ("verified", verified.into()),
+        ("confidencePpm", ppm("confidence")?.into()),
+    ]);
+    Ok((canonical, kind.effect()))
+}
+
+/// A fraction in parts per million; null where it is none, or says more than those can.
+fn exact_ppm(number: &str) -> Option<i64> {
+    let (millionths, finer) = (wide_from_json(number, 6).ok()?, wide_from_json(number, 18).ok()?);
+    (millionths.checked_mul(1_000_000_000_000) == Some(finer)).then(|| i64::try_from(millionths).ok())?
+}
+
+/// A manifest as it was published.
+pub struct Manifest {
+    /// The id that it says it has.
+    pub said: ContentHash,
+    /// The hash of what it says.
+    pub hash: ContentHash,
+    /// How many bodies of facts it lists.
+    pub bodies: usize,
+}
+
+/// What of it is hashed. Members are in the order of their names, as canonical JSON has them.
+#[derive(Serialize)]
+#[serde(rename_all = "camelCase")]
+struct Frozen {
+    cursors: BTreeMap<String, Option<String>>,
+    publications: Vec<Publication>,
+    v: u8,
+    valid_time: Option<String>,
+}
+
+#[derive(Deserialize, Serialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+struct Publication {
+    content_hash: String,
+    name: String,
+    rows: u64,
+}
+
+impl Manifest {
+    /// Reads it.
+    pub fn read(text: &str) -> Result<Self, Unreadable> {
+        let members = object(text)?;
+        let fault = |name: &str| Unreadable(format!("`{name}` is not of its form"));
+        let said = member::<String>(&members, "snapshotId").and_then(|text| ContentHash::parse(&text));
+        let publications: Vec<Publication> = member(&members, "publications").ok_or_else(|| fault("publications"))?;
+        let bodies = publications.len();
+        let frozen = Frozen {
+            cursors: member(&members, "cursors").ok_or_else(|| fault("cursors"))?,
+            publications,
+            v: 1,
+            valid_time: member(&members, "validTime").ok_or_else(|| fault("validTime"))?,
+        };
+        let canonical = serde_json::to_string(&frozen).map_err(|error| Unreadable(error.to_string()))?;
+        Ok(Manifest { said: said.ok_or_else(|| fault("snapshotId"))?, hash: ContentHash::of_text(&canonical), bodies })
+    }
+}
+
+/// Limits as the envelope writes them.
+pub fn written(limits: &Limits) -> String {
+    limits.canonical().to_string()
+}

@@ -1,0 +1,259 @@
+//! The seal: whether the envelope is intact, whose signature it carries, and whether that signer was allowed to sign.
+//!
+//! Source: interface, "Graph structures" (verification result), "Authentication", 11.
+
+use crate::given::{Given, Members, Unreadable, member, read, unreadable};
+use crate::report::Step;
+use rds_shared::graph::decision::{Envelope, EnvelopeFault};
+use rds_shared::graph::evidence::MAX_SIGNERS;
+use rds_shared::graph::signature::{DecisionSignature, digest};
+use rds_shared::graph::verification::{DecisionRecord, RegisteredSigner, StoredDecision, Verification, verify};
+use rds_shared::model::content_hash::ContentHash;
+use rds_shared::model::ids::{Address, Namespace};
+use rds_shared::wire::request_id::hex;
+use rds_shared::wire::time::Timestamp;
+use serde_json::value::RawValue;
+
+/// What the seal comes to.
+pub struct Sealed {
+    /// The SHA-256 of the envelope's text.
+    pub hash: ContentHash,
+    /// The envelope, if its text is one.
+    pub envelope: Option<Envelope>,
+    /// What it says, if it is the one that the id names.
+    pub decision: Option<DecisionRecord>,
+    /// The five answers of the service's rule; null without a registry.
+    pub verification: Option<Verification>,
+}
+
+/// Looks at the seal.
+pub fn steps(given: &Given<'_>) -> (Vec<Step>, Sealed) {
+    let text = given.envelope.as_str();
+    let hash = ContentHash::of_text(text);
+    let envelope = Envelope::read(text);
+    let registry = given.signers.map(registry);
+    let mut steps = vec![
+        canonical(text, &envelope),
+        identity(hash, given.id),
+        form(given.signature.as_deref()),
+        signer(given.signature.as_deref(), hash, envelope.as_ref().ok()),
+    ];
+    let envelope = envelope.ok();
+    steps.extend(beside(given, hash, envelope.as_ref()));
+    steps.push(known(registry.as_ref(), envelope.as_ref()));
+    steps.push(active(registry.as_ref(), envelope.as_ref()));
+    let record = StoredDecision { envelope: text, signature: given.signature.as_deref().unwrap_or_default() };
+    let registry = registry.and_then(Result::ok);
+    let five = verify(given.id.unwrap_or(hash), Some(record), registry.as_deref().unwrap_or_default());
+    let decision = five.decision.clone();
+    (steps, Sealed { hash, envelope, decision, verification: registry.map(|_| five) })
+}
+
+fn canonical(text: &str, envelope: &Result<Envelope, EnvelopeFault>) -> Step {
+    let judgement = match envelope {
+        Ok(_) => {
+            Ok(format!("It has the members of an envelope and no others, in their one spelling: {} bytes.", text.len()))
+        }
+        Err(fault) => Err(format!("This is not an envelope as the service writes it: {fault}.")),
+    };
+    let step = Step::judged("envelope", "The envelope is whole", judgement).looking_at("envelope", text);
+    match envelope {
+        Err(EnvelopeFault::OtherSpelling { canonical }) => step
+            .looking_at("differs from byte", first_difference(text, canonical).to_string())
+            .looking_at("would be", canonical),
+        _ => step,
+    }
+}
+
+/// The place, counted from 0, of the first byte in which two texts differ.
+fn first_difference(one: &str, other: &str) -> usize {
+    one.bytes().zip(other.bytes()).take_while(|(one, other)| one == other).count()
+}
+
+fn identity(hash: ContentHash, given: Option<ContentHash>) -> Step {
+    const NAME: &str = "id";
+    const TITLE: &str = "Its hash is the decision's id";
+    let step = match given {
+        None => Step::unchecked(
+            NAME,
+            TITLE,
+            "No id was given to compare with. What follows is of the envelope with this id.",
+        ),
+        Some(id) if id == hash => Step::judged(NAME, TITLE, Ok("The SHA-256 of the envelope is the id.".to_owned())),
+        Some(_) => {
+            Step::judged(NAME, TITLE, Err("This envelope is not the one that the id names: it was changed.".to_owned()))
+        }
+    };
+    let step = step.looking_at("SHA-256 of the envelope", hash.to_hex());
+    match given {
+        Some(id) => step.looking_at("id that was given", id.to_hex()),
+        None => step,
+    }
+}
+
+fn form(signature: Option<&str>) -> Step {
+    const NAME: &str = "signature";
+    const TITLE: &str = "The signature is well formed";
+    let Some(text) = signature else { return Step::unchecked(NAME, TITLE, "No signature was given.") };
+    let judgement = match DecisionSignature::parse(text) {
+        None => Err("It is not `0x` and the 130 hex characters of 65 bytes.".to_owned()),
+        Some(signature) => match signature.well_formed() {
+            Err(fault) => Err(format!("It cannot be a signature of the service's: {fault}.")),
+            Ok(()) => Ok("65 bytes: r, s in the lower half of the group's order, and v.".to_owned()),
+        },
+    };
+    Step::judged(NAME, TITLE, judgement).looking_at("signature", text)
+}
+
+fn signer(signature: Option<&str>, hash: ContentHash, envelope: Option<&Envelope>) -> Step {
+    const NAME: &str = "signer";
+    const TITLE: &str = "The signer that the envelope names made it";
+    let signature = signature.and_then(DecisionSignature::parse);
+    let Some(signature) = signature.filter(|signature| signature.well_formed().is_ok()) else {
+        return Step::unchecked(NAME, TITLE, "There is no well-formed signature to trace back to a signer.");
+    };
+    let traced = signature.trace(hash);
+    let named = envelope.map(|envelope| &envelope.signer_address);
+    let step = match (&traced, named) {
+        (Err(fault), _) => Step::judged(NAME, TITLE, Err(format!("It leads to nobody: {fault}."))),
+        (Ok(_), None) => Step::unchecked(NAME, TITLE, "The signature leads to an address, but there is no whole envelope that names one."),
+        (Ok(address), Some(named)) if address == named => {
+            Step::judged(NAME, TITLE, Ok("The signature of this id leads back to that address.".to_owned()))
+        }
+        _ => Step::judged(NAME, TITLE, Err("The signature of this id leads to another address: what was signed is not this envelope, or somebody else signed it.".to_owned())),
+    };
+    let step = step
+        .looking_at("signed text (personal_sign)", hash.to_hex())
+        .looking_at("its Keccak-256", format!("0x{}", hex(&digest(hash))));
+    let step = match traced {
+        Ok(address) => step.looking_at("address recovered", address.as_str()),
+        Err(_) => step,
+    };
+    match named {
+        Some(named) => step.looking_at("address named", named.as_str()),
+        None => step,
+    }
+}
+
+/// What an answer says around the envelope is signed by nobody: it must be what the envelope says.
+fn beside(given: &Given<'_>, hash: ContentHash, envelope: Option<&Envelope>) -> Option<Step> {
+    const NAME: &str = "beside";
+    const TITLE: &str = "What stands around the envelope says the same";
+    if given.beside.is_empty() {
+        return None;
+    }
+    let Some(envelope) = envelope else {
+        return Some(Step::unchecked(NAME, TITLE, "There is no whole envelope to compare it with."));
+    };
+    let sealed = |name: &str| match name {
+        "signerAddress" => envelope.signer_address.as_str().to_owned(),
+        "keyId" => envelope.key_id.clone(),
+        "decisionId" => hash.to_hex(),
+        "verdict" => envelope.subject.verdict.as_str().to_owned(),
+        _ => envelope.subject.snapshot_id.to_hex(),
+    };
+    let differing: Vec<_> = given.beside.iter().filter(|(name, said)| sealed(name) != *said).collect();
+    let judgement = match differing.as_slice() {
+        [] => {
+            let names: Vec<_> = given.beside.iter().map(|(name, _)| format!("`{name}`")).collect();
+            Ok(format!("{} as in the envelope.", names.join(", ")))
+        }
+        differing => {
+            let names: Vec<_> = differing.iter().map(|(name, _)| format!("`{name}`")).collect();
+            Err(format!("{} differs from what was signed: believe the envelope.", names.join(", ")))
+        }
+    };
+    let step = Step::judged(NAME, TITLE, judgement);
+    Some(differing.into_iter().fold(step, |step, (name, said)| {
+        step.looking_at(name, said.as_str()).looking_at("in the envelope", sealed(name))
+    }))
+}
+
+/// A registry, or why it cannot be read.
+type Registry = Result<Vec<RegisteredSigner>, Unreadable>;
+
+fn known(registry: Option<&Registry>, envelope: Option<&Envelope>) -> Step {
+    const NAME: &str = "known";
+    const TITLE: &str = "The registry knows the signer";
+    match (registry, envelope) {
+        (None, _) => Step::unchecked(NAME, TITLE, NO_REGISTRY),
+        (Some(Err(why)), _) => Step::judged(NAME, TITLE, Err(format!("The registry cannot be read: {why}."))),
+        (_, None) => Step::unchecked(NAME, TITLE, NO_ENVELOPE),
+        (Some(Ok(rows)), Some(envelope)) => {
+            let judgement = match rows.iter().find(|row| row.address == envelope.signer_address) {
+                _ if rows.iter().any(|row| is_of(row, envelope)) => {
+                    Ok("It lists that address under that key.".to_owned())
+                }
+                Some(row) => Err(format!("It lists that address, but as `{}`.", row.key_id)),
+                None => Err(format!("None of its {} rows has that address.", rows.len())),
+            };
+            let step = Step::judged(NAME, TITLE, judgement);
+            step.looking_at("address", envelope.signer_address.as_str()).looking_at("key", envelope.key_id.as_str())
+        }
+    }
+}
+
+fn active(registry: Option<&Registry>, envelope: Option<&Envelope>) -> Step {
+    const NAME: &str = "active";
+    const TITLE: &str = "The signer was allowed to sign at that time";
+    let (rows, envelope) = match (registry, envelope) {
+        (None | Some(Err(_)), _) => return Step::unchecked(NAME, TITLE, NO_REGISTRY),
+        (_, None) => return Step::unchecked(NAME, TITLE, NO_ENVELOPE),
+        (Some(Ok(rows)), Some(envelope)) => (rows, envelope),
+    };
+    let of: Vec<_> = rows.iter().filter(|row| is_of(row, envelope)).collect();
+    let Some(row) = of.iter().find(|row| row.is_active_at(envelope.created_at)).or(of.first()) else {
+        return Step::unchecked(NAME, TITLE, "The registry says nothing of this signer.");
+    };
+    let until = row.retired_at.map_or_else(|| "in use".to_owned(), |at| format!("retired at {at}"));
+    let judgement = match row.is_active_at(envelope.created_at) {
+        true => Ok("The registry let this key sign at the instant that the envelope states.".to_owned()),
+        false if row.activated_at > envelope.created_at => Err("The key was not active yet.".to_owned()),
+        false => Err("The key was retired by then.".to_owned()),
+    };
+    Step::judged(NAME, TITLE, judgement)
+        .looking_at("signed at", envelope.created_at.to_string())
+        .looking_at("active from", row.activated_at.to_string())
+        .looking_at("until", until)
+}
+
+const NO_REGISTRY: &str = "There is no registry of signers to look it up in.";
+const NO_ENVELOPE: &str = "There is no whole envelope that names a signer.";
+
+fn is_of(row: &RegisteredSigner, envelope: &Envelope) -> bool {
+    row.address == envelope.signer_address && row.key_id == envelope.key_id
+}
+
+/// Reads a registry: the rows, or an answer of the service with the rows in its `data`.
+fn registry(text: &str) -> Registry {
+    #[derive(serde::Deserialize)]
+    struct Answer<'a> {
+        #[serde(borrow)]
+        data: Vec<&'a RawValue>,
+    }
+    let rows = serde_json::from_str::<Vec<&RawValue>>(text);
+    let Ok(rows) = rows.or_else(|_| serde_json::from_str::<Answer<'_>>(text).map(|answer| answer.data)) else {
+        return unreadable("it is neither a list of signers nor an answer with one in `data`");
+    };
+    if rows.len() > MAX_SIGNERS {
+        return unreadable(format!("it has more than {MAX_SIGNERS} rows"));
+    }
+    rows.into_iter().enumerate().map(|(place, row)| registered(place, row)).collect()
+}
+
+fn registered(place: usize, row: &RawValue) -> Result<RegisteredSigner, Unreadable> {
+    let Some(members) = read::<Members<'_>>(row) else { return unreadable(format!("row {place} is no object")) };
+    let fault = |name: &str| Unreadable(format!("`{name}` of row {place} is not of its form"));
+    let address = member::<String>(&members, "address").and_then(|text| Address::parse(Namespace::Evm, &text).ok());
+    let retired_at = match members.get("retiredAt") {
+        // An instant that was left out might be one that was cut out.
+        None => None,
+        Some(instant) => read::<Option<Timestamp>>(instant),
+    };
+    Ok(RegisteredSigner {
+        address: address.ok_or_else(|| fault("address"))?,
+        key_id: member(&members, "keyId").ok_or_else(|| fault("keyId"))?,
+        activated_at: member(&members, "activatedAt").ok_or_else(|| fault("activatedAt"))?,
+        retired_at: retired_at.ok_or_else(|| fault("retiredAt"))?,
+    })
+}

@@ -55,9 +55,9 @@ pub fn family(contract: &Contract, family: &str) -> Page {
     let text = contract.family_text(family);
     let mut main = format!("<h1>{}</h1>\n<p class=\"lead\">{}</p>\n", escape(family), markdown::inline(&text));
     main.push_str(
-        "<div id=\"console\" class=\"console-key\" hidden><label for=\"key\">Key for requests from this page</label>\
-         <input id=\"key\" type=\"password\" autocomplete=\"off\" spellcheck=\"false\" placeholder=\"pk_live_… (optional)\">\
-         <p>Kept in this page's memory and forgotten when you leave it.</p></div>\n",
+        "<form id=\"console\" class=\"console-key\" hidden><label for=\"key\">Key for requests from this page</label>\
+         <input id=\"key\" type=\"text\" autocomplete=\"off\" spellcheck=\"false\" placeholder=\"pk_live_… (optional)\">\
+         <p>Kept in this page's memory and forgotten when you leave it.</p></form>\n",
     );
     let mut parts = Vec::new();
     let mut bodies: Vec<&Value> = Vec::new();

@@ -1,10 +1,11 @@
 // The guides' snippets, run as they are printed: against signatures that an independent reference made, and against the stream.
 
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { test } from 'node:test';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 import { loadPyodide } from 'pyodide';
-import { isGenuine as isGenuineDecision } from '../docs/snippets/verify-decision.mjs';
 import { follow } from '../docs/snippets/follow-events.mjs';
 import { isGenuine } from '../docs/snippets/verify-webhook.mjs';
 import { organisation } from './operator.mjs';
@@ -38,7 +39,13 @@ test('webhooks are verified in Python', async () => {
   judge(genuine);
 });
 
-test('decisions are verified with an Ethereum library', () => {
+test('decisions are verified with an Ethereum library', async (t) => {
+  // Beside this suite's packages, where the library that it imports is found.
+  const folder = mkdtempSync(fileURLToPath(new URL('.snippets-', import.meta.url)));
+  t.after(() => rmSync(folder, { recursive: true }));
+  const file = join(folder, 'verify-decision.mjs');
+  copyFileSync(new URL('../docs/snippets/verify-decision.mjs', import.meta.url), file);
+  const { isGenuine: isGenuineDecision } = await import(pathToFileURL(file).href);
   let genuine = 0;
   for (const { name, in: given } of lines('decisions/verifications.jsonl')) {
     if (name !== 'as it was made') continue;

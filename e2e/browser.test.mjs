@@ -3,7 +3,7 @@
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { after, before, describe, test } from 'node:test';
-import { chromium } from 'playwright-core';
+import { launch } from './chromium.mjs';
 import { bearer } from './operator.mjs';
 import { OURS, THEIRS, sharedStack, unasked } from './stack.mjs';
 
@@ -13,21 +13,11 @@ let site;
 let browser;
 
 before(async () => {
-  const executablePath = process.env.RDS_CHROMIUM;
-  assert.ok(executablePath, 'RDS_CHROMIUM names no browser: install Chromium (Debian: `apt-get install chromium`) and set it to the program');
   site = createServer((_, response) => response.setHeader('content-type', 'text/html').end('<!doctype html><title>page</title>'));
   await new Promise((resolve) => site.listen(0, '127.0.0.1', resolve));
   const here = `127.0.0.1:${site.address().port}`;
-  const libraries = process.env.RDS_CHROMIUM_LIBS;
-  browser = await chromium.launch({
-    executablePath,
-    args: [
-      // Both origins lead to one server of ours, whatever else listens on their ports.
-      `--host-resolver-rules=MAP ${new URL(OURS).host} ${here}, MAP ${new URL(THEIRS).host} ${here}`,
-      '--no-sandbox', '--disable-gpu', '--disable-background-networking', '--disable-component-update', '--disable-sync',
-    ],
-    env: libraries ? { ...process.env, LD_LIBRARY_PATH: libraries } : process.env,
-  });
+  // Both origins lead to one server of ours, whatever else listens on their ports.
+  browser = await launch(`--host-resolver-rules=MAP ${new URL(OURS).host} ${here}, MAP ${new URL(THEIRS).host} ${here}`);
 }, { timeout: 60_000 });
 
 after(async () => {

@@ -7,7 +7,10 @@ const SHOWN = 200_000;
 const FIRST = ['content-type', 'x-cache', 'age', 'etag', 'x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset', 'retry-after', 'x-request-id'];
 
 const keyField = document.getElementById('key');
-document.getElementById('console').hidden = false;
+const keyForm = document.getElementById('console');
+keyForm.hidden = false;
+// It is a field, not a form: nothing is ever sent or stored by it.
+keyForm.addEventListener('submit', (event) => event.preventDefault());
 
 /** An element with attributes and children. */
 function made(tag, attributes = {}, ...children) {

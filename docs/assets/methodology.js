@@ -7,7 +7,8 @@ function shown(value) {
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
   if (Array.isArray(value)) return value.map(shown).join(', ');
   if (typeof value === 'object') return Object.entries(value).map(([name, inner]) => `${name}: ${shown(inner)}`).join('; ');
-  return String(value);
+  // A narrow space between thousands, from five digits on.
+  return Number.isInteger(value) && value >= 10_000 ? String(value).replace(/\B(?=(\d{3})+$)/g, '\u202f') : String(value);
 }
 
 /** What a JSON Pointer leads to. */

@@ -81,6 +81,9 @@ if (links.size > 0) {
   }
 }
 
+// The page's own place in the navigation is in sight.
+document.querySelector('nav [aria-current]')?.scrollIntoView({ block: 'nearest' });
+
 // The menu closes when a place on the same page was chosen, and by Escape.
 document.addEventListener('keydown', (event) => {
   if (event.key === 'Escape' && location.hash === '#nav') location.hash = '#main';

@@ -10,6 +10,7 @@ const NAMES = {
   events_stream: 'Event stream',
   webhooks: 'Webhooks',
   data_freshness: 'Freshness of data',
+  fail_safe: 'Fail-safe mode',
 };
 
 const head = document.getElementById('overall');
@@ -44,7 +45,7 @@ function show(feed) {
   );
   const rows = [];
   for (const [window, share] of Object.entries(feed.uptime ?? {})) {
-    rows.push([`Up in the last ${window}`, typeof share === 'number' ? `${share} %` : String(share)]);
+    rows.push([`Up in the last ${window}`, `${share} %`]);
   }
   const { error_rate_15m: rate, requests_15m: requests, external_down_samples: samples } = feed.signals ?? {};
   if (requests !== undefined && requests !== null) rows.push(['Requests in 15 minutes', String(requests)]);
@@ -58,8 +59,7 @@ async function read() {
   try {
     const response = await fetch('/v1/status', { headers: { accept: 'application/json' }, cache: 'no-store' });
     if (!response.ok) throw new Error(`it answered ${response.status}`);
-    const body = await response.json();
-    show(body.data ?? body);
+    show(await response.json());
   } catch (fault) {
     head.dataset.status = 'unknown';
     head.textContent = 'The status cannot be read';

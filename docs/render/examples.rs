@@ -41,7 +41,7 @@ fn first_of_each(value: &Value) -> Value {
 const MORE: &str = "… n more";
 
 /// JSON with names, texts and other values told apart by class.
-fn coloured(text: &str) -> String {
+pub fn coloured(text: &str) -> String {
     let mut out = String::with_capacity(text.len() * 2);
     for line in text.lines() {
         let indent = line.len() - line.trim_start().len();

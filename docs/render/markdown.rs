@@ -2,7 +2,7 @@
 
 use super::contract::Contract;
 use super::layout::{Page, head_of};
-use super::{Document, MARKDOWN, escape, facts, methodology, slug};
+use super::{Document, MARKDOWN, escape, examples, facts, methodology, slug};
 use pulldown_cmark::{CodeBlockKind, CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd, html};
 use rds_shared::route::ROUTES;
 use std::error::Error;
@@ -110,6 +110,7 @@ pub fn rendered(text: &str) -> (String, Vec<(String, String)>) {
     let mut parts = Vec::new();
     let mut events = Vec::new();
     let mut open: Option<String> = None;
+    let mut in_json = false;
     let parser = Parser::new_ext(text, Options::ENABLE_TABLES);
     for event in parser {
         match event {
@@ -129,12 +130,17 @@ pub fn rendered(text: &str) -> (String, Vec<(String, String)>) {
                     title.push_str(&text);
                 }
             }
+            Event::Text(json) if in_json => events.push(Event::Html(examples::coloured(&json).into())),
             Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(language))) => {
+                in_json = &*language == "json";
                 let opening =
                     format!("<div class=\"code\" data-language=\"{}\"><pre tabindex=\"0\"><code>", escape(&language));
                 events.push(Event::Html(opening.into()));
             }
-            Event::End(TagEnd::CodeBlock) => events.push(Event::Html(CowStr::Borrowed("</code></pre></div>\n"))),
+            Event::End(TagEnd::CodeBlock) => {
+                in_json = false;
+                events.push(Event::Html(CowStr::Borrowed("</code></pre></div>\n")));
+            }
             Event::Start(Tag::Table(_)) => {
                 events.push(Event::Html(CowStr::Borrowed("<div class=\"scroll\" tabindex=\"0\">")));
                 events.push(event);

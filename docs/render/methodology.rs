@@ -116,6 +116,21 @@ fn shown(value: &Value) -> String {
         Value::Object(fields) => {
             fields.iter().map(|(name, value)| format!("{name}: {}", shown(value))).collect::<Vec<_>>().join("; ")
         }
-        other => other.to_string(),
+        Value::Number(number) => grouped(&number.to_string()),
     }
+}
+
+/// A number with a narrow space between its thousands, from five digits on.
+fn grouped(number: &str) -> String {
+    if number.len() < 5 || !number.bytes().all(|byte| byte.is_ascii_digit()) {
+        return number.to_owned();
+    }
+    let mut out = String::new();
+    for (place, digit) in number.chars().enumerate() {
+        if place > 0 && (number.len() - place).is_multiple_of(3) {
+            out.push('\u{202f}');
+        }
+        out.push(digit);
+    }
+    out
 }

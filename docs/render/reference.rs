@@ -34,7 +34,7 @@ pub fn overview(contract: &Contract) -> Page {
                 operation.link(),
                 verb(operation),
                 breakable(&operation.path),
-                escape(&operation.summary)
+                markdown::inline(&operation.summary)
             );
         }
         main.push_str("</ul>\n</section>\n");
@@ -55,15 +55,15 @@ pub fn family(contract: &Contract, family: &str) -> Page {
     let text = contract.family_text(family);
     let mut main = format!("<h1>{}</h1>\n<p class=\"lead\">{}</p>\n", escape(family), markdown::inline(&text));
     main.push_str(
-        "<div id=\"console\" class=\"console-key\" hidden><label for=\"key\">Key for requests from this page</label>\
-         <input id=\"key\" type=\"password\" autocomplete=\"off\" spellcheck=\"false\" placeholder=\"pk_live_… (optional)\">\
-         <p>Kept in this page's memory and forgotten when you leave it.</p></div>\n",
+        "<form id=\"console\" class=\"console-key\" hidden><label for=\"key\">Key for requests from this page</label>\
+         <input id=\"key\" type=\"text\" autocomplete=\"off\" spellcheck=\"false\" placeholder=\"pk_live_… (optional)\">\
+         <p>Kept in this page's memory and forgotten when you leave it.</p></form>\n",
     );
     let mut parts = Vec::new();
     let mut bodies: Vec<&Value> = Vec::new();
     for operation in contract.of_family(family) {
         block(&mut main, contract, operation);
-        parts.push((operation.id.clone(), operation.summary.clone()));
+        parts.push((operation.id.clone(), operation.summary.replace('`', "")));
         bodies.extend(operation.body.iter().map(|body| &body.schema));
         bodies.extend(operation.good().and_then(|answer| answer.body.as_ref()).map(|body| &body.schema));
     }
@@ -98,7 +98,7 @@ fn block(main: &mut String, contract: &Contract, operation: &Operation) {
         method = operation.method,
         path = escape(&operation.path),
         stream = if operation.streams() { " data-stream" } else { "" },
-        summary = escape(&operation.summary),
+        summary = markdown::inline(&operation.summary),
         verb = verb(operation),
         shown = breakable(&operation.path),
     );

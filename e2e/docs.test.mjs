@@ -1,0 +1,254 @@
+// The documentation in a real browser: complete, usable, and with nothing from anywhere else.
+
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { after, before, describe, test } from 'node:test';
+import { launch, visit } from './chromium.mjs';
+import { newCaller, request, sharedStack } from './stack.mjs';
+
+const stack = sharedStack();
+const DOCS = '/v1/docs';
+const NARROW = { viewport: { width: 390, height: 844 } };
+const WIDE = { viewport: { width: 1280, height: 900 } };
+const contract = JSON.parse(readFileSync(new URL('../openapi/openapi.json', import.meta.url), 'utf8'));
+const operations = Object.entries(contract.paths).flatMap(([path, item]) =>
+  Object.entries(item).flatMap(([method, { operationId: id }]) => (id ? [{ id, path, method: method.toUpperCase() }] : [])),
+);
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+let browser;
+let names;
+
+before(async () => {
+  browser = await launch();
+  // Every page is in the navigation of every page.
+  const { text } = await stack.ok(DOCS);
+  const navigation = text.slice(text.indexOf('<nav'), text.indexOf('</nav>'));
+  names = [...navigation.matchAll(/href="\/v1\/docs\/?([^"#]*)"/g)].map(([, name]) => name);
+  assert.ok(names.includes('') && names.includes('reference-vaults'), names.join());
+}, { timeout: 60_000 });
+after(() => browser?.close());
+
+/** Opens a page, as somebody nobody was before. */
+async function open(name, options = WIDE) {
+  const seen = await visit(browser, stack.edge, newCaller(), options);
+  const answer = await seen.page.goto(new URL(name ? `${DOCS}/${name}` : DOCS, stack.edge).href);
+  assert.equal(answer.status(), 200, name);
+  return seen;
+}
+
+/** Nothing was asked of strangers, nothing forbidden was tried, no script failed. */
+function quiet({ strangers, faults }) {
+  assert.deepEqual({ strangers, faults }, { strangers: [], faults: [] });
+}
+
+describe('over HTTP', () => {
+  test('a page says how it may be kept and what it may load, and is confirmed by its ETag', async () => {
+    for (const base of [stack.edge, stack.relay]) {
+      const page = await request(base, DOCS);
+      assert.equal(page.status, 200, page.text.slice(0, 200));
+      assert.match(page.headers.get('content-type'), /^text\/html; charset=utf-8$/);
+      assert.equal(page.headers.get('cache-control'), 'public, max-age=0, must-revalidate');
+      assert.match(page.headers.get('content-security-policy'), /^default-src 'none'; script-src 'self'; style-src 'self';/);
+      assert.match(page.headers.get('content-security-policy'), /base-uri 'none'; form-action 'none'; frame-ancestors 'none'$/);
+      assert.equal(page.headers.get('referrer-policy'), 'no-referrer');
+      const etag = page.headers.get('etag');
+      const again = await request(base, DOCS, { headers: { 'if-none-match': etag } });
+      assert.deepEqual([again.status, again.text, again.headers.get('etag')], [304, '', etag]);
+      const head = await request(base, DOCS, { method: 'HEAD' });
+      assert.deepEqual([head.status, head.text, head.headers.get('etag')], [200, '', etag]);
+      assert.equal(Number(head.headers.get('content-length')), Buffer.byteLength(page.text));
+    }
+    assert.equal((await stack.get(DOCS)).headers.get('x-content-type-options'), 'nosniff');
+  });
+
+  test('edge and origin serve the same bytes', async () => {
+    for (const name of names) {
+      const [edge, relay] = await Promise.all([stack.edge, stack.relay].map((base) => request(base, name ? `${DOCS}/${name}` : DOCS)));
+      assert.equal(edge.headers.get('etag'), relay.headers.get('etag'), name);
+    }
+  });
+
+  test('reading costs nobody their allowance', async () => {
+    const headers = { 'cf-connecting-ip': newCaller() };
+    for (let count = 0; count < 15; count += 1) {
+      const page = await stack.get(DOCS, { headers });
+      assert.deepEqual([page.status, page.headers.get('x-ratelimit-limit')], [200, null]);
+    }
+  });
+
+  test('what is not there is a 404 in the usual form, and nothing can be posted', async () => {
+    const missing = await stack.get(`${DOCS}/no-such-page`);
+    assert.deepEqual([missing.status, missing.json.error.code], [404, 'NOT_FOUND']);
+    const posted = await stack.post(DOCS, {});
+    assert.deepEqual([posted.status, posted.headers.get('allow')], [405, 'GET, HEAD, OPTIONS']);
+  });
+
+  test('llms.txt names every operation, and guides are there as Markdown', async () => {
+    const index = await stack.ok(`${DOCS}/llms.txt`);
+    assert.match(index.headers.get('content-type'), /^text\/plain/);
+    for (const { method, path } of operations) assert.ok(index.text.includes(`[${method} ${path}]`), `${method} ${path}`);
+    const guides = [...index.text.matchAll(/\((\/v1\/docs\/[a-z-]+\.md)\)/g)].map(([, path]) => path);
+    assert.ok(guides.length >= 9);
+    for (const path of guides) assert.match((await stack.ok(path)).text, /^# /);
+  });
+});
+
+describe('in the browser', () => {
+  test('every page opens without a fault, asks nobody else, and never scrolls sideways on a telephone', async () => {
+    const seen = await visit(browser, stack.edge, newCaller(), NARROW);
+    for (const name of names) {
+      await seen.page.goto(new URL(name ? `${DOCS}/${name}` : DOCS, stack.edge).href);
+      const beyond = await seen.page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
+      assert.ok(beyond <= 0, `${name} is ${beyond} pixels too wide`);
+      assert.equal(await seen.page.locator('h1').count(), 1, name);
+    }
+    quiet(seen);
+    await seen.context.close();
+  });
+
+  test('every operation of the contract is listed, and the list can be narrowed', async () => {
+    const seen = await open('reference');
+    const listed = await seen.page.locator('.operations a').evaluateAll((links) => links.map((link) => link.hash.slice(1)));
+    assert.deepEqual(listed.toSorted(), operations.map(({ id }) => id).toSorted());
+    await seen.page.keyboard.press('/');
+    await seen.page.keyboard.type('graph check');
+    await seen.page.locator('.operations li:visible').first().waitFor();
+    const left = await seen.page.locator('.operations li:visible').allTextContents();
+    assert.ok(left.length > 0 && left.length < 5 && left.some((text) => text.includes('/v1/graph/check')), left.join());
+    quiet(seen);
+    await seen.context.close();
+  });
+
+  /** Opens an operation's form on its page. */
+  async function form(page, id) {
+    const section = page.locator(`[data-operation="${id}"]`);
+    await section.locator('.try > summary').click();
+    return { section, field: (name) => section.locator(`[data-name="${name}"]:is(input, select)`), send: section.locator('.send'), status: section.locator('.answered'), body: section.locator('.answer .body') };
+  }
+  const answered = (locator, pattern) => locator.filter({ hasText: pattern }).waitFor({ timeout: 15_000 });
+
+  test('a public call is sent from the page and its answer shown', async () => {
+    const seen = await open('reference-vaults');
+    const list = await form(seen.page, 'VaultList');
+    await list.field('limit').fill('3');
+    await list.field('sortOrder').selectOption('asc');
+    await list.send.click();
+    await answered(list.status, /^200/);
+    const { data, meta } = JSON.parse(await list.body.textContent());
+    assert.deepEqual([data.length, meta.limit], [3, 3]);
+    await list.section.locator('.answer summary').click();
+    assert.match(await list.section.locator('.answer details code').textContent(), /x-request-id: [0-9a-f]{32}/);
+
+    const batch = await form(seen.page, 'VaultBatch');
+    await batch.section.locator('textarea').fill(JSON.stringify({ ids: [data[0].id] }));
+    await batch.send.click();
+    await answered(batch.status, /^200/);
+    assert.equal(JSON.parse(await batch.body.textContent()).data[0].id, data[0].id);
+
+    await list.field('page').fill('0');
+    await list.send.click();
+    await answered(list.status, /^400/);
+    assert.equal(JSON.parse(await list.body.textContent()).error.code, 'INVALID_PARAMETER');
+    quiet(seen);
+    await seen.context.close();
+  });
+
+  test('a keyed call is sent with a key that is kept nowhere', async () => {
+    const seen = await open('reference-vaults');
+    const scores = await form(seen.page, 'VaultScores');
+    await scores.field('limit').fill('2');
+    await scores.send.click();
+    await answered(scores.status, /^401/);
+    await seen.page.locator('#key').fill(stack.keys.data);
+    await seen.page.locator('#key').press('Enter');
+    await scores.send.click();
+    await answered(scores.status, /^200/);
+    assert.equal(JSON.parse(await scores.body.textContent()).data.length, 2);
+    const stored = await seen.page.evaluate(() => JSON.stringify([{ ...localStorage }, { ...sessionStorage }, document.cookie, location.href]));
+    assert.ok(!stored.includes('pk_live_'), stored);
+    await seen.page.reload();
+    assert.equal(await seen.page.locator('#key').inputValue(), '');
+    quiet(seen);
+    await seen.context.close();
+  });
+
+  test('the event stream is shown as it comes, until it is stopped', async () => {
+    const seen = await open('reference-events');
+    await seen.page.locator('#key').fill(stack.keys.data);
+    const stream = await form(seen.page, 'EventStream');
+    await stream.send.click();
+    await answered(stream.body, /event: ready/);
+    await stream.send.filter({ hasText: 'Stop' }).click();
+    await answered(stream.status, /^stopped/);
+    quiet(seen);
+    await seen.context.close();
+  });
+
+  test('the methodology is compared with the rules in force, and is already theirs', async () => {
+    const seen = await open('methodology');
+    await seen.page.locator('#in-force').filter({ hasText: 'Compared with' }).waitFor();
+    assert.match(await seen.page.locator('#in-force').textContent(), /every value on this page is its own/);
+    assert.equal(await seen.page.locator('.changed').count(), 0);
+    quiet(seen);
+    await seen.context.close();
+  });
+
+  test('the status page shows every part that the feed names', async () => {
+    const seen = await open('status', NARROW);
+    await seen.page.locator('#components li').first().waitFor();
+    const { json: feed } = await stack.ok('/v1/status');
+    assert.equal(await seen.page.locator('#components li').count(), feed.components.length);
+    assert.equal(await seen.page.locator('#overall').getAttribute('data-status'), feed.rollup);
+    quiet(seen);
+    await seen.context.close();
+  });
+
+  test('it is used with the keyboard, and keeps the theme that was chosen', async () => {
+    const seen = await open('limits', { ...WIDE, colorScheme: 'light' });
+    await seen.page.keyboard.press('Tab');
+    assert.equal(await seen.page.evaluate(() => document.activeElement.className), 'skip');
+    await seen.page.keyboard.press('Enter');
+    assert.equal(await seen.page.evaluate(() => document.activeElement.id), 'main');
+    const paper = () => seen.page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    const light = await paper();
+    await seen.page.locator('#theme').press('Enter');
+    assert.notEqual(await paper(), light);
+    await seen.page.reload();
+    assert.notEqual(await paper(), light);
+    quiet(seen);
+    await seen.context.close();
+  });
+
+  test('it can be read without scripts, and the menu works', async () => {
+    const seen = await open('methodology', { ...NARROW, javaScriptEnabled: false });
+    assert.match(await seen.page.locator('table').first().innerText(), /Prime\s+8/);
+    assert.equal(await seen.page.locator('nav').isVisible(), false);
+    await seen.page.locator('.menu').click();
+    await seen.page.locator('nav').getByText('All operations').click();
+    await seen.page.waitForURL('**/reference');
+    assert.equal(await seen.page.locator('.operations li:visible').count(), operations.length);
+    assert.equal(await seen.page.locator('.filter').isVisible(), false);
+    await seen.context.close();
+  });
+
+  for (const colorScheme of ['light', 'dark']) {
+    test(`nothing stands in the way of whoever sees or reads differently, ${colorScheme}`, async () => {
+      const seen = await visit(browser, stack.edge, newCaller(), { ...WIDE, colorScheme, reducedMotion: 'reduce' });
+      // Pages of the reference are made alike: a few of them speak for all.
+      const alike = (name) => name.startsWith('reference-') && !['reference-vaults', 'reference-webhooks'].includes(name);
+      for (const name of names.filter((name) => !alike(name))) {
+        await seen.page.goto(new URL(name ? `${DOCS}/${name}` : DOCS, stack.edge).href);
+        // Forms are made when they are opened; they count as well.
+        for (const summary of (await seen.page.locator('.try > summary').all()).slice(0, 2)) await summary.click();
+        await seen.page.evaluate(axe);
+        const { violations } = await seen.page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }));
+        const grave = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
+        assert.deepEqual(grave.map(({ id, nodes }) => `${name}: ${id} ${nodes[0].html.slice(0, 160)}`), []);
+      }
+      quiet(seen);
+      await seen.context.close();
+    });
+  }
+});

@@ -48,6 +48,7 @@ pub mod scoring;
 pub mod security;
 pub mod signals;
 pub mod snapshots;
+pub mod standing;
 pub mod strategies;
 pub mod stream_leases;
 pub mod symbols;

@@ -48,13 +48,15 @@ function blocks(file) {
 
 /** Runs blocks in one shell, as a person would; resolves to what each of them printed, as far as it came. */
 function run(found) {
-  const script = found.map(({ text }, number) => `echo "${MARK}${number}"; export CALLER=${newCaller()}\n${text}`).join('\n');
+  const script = found.map(({ text }, number) => `printf '\\n${MARK}${number}\\n'; export CALLER=${newCaller()}\n${text}`).join('\n');
   const env = {
     ...originEnvironment(stack),
     PATH: `${bin}:${process.env.PATH}`,
     KEY: stack.keys.decisioning,
     INDEX_TOKEN: stack.index_token,
     ADMIN_TOKEN: stack.admin_token,
+    // Nobody listens there: what is sent fails, as it may.
+    RECEIVER: 'https://127.0.0.1:39999/risk',
   };
   const shell = spawn('bash', ['-euo', 'pipefail', '-c', script], { env, cwd: bin, stdio: ['ignore', 'pipe', 'pipe'] });
   let said = '';
@@ -66,7 +68,7 @@ function run(found) {
   });
 }
 
-for (const [file, least] of [['README.md', 12], ['origin/OPERATING.md', 5]]) {
+for (const [file, least] of [['README.md', 12], ['origin/OPERATING.md', 4]]) {
   describe(file, () => {
     const found = blocks(file);
     let ran;
@@ -79,8 +81,8 @@ for (const [file, least] of [['README.md', 12], ['origin/OPERATING.md', 5]]) {
 
     for (const [number, { line, text }] of found.entries()) {
       test(`line ${line}: ${text.split('\n')[0].slice(0, 90)}`, () => {
-        const last = number === ran.parts.length - 1;
         assert.ok(number < ran.parts.length, 'a block before it failed');
+        const last = number === ran.parts.length - 1;
         assert.ok(!last || ran.code === 0, `it ended with ${ran.code}: ${ran.complained}\n${ran.parts[number]}`);
         assert.ok(ran.parts[number].trim().length > 0, 'it printed nothing');
       });

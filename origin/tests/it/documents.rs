@@ -21,8 +21,8 @@ fn every_variable_of_the_origin_is_in_the_readme_and_no_other() {
     let (known, named) = (variables(OF_THE_ORIGIN, '"'), variables(README, '`'));
     assert!(known.len() > 15, "{known:?}");
     assert_eq!(known.difference(&named).collect::<Vec<_>>(), Vec::<&&str>::new(), "not named");
-    let ours: Vec<_> = named.iter().filter(|name| name.starts_with("RDS_") && !known.contains(**name)).collect();
-    assert_eq!(ours, Vec::<&&&str>::new(), "named, and nobody reads it");
+    let mut ours = named.iter().filter(|name| name.starts_with("RDS_"));
+    assert_eq!(ours.find(|name| !known.contains(**name)), None, "named, and nobody reads it");
 }
 
 #[test]

@@ -2,8 +2,9 @@
 
 use crate::chaos::ChaosProxy;
 use crate::db::TestDb;
+use crate::http_doors::bare;
 use crate::market::lines;
-use crate::testapp::{PEER, TestApp, Wish, bare, signed};
+use crate::testapp::{PEER, TestApp, Wish, signed};
 use rds_origin::app::VERSION;
 use rds_origin::http::pipeline::Door;
 use rds_origin::metrics::standing::look;

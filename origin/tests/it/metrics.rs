@@ -156,7 +156,7 @@ async fn a_database_that_is_away_is_told_and_ages_go_on() {
     let scrape = async || Page::read(&test.admin("GET", "/metrics", "").await.text());
     let before = scrape().await;
     assert_eq!((before.value("rds_db_up"), before.value("rds_score_run_age_seconds")), (1.0, 0.0));
-    assert_eq!(before.value("rds_score_run_vaults"), 12.0);
+    assert_eq!(before.value("rds_score_run_vaults"), 13.0);
     wire.cut();
     test.app.clock.advance(7_200);
     look(&test.app).await;

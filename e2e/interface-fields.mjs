@@ -383,6 +383,19 @@ export const Health = record({
   assetIdentityCoverage: record({ identityBasis: text, ...coverage, byChain: listOf(record({ chainId: count, ...coverage })) }),
   assetRegistryQueueBacklog: count,
   evidenceSigner: record({ configured: flag, signerAddress: nullable(text), keyId: nullable(text) }),
+  failSafe: record({ mode: oneOf('normal', 'degraded', 'fail_closed'), reason: nullable(text), since: nullable(instant) }),
+});
+
+const componentStatus = oneOf('operational', 'degraded', 'down');
+
+/** The status feed; windows of uptime are there once there is enough history. */
+export const StatusFeed = record({
+  status: componentStatus,
+  rollup: componentStatus,
+  last_checked_at: instant,
+  uptime: anything,
+  components: listOf(record({ name: text, status: componentStatus, detail: nullable(text), checked_at: instant })),
+  signals: record({ error_rate_15m: number, requests_15m: count, external_down_samples: count }),
 });
 
 /** Readiness. */

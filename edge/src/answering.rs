@@ -6,7 +6,7 @@ use crate::origin::{Call, Meaning, OriginAnswer, Passed, Seal};
 use crate::pipeline::{Asked, Walk};
 use crate::ports::{Guards, Host, Inbound, NoAnswer};
 use crate::respond::{Answer, Content, Served};
-use rds_shared::route::TagVersions;
+use rds_shared::route::{RouteId, Tag, TagVersions};
 use rds_shared::wire::headers::{self, XCache};
 use rds_shared::wire::{ApiError, ErrorCode, Timestamp};
 use std::rc::Rc;
@@ -15,7 +15,7 @@ use std::rc::Rc;
 const EDGE: &str = "rds-edge";
 
 /// A read that gave no answer of the origin's.
-enum Failure {
+pub(crate) enum Failure {
     /// The breaker is open; the origin was not asked.
     HeldOff { retry_after: u32 },
     /// It was asked and said nothing in time.
@@ -30,6 +30,9 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
     /// The answer on a route whose answers are kept.
     pub(crate) async fn kept(&self, asked: &Asked) -> Answer {
         self.hold_lease().await;
+        if self.is_closed(asked.route) {
+            return self.closed(asked).await;
+        }
         let now = self.host.now();
         let known = self.isolate.epochs.borrow().known().only(asked.route.tags);
         let is_fresh = |copy: &&Rc<Entry>| copy.condition(now, &known) == Condition::Fresh;
@@ -46,6 +49,11 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         }
         match self.ask(asked, copy.as_deref(), &known).await {
             Ok(answer) => self.keep(asked, answer, copy),
+            Err(_) if asked.route.id == RouteId::Status => self.unreachable(),
+            Err(failure) if asked.route.scores && failure.is_fail_closed() => {
+                self.forget(asked);
+                self.failed(failure, XCache::Miss)
+            }
             Err(failure) => match copy.filter(|copy| !asked.route.cache.withdrawable || copy.covers(&known)) {
                 Some(copy) => stale(&copy, &failure, self.host.now()),
                 None => self.failed(failure, XCache::Miss),
@@ -103,7 +111,12 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
 
     /// Asks the origin for an answer that has the changes up to `known`, if the breaker lets us; with `copy` at hand, only
     /// whether that is still good, and not for long.
-    async fn ask(&self, asked: &Asked, copy: Option<&Entry>, known: &TagVersions) -> Result<OriginAnswer, Failure> {
+    pub(crate) async fn ask(
+        &self,
+        asked: &Asked,
+        copy: Option<&Entry>,
+        known: &TagVersions,
+    ) -> Result<OriginAnswer, Failure> {
         let now = self.host.now();
         let permit = self.isolate.breaker.borrow_mut().permit(now);
         if let Permit::Refused { retry_after } = permit {
@@ -114,7 +127,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         let principal = asked.principal.to_json();
         let call = Call::new(self.config, asked.route.method, &asked.target, asked.body.clone(), principal, etag, seal)
             .named(asked.idempotency_key.as_deref())
-            .not_older_than(known);
+            .not_older_than(&known.with(Tag::FailSafe, self.isolate.epochs.borrow().known().of(Tag::FailSafe)));
         let call = if asked.route.streams() { call.streaming(asked.said.clone()) } else { call };
         let limit = match copy {
             Some(_) => self.config.origin_timeout.min(self.config.read_deadline),
@@ -162,12 +175,11 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
     }
 
     /// Serves what the origin said, and keeps it or lets go of what was kept.
-    fn keep(&self, asked: &Asked, answer: OriginAnswer, copy: Option<Rc<Entry>>) -> Answer {
+    pub(crate) fn keep(&self, asked: &Asked, answer: OriginAnswer, copy: Option<Rc<Entry>>) -> Answer {
         let now = self.host.now();
         let lifetime = policy::lifetime(asked.route, &answer);
         // The origin's word and not what we knew when we asked: the answer may be of before a change that was made meanwhile.
-        let tags = answer.tags().only(asked.route.tags);
-        self.isolate.epochs.borrow_mut().heard(&tags);
+        let tags = self.hear(asked.route, &answer);
         match (lifetime, copy) {
             (_, Some(copy)) if answer.status == 304 => {
                 let fresher = Passed::from(&answer);
@@ -192,8 +204,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
             }
             (None, copy) => {
                 if copy.is_some() {
-                    self.isolate.memory.borrow_mut().remove(&asked.key);
-                    self.host.forget(&asked.key);
+                    self.forget(asked);
                 }
                 hand_on(answer, XCache::Miss)
             }
@@ -203,6 +214,11 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
     fn remember(&self, asked: &Asked, entry: &Rc<Entry>) {
         self.isolate.memory.borrow_mut().insert(&asked.key, Rc::clone(entry));
         self.host.store(&asked.key, entry);
+    }
+
+    fn forget(&self, asked: &Asked) {
+        self.isolate.memory.borrow_mut().remove(&asked.key);
+        self.host.forget(&asked.key);
     }
 
     /// What is left to say when the origin cannot be read and nothing stands in for it.

@@ -28,6 +28,7 @@ pub mod breaker;
 pub mod cache;
 pub mod config;
 pub mod epochs;
+mod fail_safe;
 pub mod guard;
 pub mod identify;
 mod leasing;

@@ -64,6 +64,8 @@ struct Outcome {
     /// What its budget said, if it was metered.
     verdict: Option<Verdict>,
     privacy: Privacy,
+    /// The route, if it leads to one.
+    route: Option<&'static Route>,
 }
 
 /// A request that passed every check: what the origin would be asked.
@@ -87,11 +89,14 @@ pub async fn handle<I: Inbound, H: Host + Guards>(inbound: &I, isolate: &Isolate
     let origin = inbound.header("origin");
     let own_origin = origin.as_deref().and_then(|origin| config.first_party.find(origin));
     let walk = Walk { inbound, isolate, config, host, request_id, own_origin };
-    let Outcome { answer, verdict, privacy } = walk.outcome().await;
+    let Outcome { answer, verdict, privacy, route } = walk.outcome().await;
+    let fail_safe =
+        route.filter(|route| route.cache.is_kept() && route.tells_fail_safe()).and_then(|_| walk.fail_safe());
     let if_none_match = inbound.header("if-none-match");
     let head = inbound.method() == "HEAD";
     let if_none_match = if_none_match.as_deref();
-    let exchange = Exchange { request_id, own_origin, head, if_none_match, verdict: verdict.as_ref(), privacy };
+    let verdict = verdict.as_ref();
+    let exchange = Exchange { request_id, own_origin, head, if_none_match, verdict, privacy, route, fail_safe };
     respond::finish(answer.unwrap_or_else(Answer::Error), exchange)
 }
 
@@ -104,6 +109,8 @@ pub fn unconfigured(inbound: &impl Inbound, random: [u8; 16]) -> Reply {
         privacy: Privacy::Nobodys,
         head: inbound.method() == "HEAD",
         if_none_match: None,
+        route: None,
+        fail_safe: None,
     };
     respond::finish(Answer::Error(ErrorCode::ServiceUnavailable.into()), exchange)
 }
@@ -116,7 +123,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
     }
 
     async fn outcome(&self) -> Outcome {
-        let unmetered = |answer| Outcome { answer, verdict: None, privacy: Privacy::Nobodys };
+        let unmetered = |answer| Outcome { answer, verdict: None, privacy: Privacy::Nobodys, route: None };
         let found = match self.way() {
             Ok(Way::Route(found)) => found,
             Ok(Way::Preflight) => return unmetered(Ok(Answer::Preflight)),
@@ -142,7 +149,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
             Ok(principal) => self.answer(found, query, principal).await,
             Err(error) => Err(error),
         };
-        Outcome { answer, verdict, privacy }
+        Outcome { answer, verdict, privacy, route: Some(route) }
     }
 
     /// Finds where a request leads, before anything is known of the caller.

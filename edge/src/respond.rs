@@ -3,6 +3,8 @@
 use crate::origin::Passed;
 use rds_shared::access::budget::Verdict;
 use rds_shared::access::{cors, gate};
+use rds_shared::model::health::FailSafeMode;
+use rds_shared::route::Route;
 use rds_shared::wire::headers::{self, XCache};
 use rds_shared::wire::{ApiError, RequestId, etag};
 use std::borrow::Cow;
@@ -79,6 +81,10 @@ pub struct Exchange<'a> {
     pub verdict: Option<&'a Verdict>,
     /// Whose the answer is.
     pub privacy: Privacy,
+    /// The route that was asked, if there is one.
+    pub route: Option<&'static Route>,
+    /// The platform's fail-safe mode, where that concerns the route and is known here.
+    pub fail_safe: Option<FailSafeMode>,
 }
 
 /// A finished response, as plain data.
@@ -112,6 +118,7 @@ pub fn finish(answer: Answer, exchange: Exchange<'_>) -> Reply {
             reply.put(name, value);
         }
     }
+    tell_of_route(&mut reply, exchange);
     reply.put("x-content-type-options", "nosniff");
     if let Some(origin) = exchange.own_origin {
         reply.put("access-control-allow-origin", origin.to_owned());
@@ -123,6 +130,22 @@ pub fn finish(answer: Answer, exchange: Exchange<'_>) -> Reply {
         reply.put("content-length", body.len().to_string());
     }
     reply
+}
+
+/// What is said of a route whatever its answer is: the platform's mode when that is not normal, and which of its fields are on
+/// their way out.
+fn tell_of_route(reply: &mut Reply, exchange: Exchange<'_>) {
+    let mode = exchange.fail_safe.filter(|mode| *mode != FailSafeMode::Normal);
+    if let Some(mode) = mode
+        && reply.header(headers::FAIL_SAFE_MODE).is_none()
+    {
+        reply.put(headers::FAIL_SAFE_MODE, mode.as_str());
+    }
+    if let Some(route) = exchange.route.filter(|_| reply.status < 400) {
+        for (name, value) in route.deprecation_headers() {
+            reply.put(name, value);
+        }
+    }
 }
 
 fn preflight(exchange: Exchange<'_>) -> Reply {
@@ -166,6 +189,8 @@ fn represent(content: Content, exchange: Exchange<'_>) -> Reply {
         let belongs = match name {
             "cache-control" => false,
             "content-type" => !unchanged,
+            // A copy's is that of when it was made.
+            headers::FAIL_SAFE_MODE => served.age.is_none(),
             _ => true,
         };
         if belongs {

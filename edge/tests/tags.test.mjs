@@ -154,6 +154,36 @@ test("versions survive eleven idle seconds, after which the object is evicted, a
   assert.equal(cache(await read(21)), "HIT");
 });
 
+test("the fail-safe mode shows at every isolate once it is acknowledged, on copies from before, and goes as it came", async () => {
+  const mode = ({ status, headers }) => [status, headers["x-service-failsafe-mode"]];
+  const told = async (version) => assert.equal((await edge.tellTags(`fail_safe=${version}`)).status, 204);
+  for (const port of isolates) await read(40, port);
+  await told(4 * 100 + 1);
+  for (const port of isolates) {
+    const reply = await read(40, port);
+    assert.deepEqual([...mode(reply), cache(reply)], [200, "degraded", "HIT"]);
+  }
+  await told(4 * 101 + 2);
+  for (const port of [...isolates, ...isolates]) {
+    const reply = await read(40, port);
+    assert.deepEqual([...mode(reply), JSON.parse(reply.body).error.code], [503, "fail_closed", "FAIL_CLOSED"]);
+    assert.equal(reply.headers["retry-after"], "60");
+  }
+  await told(4 * 102);
+  for (const port of isolates) assert.deepEqual(mode(await read(40, port)), [200, undefined]);
+});
+
+test("a service that cannot be asked has a status all the same: it is down", async () => {
+  origin.isAway = true;
+  for (const port of isolates) {
+    const { status, headers, body } = await edge.get("/v1/status", { port, ip: "198.19.0.1" });
+    const feed = JSON.parse(body);
+    assert.deepEqual([status, feed.status, feed.components[0].name, headers["cache-control"]], [200, "down", "api", "no-store"]);
+    assert.equal(headers["x-ratelimit-limit"], "60");
+  }
+  origin.isAway = false;
+});
+
 test("where the object cannot be reached, reads go on by the age of copies", async () => {
   await read(30, stack.twin);
   await edge.send("PUT", "/broken", {}, undefined, stack.twin);

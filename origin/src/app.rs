@@ -12,6 +12,7 @@ use crate::http::relay_meter::Meter;
 use crate::journal::Journal;
 use crate::keys::bcrypt_rows::Prover;
 use crate::metrics::{Gauges, Metrics};
+use crate::status::traffic::Traffic;
 use crate::store::Db;
 use crate::store::health::HealthFacts;
 use crate::stream::Streams;
@@ -21,6 +22,7 @@ use anyhow::Context;
 use arc_swap::ArcSwapOption;
 use rds_shared::access::{AssertionKey, Spray};
 use rds_shared::graph::signature::DecisionKey;
+use rds_shared::model::health::FailSafeMode;
 use rds_shared::wire::Timestamp;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
@@ -48,6 +50,8 @@ pub struct App {
     pub streams: Arc<Streams>,
     /// What is counted.
     pub metrics: Arc<Metrics>,
+    /// What was answered here lately.
+    pub traffic: Traffic,
     /// Where requests are logged.
     pub access_log: AccessLog,
     /// What the edge signs with.
@@ -106,6 +110,7 @@ impl App {
             journal: Journal::default(),
             streams: Arc::new(Streams::new(config.anonymous_stream)),
             metrics: Arc::default(),
+            traffic: Traffic::default(),
             access_log,
             assertion_keys: config.assertion_keys.clone(),
             nonces: Nonces::default(),
@@ -127,6 +132,11 @@ impl App {
     pub fn begin_draining(&self) {
         self.draining.store(true, Relaxed);
         self.journal.signal();
+    }
+
+    /// The platform's fail-safe mode, as the facts that are served have it.
+    pub fn fail_safe(&self) -> FailSafeMode {
+        self.catalog.tags().fail_safe().unwrap_or(FailSafeMode::Normal)
     }
 
     /// Whether this process is going away.
@@ -163,6 +173,7 @@ impl App {
             draining: self.is_draining(),
             started_at: self.started_at,
             now,
+            fail_safe: self.fail_safe(),
         }
     }
 }

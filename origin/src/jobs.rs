@@ -1,6 +1,6 @@
 //! What runs beside the requests, and when: the catalog's refresh, the listening for changes, the scheduled score run, the
 //! daily roll-up and the daily research run, the exposure graph, the baskets, the journal and its streams, what there is to do
-//! for webhooks beside delivering, the telling of changed
+//! for webhooks beside delivering, the samples of how the service does, the telling of changed
 //! keys and facts to the edge, and what operators are told.
 
 use crate::app::App;
@@ -13,6 +13,7 @@ use crate::journal::{retention, sequence, tail};
 use crate::metrics::{RunOutcome, process, standing};
 use crate::research;
 use crate::scoring_run;
+use crate::status::sampler;
 use crate::store::{StoreError, edge_outbox, journal, publication, snapshots, tags};
 use crate::stream::keeper;
 use crate::symbol_days;
@@ -45,12 +46,13 @@ const RESTART: Duration = Duration::from_secs(1);
 type Job = for<'a> fn(&'a App, Option<&'a Arc<EdgeLink>>) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 
 /// All of them, each with the name that it is logged under.
-const JOBS: [(&str, Job); 20] = [
+const JOBS: [(&str, Job); 21] = [
     ("catalog", |app, _| Box::pin(refresh::keep_current(app))),
     ("notices", |app, link| Box::pin(listen(app, link))),
     ("news of keys", |app, link| Box::pin(tell_of_keys(app, link))),
     ("news of facts", |app, link| Box::pin(tell_of_facts(app, link))),
     ("scores", |app, _| Box::pin(keep_scored(app))),
+    ("samples", |app, link| Box::pin(sampler::keep_sampling(app, link))),
     ("research", |app, _| Box::pin(keep_researched(app))),
     ("graph", |app, _| Box::pin(follow::keep_current(app))),
     ("baskets", |app, _| Box::pin(baskets::timer::keep_current(app))),
@@ -172,6 +174,8 @@ async fn keep_scored(app: &App) {
         tokio::time::sleep(SCORE_POLL).await;
         match scoring_run::run_due(&app.db, &app.clock, i64::from(app.score_every_seconds)).await {
             Ok(None) => {}
+            // Why it is held back was logged where that was found.
+            Ok(Some(run)) if run.withheld.is_some() => app.metrics.scored(RunOutcome::Withheld),
             Ok(Some(run)) => {
                 app.metrics.scored(RunOutcome::Completed);
                 tracing::info!(vaults = run.vaults, changes = run.changes.len(), "a scheduled score run completed");

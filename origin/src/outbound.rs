@@ -70,18 +70,40 @@ impl Client {
         body: Vec<u8>,
         deadline: Duration,
     ) -> Result<StatusCode, OutboundError> {
-        match tokio::time::timeout(deadline, self.exchange(uri, headers, body)).await {
+        self.ask(Method::POST, uri, headers, body, deadline).await
+    }
+
+    /// GETs `uri`, and answers with the status likewise.
+    pub async fn get(&self, uri: &Uri, deadline: Duration) -> Result<StatusCode, OutboundError> {
+        self.ask(Method::GET, uri, HeaderMap::new(), Vec::new(), deadline).await
+    }
+
+    async fn ask(
+        &self,
+        method: Method,
+        uri: &Uri,
+        headers: HeaderMap,
+        body: Vec<u8>,
+        deadline: Duration,
+    ) -> Result<StatusCode, OutboundError> {
+        match tokio::time::timeout(deadline, self.exchange(method, uri, headers, body)).await {
             Ok(answered) => answered,
             Err(_) => Err(OutboundError::Deadline(deadline)),
         }
     }
 
-    async fn exchange(&self, uri: &Uri, headers: HeaderMap, body: Vec<u8>) -> Result<StatusCode, OutboundError> {
+    async fn exchange(
+        &self,
+        method: Method,
+        uri: &Uri,
+        headers: HeaderMap,
+        body: Vec<u8>,
+    ) -> Result<StatusCode, OutboundError> {
         let (authority, host) =
             uri.authority().zip(uri.host()).filter(|(_, host)| !host.is_empty()).ok_or(OutboundError::Address)?;
         let target = uri.path_and_query().map_or("/", |target| target.as_str());
         let mut request = Request::new(Body::from(body));
-        *request.method_mut() = Method::POST;
+        *request.method_mut() = method;
         *request.uri_mut() = target.parse().map_err(|_| OutboundError::Address)?;
         *request.headers_mut() = headers;
         let named = HeaderValue::from_str(authority.as_str()).map_err(|_| OutboundError::Address)?;

@@ -7,14 +7,11 @@ use rds_shared::rules::baskets::eligibility::{Candidate, StaleInput};
 use rds_shared::scoring::asset::{AssetCategory, AttestationCadence, ReviewStatus, cadence_seconds};
 use rds_shared::scoring::decimal::from_float;
 use rds_shared::scoring::tables::HOLDING_HARD_FAIL_PPM;
+use rds_shared::scoring::tables::run::{READING_CADENCE_SECONDS, STALE_CADENCES};
 use rds_shared::scoring::{MilliPoints, Ppm};
 use rds_shared::wire::Timestamp;
 use std::collections::{HashMap, HashSet};
 
-/// How often a vault's readings are renewed: the slowest source reads once a day.
-const READING_CADENCE_SECONDS: i64 = 86_400;
-/// Evidence may be so many cadences old. Source: methodology, "Halt closed".
-const CADENCES: i64 = 2;
 const DAY_SECONDS: i64 = 86_400;
 
 /// Everything that may be in a basket of this kind; of `held`, the constituents in force, also what no longer may: without a
@@ -61,7 +58,7 @@ impl Asset {
 
     fn is_overdue(&self, now: Timestamp) -> bool {
         let age = |at: Timestamp| now.seconds_since(at);
-        self.row.refreshed_at.is_none_or(|at| age(at.0) > CADENCES.saturating_mul(self.cadence_seconds))
+        self.row.refreshed_at.is_none_or(|at| age(at.0) > STALE_CADENCES.saturating_mul(self.cadence_seconds))
     }
 
     fn offchain(&self) -> Option<Ppm> {
@@ -108,7 +105,7 @@ impl Assets {
 fn of_vault(row: VaultRow, assets: &Assets, now: Timestamp) -> Candidate {
     let asset = row.asset_id.as_deref().and_then(|id| assets.get(id));
     let terminal = asset.and_then(|asset| assets.terminal(asset));
-    let is_old = |at: Timestamp| now.seconds_since(at) > CADENCES * READING_CADENCE_SECONDS;
+    let is_old = |at: Timestamp| now.seconds_since(at) > STALE_CADENCES * READING_CADENCE_SECONDS;
     let overdue = row.observed_at.is_none_or(|at| is_old(at.0)) || asset.is_some_and(|asset| asset.is_overdue(now));
     let stale = [
         (StaleInput::EvidenceOverdue, overdue),

@@ -85,14 +85,17 @@ pub(super) async fn simulate(db: &Db, clock: &Clock, options: Options, out: Outp
     out.show(text, &report)
 }
 
-pub(super) async fn score(db: &Db, clock: &Clock, out: Output) -> anyhow::Result<()> {
+pub(super) async fn score(db: &Db, clock: &Clock, out: Output) -> anyhow::Result<ExitCode> {
     let run = scoring_run::run_all(db, clock).await?;
     let (vaults, changes) = (run.vaults, run.changes.len());
-    let text = match &run.id {
-        Some(id) => format!("{id}: {vaults} vaults, {changes} published changes"),
-        None => "there is no vault to score".to_owned(),
+    let text = match (&run.id, run.withheld) {
+        (_, Some(why)) => format!("the run is held back ({why}); the last good one is served"),
+        (Some(id), None) => format!("{id}: {vaults} vaults, {changes} published changes"),
+        (None, None) => "there is no vault to score".to_owned(),
     };
-    out.show(text, &json!({ "score_run_id": run.id, "vaults": vaults, "score_changes": changes }))
+    let value = json!({ "score_run_id": run.id, "vaults": vaults, "score_changes": changes, "withheld": run.withheld });
+    out.show(text, &value)?;
+    Ok(if run.withheld.is_none() { ExitCode::SUCCESS } else { ExitCode::FAILURE })
 }
 
 /// Puts the scores to the test after facts came in bulk: a day is long to wait for what a history of years says.
@@ -106,6 +109,13 @@ fn summary(report: &IngestReport) -> String {
     let changed: Vec<String> = report.changed.iter().map(|(kind, rows)| format!("{rows} {kind}")).collect();
     match changed.is_empty() {
         true => format!("{} observations, nothing new; data version {}", report.lines, report.data_version),
+        false if report.scores_withheld.is_some() => format!(
+            "{} observations, changed {}; their scores are held back ({}); data version {}",
+            report.lines,
+            changed.join(", "),
+            report.scores_withheld.unwrap_or_default(),
+            report.data_version
+        ),
         false => format!(
             "{} observations, changed {}; {} vaults scored, {} published changes; data version {}",
             report.lines,

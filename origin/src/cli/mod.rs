@@ -8,6 +8,7 @@ mod doctor;
 mod edge;
 mod events;
 mod facts;
+mod fail_safe;
 mod graph;
 mod journal;
 mod research;
@@ -65,6 +66,9 @@ enum Command {
     /// Score runs.
     #[command(subcommand)]
     Score(Score),
+    /// Whether scores are served as they are, as the last good ones, or not at all.
+    #[command(subcommand)]
+    Failsafe(fail_safe::FailSafe),
     /// What the service finds about its own scores.
     #[command(subcommand)]
     Research(research::Research),
@@ -266,7 +270,8 @@ async fn dispatch(command: Command, out: Output) -> anyhow::Result<ExitCode> {
             facts::simulate(&database().await?, &clock, Options { seed, vaults, hours }, out).await?;
         }
         Command::Events(command) => return events::events(&database().await?, &clock, command, out).await,
-        Command::Score(Score::Run) => facts::score(&database().await?, &clock, out).await?,
+        Command::Score(Score::Run) => return facts::score(&database().await?, &clock, out).await,
+        Command::Failsafe(command) => return fail_safe::run(&database().await?, &clock, command, out).await,
         Command::Research(command) => return research::run(&database().await?, &clock, command, out).await,
         Command::Graph(Graph::Build) => graph::build(&database().await?, &clock, out).await?,
         Command::Baskets(command) => return baskets::run(&database().await?, &clock, command, out).await,

@@ -51,6 +51,7 @@ pub struct EdgeLink {
     client: Client,
     key_news: Uri,
     tag_news: Uri,
+    ready: Uri,
     keys: Vec<AssertionKey>,
     clock: Clock,
     within: Duration,
@@ -65,6 +66,7 @@ impl EdgeLink {
             client: Client::new()?,
             key_news: format!("{}{KEY_NEWS}", config.url).parse()?,
             tag_news: format!("{}{TAG_NEWS}", config.url).parse()?,
+            ready: format!("{}/ready", config.url).parse()?,
             keys: config.keys.clone(),
             clock,
             within: ACKNOWLEDGED_WITHIN,
@@ -101,6 +103,14 @@ impl EdgeLink {
     /// Tells that facts have changed. Returns when no isolate of the edge serves an older copy as current.
     pub async fn tell_tags(&self, news: &TagNews) -> Result<(), LinkError> {
         self.post(&self.tag_news, news).await
+    }
+
+    /// Asks the edge, as any caller would, whether this service is ready.
+    pub async fn reaches_us(&self) -> Result<(), LinkError> {
+        match self.client.get(&self.ready, self.within).await? {
+            StatusCode::OK => Ok(()),
+            other => Err(LinkError::Answered(other)),
+        }
     }
 
     /// While keys are being replaced the edge may know only one of ours: all are tried, the first first.

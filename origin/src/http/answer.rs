@@ -11,6 +11,7 @@ use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::Response;
 use rds_shared::access::budget::Verdict;
 use rds_shared::access::gate::metered_headers;
+use rds_shared::model::health::FailSafeMode;
 use rds_shared::route::{ROUTES, TagVersions};
 use rds_shared::wire::{ApiError, ErrorCode, RequestId, headers};
 use serde::Serialize;
@@ -169,6 +170,14 @@ impl Failure {
 pub fn tell_allowance(response: &mut Response, verdict: &Verdict) {
     for (name, value) in metered_headers(verdict) {
         set(response, HeaderName::from_static(name), value);
+    }
+}
+
+/// Adds the platform's fail-safe mode when that is not normal.
+pub fn tell_fail_safe(response: &mut Response, mode: FailSafeMode) {
+    if mode != FailSafeMode::Normal {
+        let value = HeaderValue::from_static(mode.as_str());
+        response.headers_mut().insert(HeaderName::from_static(headers::FAIL_SAFE_MODE), value);
     }
 }
 

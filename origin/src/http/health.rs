@@ -7,9 +7,11 @@ use super::call::Call;
 use crate::app::{App, VERSION};
 use crate::store::StoreError;
 use crate::store::health::{HealthFacts, facts, ping};
+use rds_shared::graph::evidence::Signer;
+use rds_shared::graph::signature::DecisionKey;
 use rds_shared::model::health::{
     AssetIdentityCoverage, AssetRegistryCoverage, CacheBreaker, ChainIdentityCoverage, DatabaseState, EvidenceSigner,
-    Health, HealthStatus, LastScoreRun, Ready, ReadyStatus, coverage_percent,
+    FailSafeMode, Health, HealthStatus, LastScoreRun, Ready, ReadyStatus, coverage_percent,
 };
 use rds_shared::model::ids::ChainId;
 use rds_shared::wire::Timestamp;
@@ -26,13 +28,17 @@ const RETRY_AFTER: u32 = 5;
 pub async fn health(app: &App, call: &Call) -> Result<Answer, Failure> {
     match in_time(facts(&app.db)).await {
         Some(facts) => {
-            let answer = Answer::value(&record(&facts, HealthStatus::Ok, call.now));
+            let status = match facts.fail_safe.in_force() {
+                FailSafeMode::Normal => HealthStatus::Ok,
+                FailSafeMode::Degraded | FailSafeMode::FailClosed => HealthStatus::Degraded,
+            };
+            let answer = Answer::value(&record(app, &facts, status, call.now));
             app.last_health.store(Some(facts.into()));
             answer
         }
         None => {
             let known = app.last_health.load_full().unwrap_or_default();
-            Ok(Answer::value(&record(&known, HealthStatus::Down, call.now))?.unavailable(RETRY_AFTER))
+            Ok(Answer::value(&record(app, &known, HealthStatus::Down, call.now))?.unavailable(RETRY_AFTER))
         }
     }
 }
@@ -45,7 +51,7 @@ pub async fn ready(app: &App) -> Result<Answer, Failure> {
     };
     let is_ready = db == DatabaseState::Up && app.catalog.current().is_some() && !app.is_draining();
     let status = if is_ready { ReadyStatus::Ready } else { ReadyStatus::NotReady };
-    // No cache store is in use yet, so its breaker has nothing to open for.
+    // The cache store is the edge's, which answers out of bounded copies of its own where that is away: here is none to break.
     let answer = Answer::value(&Ready { status, db, cache: CacheBreaker::Closed })?;
     Ok(if is_ready { answer } else { answer.unavailable(RETRY_AFTER) })
 }
@@ -65,7 +71,7 @@ async fn in_time<T>(asking: impl Future<Output = Result<T, StoreError>>) -> Opti
     }
 }
 
-fn record(facts: &HealthFacts, status: HealthStatus, now: Timestamp) -> Health {
+fn record(app: &App, facts: &HealthFacts, status: HealthStatus, now: Timestamp) -> Health {
     let (exposures, with_asset_version) = facts.exposures;
     Health {
         status,
@@ -81,14 +87,28 @@ fn record(facts: &HealthFacts, status: HealthStatus, now: Timestamp) -> Health {
         },
         asset_identity_coverage: identities(facts),
         asset_registry_queue_backlog: facts.review_backlog,
-        // Decisions are not signed yet.
-        evidence_signer: EvidenceSigner { configured: false, signer_address: None, key_id: None },
+        evidence_signer: evidence_signer(app, facts, now),
+        fail_safe: facts.fail_safe.told(),
     }
 }
 
 fn last_score_run(facts: &HealthFacts) -> Option<LastScoreRun> {
-    let (completed_at, mode) = facts.last_run.as_ref()?;
-    Some(LastScoreRun { completed_at: *completed_at, fail_safe_mode: mode.parse().ok()? })
+    Some(LastScoreRun { completed_at: facts.last_run?, fail_safe_mode: facts.fail_safe.in_force() })
+}
+
+/// Who signs decisions here: the key that this process has, under the name by which the registry lets it sign now.
+fn evidence_signer(app: &App, facts: &HealthFacts, now: Timestamp) -> EvidenceSigner {
+    let address = app.signing_key.as_ref().map(DecisionKey::address);
+    let may_sign =
+        |signer: &&Signer| signer.activated_at <= now && signer.retired_at.is_none_or(|retired| now < retired);
+    let named = address
+        .as_ref()
+        .and_then(|address| facts.signers.iter().filter(may_sign).find(|signer| signer.address == address.as_str()));
+    EvidenceSigner {
+        configured: address.is_some(),
+        key_id: named.map(|signer| signer.key_id.clone()),
+        signer_address: address,
+    }
 }
 
 fn identities(facts: &HealthFacts) -> AssetIdentityCoverage {

@@ -64,6 +64,7 @@ pub mod rwa;
 pub mod security;
 pub mod signals;
 pub mod stats;
+pub mod status;
 pub mod strategies;
 pub mod symbols;
 pub mod vault_detail;

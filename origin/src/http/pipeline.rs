@@ -2,7 +2,7 @@
 //!
 //! Door → handler → one finisher → metrics and access log. A panic becomes an answer like every other failure.
 
-use super::answer::{Answer, Failure, respond, tell_allowance};
+use super::answer::{Answer, Failure, respond, tell_allowance, tell_fail_safe};
 use super::{admin_door, edge_door, relay_door};
 use crate::app::App;
 use crate::clock::Stopwatch;
@@ -14,6 +14,8 @@ use axum::extract::Request;
 use axum::http::Method;
 use axum::response::Response;
 use rds_shared::access::budget::Verdict;
+use rds_shared::model::health::FailSafeMode;
+use rds_shared::route::{Family, Route};
 use rds_shared::wire::{ApiError, ErrorCode, RequestId};
 use std::any::Any;
 use std::future::{Future, poll_fn};
@@ -89,6 +91,16 @@ pub async fn answer(app: &Arc<App>, door: Door, peer: IpAddr, mut request: Reque
         tell_allowance(&mut response, verdict);
     }
     let (status, micros) = (response.status().as_u16(), watch.micros());
+    if let Label::Route(id) = trace.label {
+        if id.route().tells_fail_safe() {
+            tell_fail_safe(&mut response, app.fail_safe());
+        }
+        if is_traffic(id.route()) {
+            // What is withheld on purpose is no fault.
+            let failed = status >= 500 && app.fail_safe() != FailSafeMode::FailClosed;
+            app.traffic.answered(app.clock.now(), failed);
+        }
+    }
     app.metrics.requests.answered(trace.label, status, micros);
     app.metrics.requests.called(door, trace.caller);
     let bytes = response.body().size_hint().exact().unwrap_or(0) as usize;
@@ -116,6 +128,12 @@ async fn handle(
         // An operator's import may take as long as it takes.
         Door::Admin => Box::pin(admin_door::handle(app, request, trace)).await,
     }
+}
+
+/// Whether answers of a route say something of how the service does for its callers: probes ask just that, and have bodies of
+/// their own for it.
+fn is_traffic(route: &Route) -> bool {
+    !matches!(route.family, Family::Status | Family::Health | Family::Unmetered)
 }
 
 /// Stops a read at its deadline.

@@ -6,7 +6,8 @@ use super::pipeline::Trace;
 use super::{
     allocation, assets, basket_webhooks, baskets, chains, changes, critical, curators, decisions, event_stream, events,
     graph, health, holders, indices, markets, me, methodology, oracles, portfolio, protocols, reference_rates,
-    research, reviewers, royco, rwa, security, signals, stats, strategies, symbols, vault_detail, vaults, webhooks,
+    research, reviewers, royco, rwa, security, signals, stats, status, strategies, symbols, vault_detail, vaults,
+    webhooks,
 };
 use crate::app::App;
 use crate::metrics::{Caller, Label};
@@ -14,8 +15,9 @@ use axum::body::Bytes;
 use axum::http::header::{CONTENT_TYPE, IF_NONE_MATCH};
 use axum::http::request::Parts;
 use rds_shared::access::{Principal, gate};
+use rds_shared::model::health::FailSafeMode;
 use rds_shared::model::research::RecordKind;
-use rds_shared::route::{Matching, Query, RouteId, TagVersions, is_of_graph};
+use rds_shared::route::{Matching, Query, Route, RouteId, Tag, TagVersions, is_of_graph};
 use rds_shared::wire::{ApiError, ErrorCode, headers};
 use std::sync::Arc;
 use std::time::Duration;
@@ -54,6 +56,9 @@ pub async fn route(
         idempotency_key: head.headers.get(headers::IDEMPOTENCY_KEY).cloned(),
         now: app.clock.now(),
     };
+    if call.route().scores && app.fail_safe() == FailSafeMode::FailClosed {
+        return Err(ErrorCode::FailClosed.into());
+    }
     if call.route().tags.is_empty() {
         return dispatch(app, &call, head).await;
     }
@@ -65,10 +70,15 @@ pub async fn route(
 async fn tags(app: &App, call: &Call, head: &Parts) -> TagVersions {
     let wanted = head.headers.get(headers::TAGS).and_then(|text| text.to_str().ok()).map(TagVersions::parse);
     let known = match wanted {
-        Some(wanted) => app.catalog.tags_since(&wanted.only(call.route().tags), CATCHING_UP).await,
+        Some(wanted) => app.catalog.tags_since(&of(&wanted, call.route()), CATCHING_UP).await,
         None => app.catalog.tags(),
     };
-    known.only(call.route().tags)
+    of(&known, call.route())
+}
+
+/// The versions that concern answers of `route`: those of its facts, and the platform's mode.
+fn of(versions: &TagVersions, route: &Route) -> TagVersions {
+    versions.only(route.tags).with(Tag::FailSafe, versions.of(Tag::FailSafe))
 }
 
 /// Handlers that ask the database are boxed: their state is large, and the answers from the catalog need not carry it along.
@@ -163,6 +173,7 @@ async fn dispatch(app: &Arc<App>, call: &Call, head: &Parts) -> Result<Answer, F
         RouteId::DecisionVerify => Box::pin(decisions::evidence(app, call)).await,
         RouteId::EventStream => Box::pin(event_stream::open(app, call, head)).await,
         RouteId::Health => Box::pin(health::health(app, call)).await,
+        RouteId::Status => Box::pin(status::status(app, call)).await,
         RouteId::Ready => Box::pin(health::ready(app)).await,
     }
 }

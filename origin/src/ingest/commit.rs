@@ -9,7 +9,7 @@ use crate::clock::Clock;
 use crate::observed_changes::{self, Readings};
 use crate::publication::{self as events, How};
 use crate::rwa::totals;
-use crate::scoring_run::{self, Scope};
+use crate::scoring_run::guard::{Over, Trust, attempt};
 use crate::store::event_places::{self, Deciding};
 use crate::store::publication::{self, Touched};
 use crate::store::{Db, StoreError, Tx, assets, event_feed, event_states, facts, markets, rwa, scores, tags};
@@ -18,17 +18,27 @@ use rds_shared::wire::Timestamp;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// Commits a batch. A batch that is at fault, and a crash at any point, leaves nothing behind.
+/// Commits a batch. A batch that is at fault, and a crash at any point, leaves nothing behind. What the guard holds back of its
+/// scores is told in the report; its facts stay.
 pub async fn commit(db: &Db, clock: &Clock, batch: Batch) -> Result<IngestReport, IngestError> {
+    commit_as(db, clock, batch, Trust::Judged).await
+}
+
+/// The same where an operator loads a whole data set: its scores may move as many tiers at once as they do.
+pub async fn commit_whole(db: &Db, clock: &Clock, batch: Batch) -> Result<IngestReport, IngestError> {
+    commit_as(db, clock, batch, Trust::Vouched).await
+}
+
+async fn commit_as(db: &Db, clock: &Clock, batch: Batch, trust: Trust) -> Result<IngestReport, IngestError> {
     let (batch, now) = (Arc::new(batch), clock.now());
     db.run_tx("ingest", move |tx| {
         let batch = Arc::clone(&batch);
-        Box::pin(async move { apply(tx, &batch, now).await })
+        Box::pin(async move { apply(tx, &batch, now, trust).await })
     })
     .await
 }
 
-async fn apply(tx: &mut Tx<'_>, batch: &Batch, now: Timestamp) -> Result<IngestReport, IngestError> {
+async fn apply(tx: &mut Tx<'_>, batch: &Batch, now: Timestamp, trust: Trust) -> Result<IngestReport, IngestError> {
     publication::take_turn(tx).await?;
     let mut faults = batch.faults.clone();
     faults.extend(batch.ahead_of(now));
@@ -37,7 +47,7 @@ async fn apply(tx: &mut Tx<'_>, batch: &Batch, now: Timestamp) -> Result<IngestR
         faults.sort_by_key(|fault| fault.line);
         return Err(IngestError::Faults(faults));
     }
-    let Written { mut touched, mut changed, readings, first_told, before, now: decided, feed_moved } =
+    let Written { touched, mut changed, readings, first_told, before, now: decided, feed_moved } =
         write(tx, batch).await?;
     let mut faults = signed::faults(tx, batch).await?;
     faults.extend(signed::contradictions(tx, batch).await?);
@@ -56,9 +66,6 @@ async fn apply(tx: &mut Tx<'_>, batch: &Batch, now: Timestamp) -> Result<IngestR
         return Ok(report);
     }
     report.data_version += 1;
-    if ["chain", "asset", "asset_review"].iter().any(|kind| report.changed.contains_key(kind)) {
-        touched.assets.extend(scoring_run::score_assets(tx, now, report.data_version).await?.moved);
-    }
     if ASSET_SIDE.iter().any(|kind| report.changed.contains_key(kind)) {
         assets::mark_changed(tx, report.data_version).await?;
     }
@@ -72,11 +79,12 @@ async fn apply(tx: &mut Tx<'_>, batch: &Batch, now: Timestamp) -> Result<IngestR
     let settled = security::follow(tx, batch, now, &mut report.changed).await?;
     report.security_published = settled.published;
     report.events_published += settled.promoted.published;
-    let vaults = publication::affected_vaults(tx, &touched).await?;
-    let run = scoring_run::run(tx, now, report.data_version, Scope::Vaults(vaults)).await?;
+    let assets = ["chain", "asset", "asset_review"].iter().any(|kind| report.changed.contains_key(kind));
+    let run = attempt(tx, now, report.data_version, Over::Touched { touched, assets }, trust).await?;
     report.vaults_scored = run.vaults;
     report.score_changes = run.changes.len() as u64;
     report.score_run_id = run.id;
+    report.scores_withheld = run.withheld;
     report.events_published += run.events;
     let again = decided.reappeared(&before);
     scores::renew_places(tx, report.data_version, &again.chains, &again.vaults).await?;
@@ -88,7 +96,7 @@ async fn apply(tx: &mut Tx<'_>, batch: &Batch, now: Timestamp) -> Result<IngestR
         tags.push(Tag::Events);
     }
     // Any batch may be the first of a day, and then the day's total is new.
-    if is_revised {
+    if is_revised || run.assets_moved {
         tags.push(Tag::Assets);
     }
     tags::touch(tx, &tags).await?;

@@ -24,7 +24,7 @@ mod signed;
 mod tagging;
 
 pub use batch::Batch;
-pub use commit::commit;
+pub use commit::{commit, commit_whole};
 pub use line::Observation;
 pub use tagging::touched_tags;
 
@@ -56,6 +56,8 @@ pub struct IngestReport {
     pub security_published: u64,
     /// The run that scored them; null when nothing changed.
     pub score_run_id: Option<String>,
+    /// Why none of the scores was published: what the guard of score runs found, or `operator`; null when they were.
+    pub scores_withheld: Option<&'static str>,
     /// The data version after the batch.
     pub data_version: i64,
 }

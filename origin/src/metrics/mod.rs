@@ -11,6 +11,7 @@ pub use requests::{Caller, Label};
 
 use crate::webhooks::counters::Counters;
 use process::LoopDelay;
+use rds_shared::model::health::FailSafeMode;
 use rds_shared::wire::Timestamp;
 use requests::Requests;
 use standing::Known;
@@ -22,16 +23,19 @@ use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 pub enum RunOutcome {
     /// Its scores are published.
     Completed,
+    /// The guard held it back; the last good one stands.
+    Withheld,
     /// It broke; nothing of it was kept.
     Failed,
 }
 
 impl RunOutcome {
-    const ALL: [RunOutcome; 2] = [RunOutcome::Completed, RunOutcome::Failed];
+    const ALL: [RunOutcome; 3] = [RunOutcome::Completed, RunOutcome::Withheld, RunOutcome::Failed];
 
     const fn name(self) -> &'static str {
         match self {
             RunOutcome::Completed => "completed",
+            RunOutcome::Withheld => "withheld",
             RunOutcome::Failed => "failed",
         }
     }
@@ -150,6 +154,8 @@ pub struct Gauges {
     pub started_at: Timestamp,
     /// The domain's time.
     pub now: Timestamp,
+    /// The platform's mode.
+    pub fail_safe: FailSafeMode,
 }
 
 impl Metrics {
@@ -190,7 +196,7 @@ impl Metrics {
             metric(&mut out, name, help, "counter", value.load(Relaxed) as f64);
         }
         let (newest_reading, median_reading) = gauges.reading_ages_seconds;
-        let values: [(&str, &str, f64); 17] = [
+        let values: [(&str, &str, f64); 18] = [
             ("rds_catalog_version", "Data version the catalog was made from.", gauges.catalog_version as f64),
             ("rds_catalog_rows", "Active vaults in the catalog.", gauges.catalog_rows as f64),
             (
@@ -243,6 +249,11 @@ impl Metrics {
                 gauges.edge_tags_lag_seconds as f64,
             ),
             ("rds_bcrypt_proofs", "Proofs of older keys asked for since the start.", gauges.bcrypt_proofs as f64),
+            (
+                "rds_fail_safe_mode",
+                "0 while scores are current, 1 while the last good ones are served, 2 while none is.",
+                f64::from(gauges.fail_safe as u8),
+            ),
             ("rds_draining", "1 while this process finishes its last requests.", f64::from(u8::from(gauges.draining))),
         ];
         for (name, help, value) in values {
@@ -299,6 +310,7 @@ mod tests {
         draining: false,
         started_at: Timestamp::from_seconds(1),
         now: Timestamp::from_seconds(2),
+        fail_safe: FailSafeMode::Normal,
     };
 
     #[test]

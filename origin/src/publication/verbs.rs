@@ -2,7 +2,7 @@
 
 use super::{Outcome, promote, publish, retract};
 use crate::clock::Clock;
-use crate::scoring_run::{self, Scope};
+use crate::scoring_run::guard::{Over, Trust, attempt};
 use crate::store::publication::{self as versions, Touched};
 use crate::store::{Db, StoreError, Tx, event_states, security, tags};
 use rds_shared::route::Tag;
@@ -51,14 +51,15 @@ pub async fn run(db: &Db, clock: &Clock, id: i64, verb: Verb) -> Result<Outcome,
 async fn follow(tx: &mut Tx<'_>, id: i64, now: Timestamp) -> Result<(), StoreError> {
     let version = versions::current_version(tx).await? + 1;
     let touched = Touched { events: event_states::incidents_among(tx, &[id]).await?, ..Touched::default() };
-    let vaults = versions::affected_vaults(tx, &touched).await?;
-    scoring_run::run(tx, now, version, Scope::Vaults(vaults)).await?;
+    let run = attempt(tx, now, version, Over::Touched { touched, assets: false }, Trust::Judged).await?;
     let changed = match security::told_by(tx, &[id]).await? {
         0 => serde_json::json!({ "event": 1 }),
         rows => serde_json::json!({ "event": 1, "security_event": rows }),
     };
     versions::record_batch(tx, version, now.into(), 0, &changed).await?;
     versions::advance_to(tx, version).await?;
-    tags::touch(tx, &SHOWN_IN).await?;
+    let assets = run.assets_moved.then_some(Tag::Assets);
+    let shown: Vec<Tag> = SHOWN_IN.into_iter().chain(assets).collect();
+    tags::touch(tx, &shown).await?;
     Ok(())
 }

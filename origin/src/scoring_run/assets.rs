@@ -10,6 +10,7 @@ use rds_shared::scoring::asset::{
     AssetCategory, AssetInput, AttestationCadence, ChainSubScores, FlagState, HardFailEvent, HardFailFlag, HardFailSet,
     Override, ReviewStatus, breakdown, cadence_seconds, evaluate,
 };
+use rds_shared::scoring::run::RunFacts;
 use rds_shared::wire::Timestamp;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,8 +23,13 @@ pub struct AssetRun {
     pub is_news: bool,
 }
 
-/// Scores every asset as of `now`; what changes belongs to data version `version`.
-pub async fn score_assets(tx: &mut Tx<'_>, now: Timestamp, version: i64) -> Result<AssetRun, StoreError> {
+/// Scores every asset as of `now`; what changes belongs to data version `version`, and the evidence is counted in `facts`.
+pub async fn score_assets(
+    tx: &mut Tx<'_>,
+    now: Timestamp,
+    version: i64,
+    facts: &mut RunFacts,
+) -> Result<AssetRun, StoreError> {
     let rows: BTreeMap<String, AssetRow> =
         asset_scores::load(tx).await?.into_iter().map(|row| (row.id.clone(), row)).collect();
     let mut scores: BTreeMap<&str, Option<MilliPoints>> = BTreeMap::new();
@@ -31,6 +37,9 @@ pub async fn score_assets(tx: &mut Tx<'_>, now: Timestamp, version: i64) -> Resu
     for id in dependency_order(&rows) {
         let Some(row) = rows.get(id) else { continue };
         let input = input(row, &scores, now)?;
+        if row.last_refresh_at.or(row.reviewed_at).is_some() {
+            facts.read(input.age_seconds, input.cadence_seconds);
+        }
         let outcome = evaluate(&input);
         scores.insert(id, outcome.score);
         let score = AssetScoreRow {

@@ -12,6 +12,8 @@ use rds_shared::rules::tiers::Tier;
 use rds_shared::scoring::MilliPoints;
 use rds_shared::scoring::decimal::from_float;
 use rds_shared::scoring::provenance::{InputField, Observation, Observations};
+use rds_shared::scoring::run::RunFacts;
+use rds_shared::scoring::tables::run::READING_CADENCE_SECONDS;
 use rds_shared::scoring::vault::{
     ControlInput, Exposure, ExposuresStatus, HistoryInput, Incident, IncidentClass, PlatformInput, Signers, Timelock,
     VaultInput, WorstDependency, platform_sum_tier,
@@ -40,6 +42,19 @@ pub struct Vault {
     pub observations: Observations,
     /// Its net rate is far above its peers'.
     pub stands_out: bool,
+}
+
+impl Vault {
+    /// Counts what was read of it as of `now`.
+    pub fn count(&self, now: Timestamp, facts: &mut RunFacts) {
+        let row = &self.row;
+        if let Some(At(at)) = row.state_observed_at {
+            facts.read(now.seconds_since(at), READING_CADENCE_SECONDS);
+        }
+        // A rate that is none is an input like any: the methodology caps the vault for it.
+        let figures = [row.tvl_usd, row.utilization, row.bad_debt_usd];
+        facts.non_finite_inputs += figures.into_iter().flatten().filter(|figure| !figure.is_finite()).count() as u64;
+    }
 }
 
 impl Market {

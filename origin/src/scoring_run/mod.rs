@@ -1,9 +1,11 @@
 //! A scoring run: loads typed inputs, evaluates the methodology, lets the dwell judge, and writes only what changed.
 //!
-//! A run is one transaction, so scores, history and run record are there together or not at all.
+//! A run is one transaction, so scores, history and run record are there together or not at all. [`guard`] decides whether what
+//! came of it is published.
 
 pub mod as_of;
 mod assets;
+pub mod guard;
 mod inputs;
 mod nested;
 mod peers;
@@ -15,29 +17,34 @@ use crate::clock::Clock;
 use crate::observed_changes;
 use crate::rwa::totals;
 use crate::store::assets as asset_table;
+use crate::store::fail_safe::{self, Stored};
 use crate::store::publication;
 use crate::store::scores::{self, RunRow, RunStamp};
-use crate::store::scoring;
-use crate::store::tags;
 use crate::store::{At, Db, StoreError, Tx};
+use crate::store::{scoring, tags};
+use guard::{Over, Trust, attempt};
 use inputs::Market;
 use publish::Published;
+use rds_shared::model::health::FailSafeMode;
 use rds_shared::route::Tag;
 use rds_shared::rules::dwell::Change;
 use rds_shared::scoring::METHODOLOGY_VERSION;
-use rds_shared::scoring::run::InputsHasher;
+use rds_shared::scoring::run::{InputsHasher, RunFacts};
 use rds_shared::wire::Timestamp;
+
+/// How long a run that was held back rests, in seconds.
+const HELD_RETRY_SECONDS: i64 = 60;
 
 /// Vaults evaluated at a time: bounds the memory of a run of any size.
 const CHUNK: usize = 2_000;
 
-/// Which vaults a run evaluates.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Scope {
-    /// Every vault.
+/// What a run counts as.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Scope {
+    /// A run over every vault.
     All,
-    /// These, by id.
-    Vaults(Vec<String>),
+    /// One over those that facts concerned.
+    Vaults,
 }
 
 /// A published score that changed.
@@ -52,7 +59,7 @@ pub struct VaultChange {
 /// What a run did.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Run {
-    /// Null when there was nothing to evaluate: such a run leaves no trace.
+    /// Null when there was nothing to evaluate, or when the run was held back: such a run leaves no trace.
     pub id: Option<String>,
     /// Vaults evaluated.
     pub vaults: u64,
@@ -60,6 +67,12 @@ pub struct Run {
     pub changes: Vec<VaultChange>,
     /// Events that tell of them.
     pub events: u64,
+    /// Why nothing of it was published: a reason of the guard's, or `operator` while one says `degraded`.
+    pub withheld: Option<&'static str>,
+    /// Whether anything that is served of an asset changed.
+    pub assets_moved: bool,
+    /// Whether scores of another version of the methodology were replaced.
+    is_new_methodology: bool,
 }
 
 /// Runs over every asset and vault in a transaction of its own, as a data version of its own.
@@ -73,33 +86,42 @@ pub async fn run_all(db: &Db, clock: &Clock) -> Result<Run, StoreError> {
 pub async fn run_due(db: &Db, clock: &Clock, every_seconds: i64) -> Result<Option<Run>, StoreError> {
     let now = clock.now();
     // Most of the time the answer is no, and then nobody waits for a turn.
-    if !is_due(scores::last_whole_run(&db.pool).await?, now, every_seconds) {
+    let (last, standing) = (scores::last_whole_run(&db.pool).await?, fail_safe::read(&db.pool).await?);
+    if !is_due(last, &standing, now, every_seconds) {
         return Ok(None);
     }
     run_whole(db, now, Some(every_seconds)).await
 }
 
-fn is_due(last: Option<At>, now: Timestamp, every_seconds: i64) -> bool {
-    last.is_some_and(|At(last)| now.seconds_since(last) >= every_seconds)
+/// A run that was held back is tried again soon; one that an operator lets pass, at once.
+fn is_due(last: Option<At>, standing: &Stored, now: Timestamp, every_seconds: i64) -> bool {
+    let Some(At(last)) = last else { return false };
+    let since = |at: Timestamp| now.seconds_since(at);
+    match (standing.mode, standing.held.and(standing.tried_at)) {
+        (FailSafeMode::Degraded, _) => false,
+        _ if standing.accepted => true,
+        (_, Some(tried)) => since(tried) >= every_seconds.min(HELD_RETRY_SECONDS),
+        (_, None) => since(last) >= every_seconds,
+    }
 }
 
 async fn run_whole(db: &Db, now: Timestamp, every_seconds: Option<i64>) -> Result<Option<Run>, StoreError> {
     db.run_tx("score run", move |tx| {
         Box::pin(async move {
             publication::take_turn(tx).await?;
-            if let Some(every) = every_seconds
-                && !is_due(scores::last_whole_run(&mut **tx).await?, now, every)
-            {
-                return Ok(None);
+            if let Some(every) = every_seconds {
+                let (last, standing) = (scores::last_whole_run(&mut **tx).await?, fail_safe::read(&mut **tx).await?);
+                if !is_due(last, &standing, now, every) {
+                    return Ok(None);
+                }
             }
             let version = publication::current_version(tx).await? + 1;
-            let scored = score_assets(tx, now, version).await?;
-            let run = run(tx, now, version, Scope::All).await?;
+            let run = attempt(tx, now, version, Over::All, Trust::Judged).await?;
             let is_revised = totals::revise(tx, now, &[]).await? > 0;
             if is_revised {
                 asset_table::mark_changed(tx, version).await?;
             }
-            if run.id.is_some() || scored.is_news || is_revised {
+            if run.id.is_some() || run.assets_moved || is_revised {
                 publication::advance_to(tx, version).await?;
                 let told = (run.events > 0).then_some(Tag::Events);
                 let touched: Vec<Tag> = [Tag::Vaults, Tag::Assets].into_iter().chain(told).collect();
@@ -111,19 +133,22 @@ async fn run_whole(db: &Db, now: Timestamp, every_seconds: Option<i64>) -> Resul
     .await
 }
 
-/// Evaluates the vaults of `scope` as of `now`; what changes belongs to data version `version`.
+/// Evaluates the vaults of `ids` as of `now`; what changes belongs to data version `version`, and what is found is added to `facts`.
 ///
-/// The caller holds the writers' turn. Assets must have been scored before: vaults read their published scores.
-pub async fn run(tx: &mut Tx<'_>, now: Timestamp, version: i64, scope: Scope) -> Result<Run, StoreError> {
-    let (label, ids) = match scope {
-        Scope::All => ("all", scoring::vault_ids(tx).await?),
-        Scope::Vaults(ids) => ("vaults", ids),
-    };
+/// Assets must have been scored before: vaults read their published scores.
+async fn evaluate(
+    tx: &mut Tx<'_>,
+    now: Timestamp,
+    version: i64,
+    scope: Scope,
+    ids: Vec<String>,
+    facts: &mut RunFacts,
+) -> Result<Run, StoreError> {
     if ids.is_empty() {
         return Ok(Run::default());
     }
     let run_id = format!("run-{version}");
-    let mut run = Run { id: Some(run_id.clone()), vaults: ids.len() as u64, changes: Vec::new(), events: 0 };
+    let mut run = Run { id: Some(run_id.clone()), vaults: ids.len() as u64, ..Run::default() };
     let stamp =
         RunStamp { run_id: &run_id, methodology_version: METHODOLOGY_VERSION, computed_at: now.into(), version };
     let (mut market, mut hasher) = (Market::load(tx).await?, InputsHasher::new());
@@ -133,14 +158,19 @@ pub async fn run(tx: &mut Tx<'_>, now: Timestamp, version: i64, scope: Scope) ->
         for vault in &vaults {
             // Ids come in byte order and once, which is what the hash asks for.
             let _ = hasher.push(&vault.row.id, &vault.input);
-            published.step(vault)?;
+            vault.count(now, facts);
+            published.step(vault, facts)?;
         }
+        run.is_new_methodology |= published.is_new_methodology;
         run.changes.extend(published.write(tx).await?);
     }
     let record = RunRow {
         id: &run_id,
         version,
-        scope: label,
+        scope: match scope {
+            Scope::All => "all",
+            Scope::Vaults => "vaults",
+        },
         methodology_version: METHODOLOGY_VERSION,
         input_hash: hasher.finish(),
         mode: "normal",
@@ -152,6 +182,36 @@ pub async fn run(tx: &mut Tx<'_>, now: Timestamp, version: i64, scope: Scope) ->
     scores::record_run(tx, &record).await?;
     run.events = announce(tx, &run.changes, version, now).await?;
     Ok(run)
+}
+
+/// Makes the facts of `ids` show while no run is published: scores stay as they are, and a vault that is new has none.
+async fn keep_facts(tx: &mut Tx<'_>, now: Timestamp, version: i64, ids: &[String]) -> Result<(), StoreError> {
+    if ids.is_empty() {
+        return Ok(());
+    }
+    let run_id = format!("run-{version}");
+    let stamp =
+        RunStamp { run_id: &run_id, methodology_version: METHODOLOGY_VERSION, computed_at: now.into(), version };
+    scores::mark_read(tx, version, ids).await?;
+    let new = scores::never_judged(tx, ids).await?;
+    let mut unjudged = Published::new(stamp);
+    for row in scoring::vaults(tx, &new).await? {
+        unjudged.unjudged(row)?;
+    }
+    unjudged.write(tx).await?;
+    let record = RunRow {
+        id: &run_id,
+        version,
+        scope: "vaults",
+        methodology_version: METHODOLOGY_VERSION,
+        input_hash: InputsHasher::new().finish(),
+        mode: "degraded",
+        vaults: ids.len() as u64,
+        changes: 0,
+        started_at: now.into(),
+        completed_at: now.into(),
+    };
+    scores::record_run(tx, &record).await
 }
 
 /// The one place that learns of every published change, inside the transaction that made it: events are

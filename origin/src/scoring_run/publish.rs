@@ -4,10 +4,11 @@ use super::VaultChange;
 use super::inputs::Vault;
 use crate::store::scores::{self, HistoryRow, RunStamp, ScoreRow};
 use crate::store::scoring::VaultRow;
-use crate::store::{At, StoreError, Tx};
+use crate::store::{At, StoreError, Tx, word};
 use rds_shared::rules::dwell::{BoundaryClock, Publication, Rating};
-use rds_shared::scoring::provenance::{RiskVectors, ScoreProvenance};
-use rds_shared::scoring::vault::{Flag, RequiredInput, VaultOutcome, evaluate};
+use rds_shared::scoring::provenance::{Observations, RiskVectors, ScoreProvenance};
+use rds_shared::scoring::run::RunFacts;
+use rds_shared::scoring::vault::{Flag, RequiredInput, VaultInput, VaultOutcome, evaluate};
 use rds_shared::scoring::{METHODOLOGY_VERSION, MilliPoints};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -19,6 +20,8 @@ pub struct Published<'a> {
     confirmed: Vec<String>,
     history: Vec<HistoryRow>,
     changes: Vec<VaultChange>,
+    /// Whether a score of another version of the methodology was replaced.
+    pub is_new_methodology: bool,
 }
 
 /// The stored document: the provenance, and what was missing of an unscored vault.
@@ -32,11 +35,18 @@ struct Document<'a> {
 impl<'a> Published<'a> {
     /// Nothing yet.
     pub fn new(run: RunStamp<'a>) -> Self {
-        Published { run, rows: Vec::new(), confirmed: Vec::new(), history: Vec::new(), changes: Vec::new() }
+        Published {
+            run,
+            rows: Vec::new(),
+            confirmed: Vec::new(),
+            history: Vec::new(),
+            changes: Vec::new(),
+            is_new_methodology: false,
+        }
     }
 
-    /// Evaluates one vault and takes its result in.
-    pub fn step(&mut self, vault: &Vault) -> Result<(), StoreError> {
+    /// Evaluates one vault, takes its result in, and counts it.
+    pub fn step(&mut self, vault: &Vault, facts: &mut RunFacts) -> Result<(), StoreError> {
         let (mut outcome, now) = (evaluate(&vault.input), self.run.computed_at);
         if vault.stands_out {
             outcome.flags.push(Flag::OutlierApr);
@@ -46,6 +56,12 @@ impl<'a> Published<'a> {
         let new_methodology = vault.row.methodology_version.as_deref().is_some_and(|it| it != METHODOLOGY_VERSION);
         let change = after.step(now.0, outcome.score, outcome.hard(), new_methodology);
         let row = self.row(vault, &outcome, &after, change.is_some())?;
+        self.is_new_methodology |= new_methodology;
+        let tier = |publication: &Publication| publication.rating.map(|rating| rating.tier());
+        if tier(&before).is_some_and(|tier_before| tier(&after) != Some(tier_before)) {
+            facts.moved += 1;
+        }
+        facts.resulted(row.score, row.tier);
         if let Some(change) = change {
             self.history.push(HistoryRow {
                 vault_id: vault.row.id.clone(),
@@ -67,6 +83,16 @@ impl<'a> Published<'a> {
         } else {
             self.rows.push(row);
         }
+        Ok(())
+    }
+
+    /// Takes in a vault that is new while no run is published: it is there, without a score, and nothing of it was judged.
+    pub fn unjudged(&mut self, row: VaultRow) -> Result<(), StoreError> {
+        let input = VaultInput::new(word("vault.asset_mode", &row.asset_mode)?);
+        let outcome = evaluate(&input);
+        let vault = Vault { row, input, observations: Observations::default(), stands_out: false };
+        let row = self.row(&vault, &outcome, &Publication { rating: None }, false)?;
+        self.rows.push(row);
         Ok(())
     }
 

@@ -116,7 +116,7 @@ pub async fn run(
         symbol_days::keep_due(db, moment.now).await?;
         for batch in market.batches(moment) {
             report.observations += batch.lines();
-            let committed = ingest::commit(db, &at_that_hour, batch).await?;
+            let committed = ingest::commit_whole(db, &at_that_hour, batch).await?;
             report.score_changes += committed.score_changes;
             report.data_version = committed.data_version;
             if large || hour % 12 == 0 || hour + 1 == hours {

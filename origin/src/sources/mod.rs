@@ -173,7 +173,7 @@ pub async fn import(
     }
     progress(&format!("storing and scoring {} observations", batch.lines()));
     let Reading { rows, files, .. } = reading;
-    let ingest = ingest::commit(db, clock, batch).await.map_err(|error| by_row(error, &rows))?;
+    let ingest = ingest::commit_whole(db, clock, batch).await.map_err(|error| by_row(error, &rows))?;
     let not_used = folder.data_sets().into_iter().filter(|name| !FILES.contains(&name.as_str())).collect();
     Ok(ImportReport { files, not_used, ingest })
 }

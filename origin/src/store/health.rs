@@ -1,7 +1,9 @@
 //! What the health record counts, and whether the database answers.
 
 use super::catalog::instant;
-use super::{Db, StoreError};
+use super::fail_safe::{self, Stored};
+use super::{Db, StoreError, decision_signers};
+use rds_shared::graph::evidence::Signer;
 use rds_shared::wire::Timestamp;
 use sqlx::Row;
 
@@ -12,8 +14,12 @@ pub struct HealthFacts {
     pub vaults: u64,
     /// The newest state of any vault.
     pub last_sync: Option<Timestamp>,
-    /// When the latest run completed, and the mode it left.
-    pub last_run: Option<(Timestamp, String)>,
+    /// When the latest run completed that was published.
+    pub last_run: Option<Timestamp>,
+    /// The platform's mode, and why it is so.
+    pub fail_safe: Stored,
+    /// Who may sign decisions.
+    pub signers: Vec<Signer>,
     /// Exposures of active vaults, and those whose asset has a review.
     pub exposures: (u64, u64),
     /// Distinct deposit assets of active vaults by chain, and those with an approved review.
@@ -49,13 +55,10 @@ pub async fn facts(db: &Db) -> Result<HealthFacts, StoreError> {
     )
     .fetch_one(&db.pool)
     .await?;
-    let run = sqlx::query("SELECT completed_at, mode FROM score_run ORDER BY version DESC LIMIT 1")
+    let run = sqlx::query("SELECT completed_at FROM score_run WHERE mode = 'normal' ORDER BY version DESC LIMIT 1")
         .fetch_optional(&db.pool)
         .await?;
-    let last_run = match run {
-        Some(run) => instant(&run, "completed_at")?.zip(Some(run.try_get("mode")?)),
-        None => None,
-    };
+    let last_run = run.map(|run| instant(&run, "completed_at")).transpose()?.flatten();
     let exposures = sqlx::query(
         "SELECT count(*) AS total, count(*) FILTER (WHERE EXISTS ( \
                     SELECT FROM asset_version r WHERE r.asset_id = part->>'asset_id')) AS reviewed \
@@ -85,6 +88,8 @@ pub async fn facts(db: &Db) -> Result<HealthFacts, StoreError> {
         vaults: count(&row, "vaults")?,
         last_sync: instant(&row, "last_sync")?,
         last_run,
+        fail_safe: fail_safe::read(&db.pool).await?,
+        signers: decision_signers::list(&db.pool).await?,
         exposures: (count(&exposures, "total")?, count(&exposures, "reviewed")?),
         identities: identities.iter().map(identity).collect::<Result<_, StoreError>>()?,
         review_backlog: count(&row, "backlog")?,

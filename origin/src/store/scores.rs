@@ -92,6 +92,13 @@ pub async fn write_scores(tx: &mut Tx<'_>, run: RunStamp<'_>, rows: &[ScoreRow])
     Ok(())
 }
 
+/// How many vaults have a published tier.
+pub async fn published_tiers(tx: &mut Tx<'_>) -> Result<u64, StoreError> {
+    let published: i64 =
+        sqlx::query_scalar("SELECT count(*) FROM vault_score WHERE tier IS NOT NULL").fetch_one(&mut **tx).await?;
+    Ok(published.unsigned_abs())
+}
+
 /// Marks scores as confirmed by a run that found nothing new.
 pub async fn confirm_scores(tx: &mut Tx<'_>, run: RunStamp<'_>, ids: &[String]) -> Result<(), StoreError> {
     if ids.is_empty() {
@@ -111,6 +118,31 @@ pub async fn confirm_scores(tx: &mut Tx<'_>, run: RunStamp<'_>, ids: &[String]) 
     .execute(&mut **tx)
     .await?;
     Ok(())
+}
+
+/// Marks vaults whose facts changed while no run was published: their scores stay, with the run that made them.
+pub async fn mark_read(tx: &mut Tx<'_>, version: i64, ids: &[String]) -> Result<(), StoreError> {
+    sqlx::query(
+        "UPDATE vault_score p SET changed_version = $2, synced_at = read.at, \
+             synced_version = CASE WHEN read.at IS DISTINCT FROM p.synced_at THEN $2 ELSE p.synced_version END \
+         FROM (SELECT asked.vault_id, s.observed_at AS at \
+               FROM unnest($1::text[]) AS asked (vault_id) LEFT JOIN vault_state s USING (vault_id)) AS read \
+         WHERE p.vault_id = read.vault_id",
+    )
+    .bind(ids)
+    .bind(version)
+    .execute(&mut **tx)
+    .await?;
+    Ok(())
+}
+
+/// Those of `ids` of which no run has ever said anything.
+pub async fn never_judged(tx: &mut Tx<'_>, ids: &[String]) -> Result<Vec<String>, StoreError> {
+    let new = sqlx::query_scalar(
+        "SELECT asked.id FROM unnest($1::text[]) AS asked (id) \
+         WHERE NOT EXISTS (SELECT FROM vault_score p WHERE p.vault_id = asked.id)",
+    );
+    Ok(new.bind(ids).fetch_all(&mut **tx).await?)
 }
 
 /// Puts vaults at the end of both change feeds, with the instants they have: those of chains that are served again, and those
@@ -177,10 +209,10 @@ pub struct RunRow<'a> {
     pub completed_at: At,
 }
 
-/// When the newest run over every vault completed, or where there was none yet, the first run of any scope.
+/// When the newest published run over every vault completed, or where there was none yet, the first run of any scope.
 pub async fn last_whole_run(executor: impl PgExecutor<'_>) -> Result<Option<At>, StoreError> {
     let at = sqlx::query_scalar(
-        "SELECT coalesce((SELECT completed_at FROM score_run WHERE scope = 'all' ORDER BY version DESC LIMIT 1), \
+        "SELECT coalesce((SELECT completed_at FROM score_run WHERE scope = 'all' AND mode = 'normal' ORDER BY version DESC LIMIT 1), \
                          (SELECT completed_at FROM score_run ORDER BY version LIMIT 1))",
     );
     Ok(at.fetch_one(executor).await?)

@@ -13,9 +13,10 @@ pub const CHANNEL: &str = "data_tags";
 ///
 /// Call it last, behind the writers' turn where that is taken: from here to the commit nobody else can touch one of them.
 /// That wait is what makes a version mean "everything up to here"; rows are locked in one order, so two callers with
-/// overlapping tags do not block each other for ever. Calling it twice in a transaction is harmless.
+/// overlapping tags do not block each other for ever. Calling it twice in a transaction is harmless. The fail-safe mode is no
+/// fact: its version is [`super::fail_safe`]'s alone.
 pub async fn touch(tx: &mut Tx<'_>, tags: &[Tag]) -> Result<TagVersions, StoreError> {
-    let names: Vec<&str> = tags.iter().map(|tag| tag.as_str()).collect();
+    let names: Vec<&str> = tags.iter().filter(|tag| **tag != Tag::FailSafe).map(|tag| tag.as_str()).collect();
     // The clock is Postgres' own: versions are compared with those of other databases, never with an instant.
     let sql = "
         -- touch_tags

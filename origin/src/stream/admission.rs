@@ -90,6 +90,11 @@ impl Streams {
         }
     }
 
+    /// This process, as rows of others name it too.
+    pub fn process(&self) -> i64 {
+        self.process
+    }
+
     /// Asks for a place for a stream of `key`, or of nobody's, and of `viewer`. No place is `Err` with whose there is none of.
     pub async fn admit(
         self: &Arc<Self>,

@@ -28,8 +28,11 @@ pub fn raised(before: &TagVersions, after: &TagVersions) -> Vec<Tag> {
     Tag::ALL.into_iter().filter(|tag| after.of(*tag) > before.of(*tag)).collect()
 }
 
+/// The facts that an answer names, without the platform's mode, which it names with them.
 fn made_of(reply: &Reply) -> TagVersions {
-    TagVersions::parse(reply.header(headers::TAGS).unwrap_or_default())
+    let named = TagVersions::parse(reply.header(headers::TAGS).unwrap());
+    assert!(named.fail_safe().is_some());
+    Tag::ALL.into_iter().filter(|tag| *tag != Tag::FailSafe).map(|tag| (tag, named.of(tag))).collect()
 }
 
 /// A GET by an edge that knows these versions.

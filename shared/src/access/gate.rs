@@ -6,7 +6,7 @@ use super::budget::{Allowance, Verdict, WINDOW_SECONDS};
 use super::plan::Plan;
 use super::principal::Principal;
 use crate::route::Access;
-use crate::wire::error::{ApiError, ErrorCode};
+use crate::wire::error::{ApiError, ErrorCode, legacy};
 use crate::wire::headers;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
@@ -38,7 +38,7 @@ pub fn admit(access: Access, principal: &Principal) -> Result<(), ApiError> {
 }
 
 fn credential_missing(message: String) -> ApiError {
-    ApiError { legacy_code: Some("tier_required"), ..ApiError::new(ErrorCode::Unauthorized, message) }
+    ApiError { legacy_code: Some(legacy::TIER_REQUIRED), ..ApiError::new(ErrorCode::Unauthorized, message) }
 }
 
 fn needs_token() -> String {
@@ -57,7 +57,7 @@ fn needs(plan: Plan) -> String {
 /// A key that does not hold. One answer for every reason: it says nothing about which keys exist.
 pub fn rejected_key() -> ApiError {
     ApiError {
-        legacy_code: Some("invalid_api_key"),
+        legacy_code: Some(legacy::INVALID_API_KEY),
         ..ApiError::new(ErrorCode::Unauthorized, "the API key is not valid")
     }
 }

@@ -67,6 +67,8 @@ pub struct Health {
     pub asset_registry_queue_backlog: u64,
     /// Who signs decisions.
     pub evidence_signer: EvidenceSigner,
+    /// The platform's fail-safe mode, also before the first score run.
+    pub fail_safe: FailSafe,
 }
 
 /// The latest completed score run.
@@ -75,8 +77,20 @@ pub struct Health {
 pub struct LastScoreRun {
     /// When it completed.
     pub completed_at: Timestamp,
-    /// The mode it left the platform in.
+    /// The platform's mode now: whether what that run published is served as it is, as the last good run, or not at all.
     pub fail_safe_mode: FailSafeMode,
+}
+
+/// The platform's mode and why it is so.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct FailSafe {
+    /// The mode.
+    pub mode: FailSafeMode,
+    /// Why, in words; null while it is normal.
+    pub reason: Option<String>,
+    /// Since when; null while nothing has ever changed it.
+    pub since: Option<Timestamp>,
 }
 
 /// Exposures of vaults against the asset registry.
@@ -214,6 +228,7 @@ mod tests {
             },
             asset_registry_queue_backlog: 0,
             evidence_signer: EvidenceSigner { configured: false, signer_address: None, key_id: None },
+            fail_safe: FailSafe { mode: FailSafeMode::FailClosed, reason: Some("said so".into()), since: None },
         };
         let expected = serde_json::json!({
             "status": "ok", "version": "1.0.0", "vaultCount": 3, "lastSync": null,
@@ -227,6 +242,7 @@ mod tests {
             },
             "assetRegistryQueueBacklog": 0,
             "evidenceSigner": {"configured": false, "signerAddress": null, "keyId": null},
+            "failSafe": {"mode": "fail_closed", "reason": "said so", "since": null},
         });
         assert_eq!(serde_json::to_value(record).unwrap(), expected);
     }

@@ -35,6 +35,7 @@ pub mod security;
 pub mod signal;
 pub mod stats;
 pub mod status;
+pub mod status_feed;
 pub mod strategy;
 pub mod symbol;
 pub mod vault;

@@ -6,7 +6,9 @@
 mod asset_params;
 mod basket_params;
 mod decision_params;
+pub mod deprecation;
 mod event_params;
+pub mod fail_safe;
 pub mod family;
 pub mod graph_params;
 mod index_params;
@@ -23,6 +25,7 @@ pub mod tag;
 mod vault_params;
 mod webhook_params;
 
+pub use deprecation::Deprecated;
 pub use family::Family;
 pub use matching::{Found, Matching, match_route};
 pub use param::{Above, Kind, Misfit, Param};

@@ -1,5 +1,6 @@
 //! What a row of the route table says.
 
+use super::deprecation::Deprecated;
 use super::family::Family;
 use super::param::Param;
 use super::table::RouteId;
@@ -79,6 +80,11 @@ impl Cache {
         Cache { fresh, stale_if_error: 86_400, ..Cache::NEVER }
     }
 
+    /// Kept `fresh` seconds and not a moment longer: what it says is of the present, and an old word would be a wrong one.
+    pub const fn present(fresh: u32) -> Cache {
+        Cache { fresh, ..Cache::NEVER }
+    }
+
     /// A basket's present version: caches on the way may share it for a minute too.
     ///
     /// Source: interface, "Common behaviors", 2.
@@ -127,7 +133,7 @@ pub enum Door {
 }
 
 /// A row of the table.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub struct Route {
     /// What both hosts match on.
     pub id: RouteId,
@@ -143,6 +149,8 @@ pub struct Route {
     pub cache: Cache,
     /// The facts it is made of: a change of them makes copies too old. Every kept answer has some.
     pub tags: &'static [Tag],
+    /// Whether it serves scores, tiers or figures made of them: 503 while the platform is fail-closed.
+    pub scores: bool,
     /// The doors that answer it.
     pub door: Door,
     /// The body it takes.
@@ -153,6 +161,8 @@ pub struct Route {
     pub answers: &'static str,
     /// The errors it can answer beside the common ones.
     pub errors: &'static [ErrorCode],
+    /// Fields that are on their way out: they still hold what they held, and something else is to be used.
+    pub deprecated: &'static [Deprecated],
     /// One or two sentences for the document.
     pub about: &'static str,
 }
@@ -161,6 +171,11 @@ impl Route {
     /// Its name in usage counts, as `GET /v1/vaults/{id}`.
     pub fn endpoint(&self) -> String {
         format!("{} {}", self.method.as_str(), self.path)
+    }
+
+    /// Whether its answers tell the platform's fail-safe mode when that is not normal.
+    pub fn tells_fail_safe(&self) -> bool {
+        self.scores || matches!(self.family, Family::Status | Family::Health)
     }
 
     /// Whether its answer has no end of its own: it is handed on as it comes, and never kept or counted in bytes.

@@ -3,6 +3,7 @@
 use super::asset_params::*;
 use super::basket_params::*;
 use super::decision_params::*;
+use super::deprecation::*;
 use super::event_params::*;
 pub use super::event_params::{EVENT_SORT_FIELDS, FEED_DAYS};
 use super::family::Family;

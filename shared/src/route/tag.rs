@@ -32,11 +32,13 @@ pub enum Tag {
     Signers,
     /// Baskets, their versions and their rules.
     Baskets,
+    /// The platform's fail-safe mode, which its version spells ([`super::fail_safe`]).
+    FailSafe,
 }
 
 impl Tag {
     /// Every tag.
-    pub const ALL: [Tag; 11] = [
+    pub const ALL: [Tag; 12] = [
         Tag::Vaults,
         Tag::Markets,
         Tag::Feeds,
@@ -48,6 +50,7 @@ impl Tag {
         Tag::Graph,
         Tag::Signers,
         Tag::Baskets,
+        Tag::FailSafe,
     ];
 
     /// The tag's name in headers and in the database.
@@ -64,6 +67,7 @@ impl Tag {
             Tag::Graph => "graph",
             Tag::Signers => "signers",
             Tag::Baskets => "baskets",
+            Tag::FailSafe => "fail_safe",
         }
     }
 
@@ -112,6 +116,12 @@ impl TagVersions {
     /// Takes up every version of `others` that is newer. Says whether there was one.
     pub fn raise_to(&mut self, others: &TagVersions) -> bool {
         others.iter().fold(false, |news, (tag, version)| self.raise(tag, version) || news)
+    }
+
+    /// The same with at least `version` of `tag`.
+    pub fn with(mut self, tag: Tag, version: i64) -> Self {
+        self.raise(tag, version);
+        self
     }
 
     /// The versions of `tags` alone.

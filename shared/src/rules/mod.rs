@@ -18,6 +18,7 @@
 //! | [`attestation`] | the text that a reviewer signs |
 //! | [`canonical_aum`] | what real-world assets are worth, each product once |
 //! | [`rwa_sources`] | how sources of those figures do, and what to look at |
+//! | [`platform`] | how the parts of the service do, and what they add up to |
 //! | [`baskets`] | reference baskets: eligibility, weights, rebalances, versions |
 //! | [`indices`], [`reference_rates`] | what baskets of vaults are worth day by day, and what the vaults of an asset pay |
 
@@ -36,6 +37,7 @@ pub mod liquidity;
 pub mod losses;
 pub mod markets;
 pub mod oracles;
+pub mod platform;
 pub mod portfolio;
 pub mod reference_rates;
 pub mod rwa_sources;

@@ -1,9 +1,11 @@
 //! One scoring run: what it hashes of its inputs, and when it must not be published.
 
+use super::MilliPoints;
 use super::canonical::{Canonical, Canonicalize};
 use super::named_enum;
-use super::tables::run::{MASS_MOVE_MIN_PUBLISHED, MASS_MOVE_ONE_IN};
+use super::tables::run::{MASS_MOVE_MIN_PUBLISHED, MASS_MOVE_ONE_IN, STALE_CADENCES};
 use crate::model::content_hash::Absorb;
+use crate::rules::tiers::tier_of;
 use alloc::string::String;
 use core::fmt::{self, Write};
 use sha2::{Digest, Sha256};
@@ -61,12 +63,14 @@ impl InputsHasher {
 /// What is known of a run before it is published.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RunFacts {
-    /// Inputs that were read.
+    /// Readings of vaults and evidence of assets that the run goes by.
     pub inputs: u64,
     /// Inputs that were NaN or infinite.
     pub non_finite_inputs: u64,
-    /// Inputs older than twice their cadence.
+    /// Those of them that are older than twice their cadence.
     pub stale_inputs: u64,
+    /// Results that contradict themselves: a score out of its range, or a tier that is not that of its score.
+    pub contradictions: u64,
     /// Subjects with a published tier.
     pub published: u64,
     /// Published tiers that the run would move.
@@ -76,7 +80,10 @@ pub struct RunFacts {
 named_enum! {
     /// Why a run is not published and the platform is degraded.
     pub enum Withheld {
+        /// An input was NaN or infinite.
         NonFiniteInput = "non_finite_input",
+        /// A result contradicts itself.
+        Contradiction = "contradiction",
         /// Every single input is stale: what failed is the reading, not the market.
         StaleInputs = "stale_inputs",
         /// At least a fifth of the published tiers would move at once.
@@ -84,13 +91,48 @@ named_enum! {
     }
 }
 
+impl Withheld {
+    /// The reason in words, for operators and for the status feed.
+    pub const fn in_words(self) -> &'static str {
+        match self {
+            Withheld::NonFiniteInput => "an input of the latest score run is not a finite number",
+            Withheld::Contradiction => "a result of the latest score run contradicts itself",
+            Withheld::StaleInputs => "every input of the latest score run is too old",
+            Withheld::MassMove => "the latest score run would move at least a fifth of the published tiers at once",
+        }
+    }
+}
+
 impl RunFacts {
+    /// Counts a reading of this age; older than twice its cadence it is stale. Both in seconds.
+    pub fn read(&mut self, age: i64, cadence: i64) {
+        self.inputs = self.inputs.saturating_add(1);
+        if age > cadence.saturating_mul(STALE_CADENCES) {
+            self.stale_inputs = self.stale_inputs.saturating_add(1);
+        }
+    }
+
+    /// Counts a result: the score in milli-points and the tier that go with each other, or neither.
+    pub fn resulted(&mut self, score: Option<i32>, tier: Option<&str>) {
+        let is_so = match score.map(MilliPoints::new) {
+            None => tier.is_none(),
+            Some(None) => false,
+            Some(Some(score)) => tier == Some(tier_of(score).as_str()),
+        };
+        if !is_so {
+            self.contradictions = self.contradictions.saturating_add(1);
+        }
+    }
+
     /// The first reason to withhold the run, if there is one.
     ///
     /// A first run under a new methodology moves many tiers on purpose: pass `methodology_changed` to let it.
     pub fn withheld(&self, methodology_changed: bool) -> Option<Withheld> {
         if self.non_finite_inputs > 0 {
             return Some(Withheld::NonFiniteInput);
+        }
+        if self.contradictions > 0 {
+            return Some(Withheld::Contradiction);
         }
         if self.inputs > 0 && self.stale_inputs >= self.inputs {
             return Some(Withheld::StaleInputs);
@@ -140,9 +182,40 @@ mod tests {
         assert_eq!(healthy.withheld(false), None);
         let withheld = |facts: RunFacts| facts.withheld(false);
         assert_eq!(withheld(RunFacts { non_finite_inputs: 1, ..healthy }), Some(Withheld::NonFiniteInput));
+        assert_eq!(withheld(RunFacts { contradictions: 1, ..healthy }), Some(Withheld::Contradiction));
         assert_eq!(withheld(RunFacts { stale_inputs: 50, ..healthy }), Some(Withheld::StaleInputs));
         assert_eq!(withheld(RunFacts { moved: 20, ..healthy }), Some(Withheld::MassMove));
         assert_eq!(RunFacts { moved: 100, ..healthy }.withheld(true), None);
         assert_eq!(withheld(RunFacts { published: 19, moved: 19, ..healthy }), None);
+    }
+
+    #[test]
+    fn a_reading_is_stale_beyond_twice_its_cadence() {
+        let mut facts = RunFacts::default();
+        for age in [0, 7_200, 7_201] {
+            facts.read(age, 3_600);
+        }
+        assert_eq!((facts.inputs, facts.stale_inputs), (3, 1));
+    }
+
+    #[test]
+    fn a_tier_is_that_of_its_score_or_the_result_contradicts_itself() {
+        let contradicts = |score, tier| {
+            let mut facts = RunFacts::default();
+            facts.resulted(score, tier);
+            facts.contradictions == 1
+        };
+        for (score, tier) in [(None, None), (Some(8_000), Some("Prime")), (Some(0), Some("Edge"))] {
+            assert!(!contradicts(score, tier));
+        }
+        for (score, tier) in [
+            (None, Some("Edge")),
+            (Some(8_000), None),
+            (Some(8_000), Some("Core")),
+            (Some(10_001), Some("Prime")),
+            (Some(-1), Some("Edge")),
+        ] {
+            assert!(contradicts(score, tier), "{score:?} {tier:?}");
+        }
     }
 }

@@ -103,6 +103,17 @@ impl Serialize for ErrorCode {
     }
 }
 
+/// Former lower-case codes, which `error.legacy_code` carries for the first release after the codes became upper-case. Others are
+/// not known to have existed. Source: interface, "Errors" and "Versioning", 7.
+pub mod legacy {
+    /// A presented key that does not hold: [`super::ErrorCode::Unauthorized`].
+    pub const INVALID_API_KEY: &str = "invalid_api_key";
+    /// No key where one is needed: [`super::ErrorCode::Unauthorized`].
+    pub const TIER_REQUIRED: &str = "tier_required";
+    /// All of them.
+    pub const ALL: [&str; 2] = [INVALID_API_KEY, TIER_REQUIRED];
+}
+
 /// Where a fault lies in the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
@@ -296,6 +307,7 @@ impl From<ErrorCode> for ApiError {
         let message = match code {
             ErrorCode::InternalError => "something broke on our side; the request id helps us find it",
             ErrorCode::ServiceUnavailable => "a part of the service is not answering; try again shortly",
+            ErrorCode::FailClosed => "scores are withheld on purpose until an operator has looked at them",
             ErrorCode::ShuttingDown => "this server is being replaced; try again",
             ErrorCode::DeadlineExceeded => "the read took too long and was stopped",
             ErrorCode::UriTooLong => "the URL is longer than 8192 bytes",

@@ -59,8 +59,12 @@ pub const WEBHOOK_ID: &str = "webhook-id";
 pub const WEBHOOK_TIMESTAMP: &str = "webhook-timestamp";
 /// Standard Webhooks: `v1,<base64>`, one a secret.
 pub const WEBHOOK_SIGNATURE: &str = "webhook-signature";
-/// RFC 8288: where to go from what was withdrawn.
+/// RFC 8288: where to go from what was withdrawn, and where to read of what will be.
 pub const LINK: &str = "link";
+/// RFC 9745: since when something in the answer is deprecated.
+pub const DEPRECATION: &str = "deprecation";
+/// RFC 8594: when it will be gone.
+pub const SUNSET: &str = "sunset";
 /// A body's media type.
 pub const CONTENT_TYPE: &str = "content-type";
 /// Who sends.

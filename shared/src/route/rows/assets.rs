@@ -4,7 +4,7 @@ macro_rules! assets_rows {
     ($next:ident $(, $later:ident)*; $($before:tt)*) => {
         $next! { $($later),*; $($before)*
             Stats: Get "/v1/stats" {
-                access: Public, family: Public, cache: Cache::public(30), tags: [Vaults, Markets, Assets, Feeds],
+                access: Public, family: Public, cache: Cache::public(30), tags: [Vaults, Markets, Assets, Feeds], scores: true,
                 query: [], answers: "Data<Stats>", errors: [],
                 about: "What the platform covers: vaults, scores and value, by tier, chain, protocol, curator, asset category and strategy.",
             }
@@ -19,42 +19,43 @@ macro_rules! assets_rows {
                 about: "Daily investable value and net rate of one exact symbol, in any case; missing days stay missing.",
             }
             Portfolio: Get "/v1/portfolio/{address}" {
-                access: Public, family: Public, cache: Cache::public(15), tags: [Vaults],
+                access: Public, family: Public, cache: Cache::public(15), tags: [Vaults], scores: true,
                 query: [], answers: "Data<Portfolio>", errors: [InvalidAddress],
                 about: "Vault positions that an address is known to hold, their value and their weighted score.",
             }
             Royco: Get "/v1/royco" {
-                access: Public, family: Public, cache: Cache::public(15), tags: [Vaults],
+                access: Public, family: Public, cache: Cache::public(15), tags: [Vaults], scores: true,
                 query: [Param::page("page"), Param::size("limit", 20, 100)],
                 answers: "Paged<Vec<RewardedVault>>", errors: [Forbidden],
                 about: "Vaults of the protocol royco with their rewards, largest value first; an empty list where it is not tracked.",
             }
             AssetList: Get "/v1/assets/enriched" {
-                access: Public, family: Public, cache: Cache::by_class(15), tags: [Assets],
+                access: Public, family: Public, cache: Cache::by_class(15), tags: [Assets], scores: true,
                 query: [Param::page("page"), Param::size("limit", 20, 100), CHAIN, CATEGORY, INSTRUMENT_TYPE, DEFI_INSTRUMENT, INCLUDE_QUALITY,
                         REVIEW_STATUS, ASSET_TIER, REGULATORY_WRAPPER, KYC_GATE, ASSET_SEARCH],
                 answers: "Paged<Vec<AssetRow>>", errors: [Forbidden],
                 about: "Assets with their scores and evidence, best score first. Per-dimension values need a key.",
             }
             AssetFacets: Get "/v1/assets/enriched/facets" {
-                access: Public, family: Public, cache: Cache::public(30), tags: [Assets],
+                access: Public, family: Public, cache: Cache::public(30), tags: [Assets], scores: true,
                 query: [], answers: "Data<AssetFacets>", errors: [],
                 about: "How many assets carry each value, over all assets.",
             }
             AssetDetail: Get "/v1/assets/{chain_id}/{address}" {
-                access: Public, family: Public, cache: Cache::by_class(15), tags: [Assets, Vaults],
+                access: Public, family: Public, cache: Cache::by_class(15), tags: [Assets, Vaults], scores: true,
                 query: [], answers: "Data<AssetDetail<AssetRow>>", errors: [InvalidAddress, AddressNamespaceMismatch],
                 about: "One asset with its versions, attestations and the breakdown of its score. Evidence needs a key. A chain's own coin has no contract: its address is written native.",
             }
             RwaList: Get "/v1/rwa" {
-                access: Public, family: Public, cache: Cache::by_class(15), tags: [Assets],
+                access: Public, family: Public, cache: Cache::by_class(15), tags: [Assets], scores: true,
                 query: [Param::page("page"), Param::size("limit", 20, 100), CHAIN, RWA_CATEGORY, REVIEW_STATUS, ASSET_TIER, REGULATORY_WRAPPER,
                         KYC_GATE, ASSET_SEARCH],
                 answers: "Paged<Vec<RwaRow>>", errors: [Forbidden],
+                deprecated: [CANONICAL_PRODUCT_ID, INSTITUTIONAL_AUM, AUM_SCOPE],
                 about: "Real-world assets with product identity and canonical value, best headline first. Per-dimension values need a key.",
             }
             RwaFacets: Get "/v1/rwa/facets" {
-                access: Public, family: Public, cache: Cache::public(30), tags: [Assets],
+                access: Public, family: Public, cache: Cache::public(30), tags: [Assets], scores: true,
                 query: [], answers: "Data<AssetFacets>", errors: [],
                 about: "How many real-world assets carry each value, over all of them.",
             }
@@ -69,8 +70,9 @@ macro_rules! assets_rows {
                 about: "The canonical value day by day, each day in its newest revision.",
             }
             RwaById: Get "/v1/rwa/{asset_id}" {
-                access: Public, family: Public, cache: Cache::by_class(15), tags: [Assets],
+                access: Public, family: Public, cache: Cache::by_class(15), tags: [Assets], scores: true,
                 query: [], answers: "Data<AssetDetail<RwaRow>>", errors: [],
+                deprecated: [CANONICAL_PRODUCT_ID, INSTITUTIONAL_AUM, AUM_SCOPE],
                 about: "One real-world asset with its versions, attestations and the breakdown of its score. Evidence needs a key.",
             }
             ReviewerList: Get "/v1/reviewers" {

@@ -24,7 +24,7 @@ macro_rules! findings_rows {
                 about: "Where the facts come from: how many of which kind, and from when.",
             }
             Predictions: Get "/v1/research/predictions" {
-                access: Public, family: Public, cache: Cache::public(60), tags: [Research],
+                access: Public, family: Public, cache: Cache::public(60), tags: [Research], scores: true,
                 query: [PREDICTED_VAULT, PREDICTION_OUTCOME, HORIZON, RESEARCH_LIMIT], answers: "Research<Vec<Prediction>>", errors: [],
                 about: "Scores written down before their window began, and what became of them. A preview; not investment guidance.",
             }

@@ -11,6 +11,7 @@ macro_rules! graph_rows {
             Breach: Get "/v1/graph/breach" {
                 access: Decisioning, family: GraphRead, cache: Cache::NEVER,
                 query: [], answers: "Data<Preview>", errors: [MaterializationUnavailable],
+                deprecated: [BREACH_OBSERVED_AT, BREACH_PROTOCOL_ID, BREACH_SOURCE, BREACH_CHAINS, BREACH_TOP_MARKETS],
                 about: "What a fall of all collateral would do to lending markets, as floors and bounds from their totals; a preview, to size nothing by.",
             }
             IncidentExposure: Get "/v1/graph/incident-exposure" {
@@ -33,6 +34,7 @@ macro_rules! graph_rows {
                 body: CHECK_BODY,
                 query: [], answers: "Data<CheckResult>",
                 errors: [InvalidBody, TooManyItems, PayloadTooLarge, UnsupportedMediaType, MaterializationUnavailable],
+                deprecated: [CHECK_LOSS],
                 about: "A portfolio against its limits, and with issue=true the signed decision: the same check has one decision. Vaults named twice are one position.",
             }
             DecisionVerify: Get "/v1/graph/decision/{id}/verify" {

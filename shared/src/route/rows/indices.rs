@@ -24,7 +24,7 @@ macro_rules! indices_rows {
                 about: "What the vaults of each deposit asset pay, weighted by value: the asset with most value first.",
             }
             RateBySymbol: Get "/v1/rates/{symbol}" {
-                access: Index, family: Public, cache: Cache::by_class(15), tags: [Vaults],
+                access: Index, family: Public, cache: Cache::by_class(15), tags: [Vaults], scores: true,
                 query: [], answers: "Data<ReferenceRateDetail>", errors: [],
                 about: "One asset's rate with the vaults that it is made of and those that do not count.",
             }

@@ -23,8 +23,9 @@ pub(super) use service::service_rows;
 macro_rules! routes {
     (; $($id:ident: $method:ident $path:literal {
         access: $access:expr, family: $family:ident, cache: $cache:expr,
-        $(tags: [$($tag:ident),* $(,)?],)? $(door: $door:ident,)? $(body: $body:expr,)?
-        query: [$($param:expr),* $(,)?], answers: $answers:literal, errors: [$($error:ident),* $(,)?], about: $about:literal $(,)?
+        $(tags: [$($tag:ident),* $(,)?],)? $(scores: $scores:literal,)? $(door: $door:ident,)? $(body: $body:expr,)?
+        query: [$($param:expr),* $(,)?], answers: $answers:literal, errors: [$($error:ident),* $(,)?],
+        $(deprecated: [$($deprecated:expr),* $(,)?],)? about: $about:literal $(,)?
     })*) => {
         /// Every route of the service.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -47,11 +48,14 @@ macro_rules! routes {
         pub static ROUTES: &[Route] = &[$(
             Route {
                 id: RouteId::$id, method: Method::$method, path: $path, access: $access, family: Family::$family, cache: $cache,
-                tags: &[$($(Tag::$tag),*)?], door: routes!(@door $($door)?), body: routes!(@body $($body)?), query: &[$($param),*],
-                answers: $answers, errors: &[$($error),*], about: $about,
+                tags: &[$($(Tag::$tag),*)?], scores: routes!(@scores $($scores)?), door: routes!(@door $($door)?), body: routes!(@body $($body)?), query: &[$($param),*],
+                answers: $answers, errors: &[$($error),*],
+                deprecated: &[$($($deprecated),*)?], about: $about,
             },
         )*];
     };
+    (@scores) => { false };
+    (@scores $scores:literal) => { $scores };
     (@door) => { Door::Edge };
     (@door $door:ident) => { Door::$door };
     (@body) => { Body::None };

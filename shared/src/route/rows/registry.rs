@@ -4,14 +4,14 @@ macro_rules! registry_rows {
     ($next:ident $(, $later:ident)*; $($before:tt)*) => {
         $next! { $($later),*; $($before)*
             VaultList: Get "/v1/vaults" {
-                access: Public, family: Public, cache: Cache::public(15), tags: [Vaults],
+                access: Public, family: Public, cache: Cache::public(15), tags: [Vaults], scores: true,
                 query: [Param::page("page"), Param::size("limit", 20, 100), CHAIN, PROTOCOL, CURATOR, ASSET, RISK_TIER, MIN_RISK_SCORE, MAX_RISK_SCORE,
                         SEARCH, MIN_TVL, STABLECOIN, LSD, SINGLE_EXPOSURE, NO_IL, AUDITED, HIGH_CONFIDENCE, DEPOSITABLE, SORT_BY, SORT_ORDER],
                 answers: "Paged<Vec<VaultRow>>", errors: [Forbidden],
                 about: "Vaults with their scores, rates and gates: filtered, sorted and paged.",
             }
             VaultById: Get "/v1/vaults/{id}" {
-                access: Public, family: Public, cache: Cache::public(15), tags: [Vaults, Assets, Events],
+                access: Public, family: Public, cache: Cache::public(15), tags: [Vaults, Assets, Events], scores: true,
                 query: [POINTS], answers: "Data<VaultPage>", errors: [],
                 about: "One vault by its id: the row, the evidence behind its score, history, events and rewards.",
             }
@@ -22,26 +22,26 @@ macro_rules! registry_rows {
                 about: "Active vaults with a critical incident in the last 365 days, largest first; at most 50 without a key. An empty list proves no absence.",
             }
             VaultScores: Get "/v1/vaults/scores" {
-                access: Data, family: Public, cache: Cache::by_class(15), tags: [Vaults],
+                access: Data, family: Public, cache: Cache::by_class(15), tags: [Vaults], scores: true,
                 query: [Param::page("page"), Param::size("limit", 500, 1000), CHAIN, PROTOCOL, CURATOR, ASSET, RISK_TIER, MIN_RISK_SCORE, MAX_RISK_SCORE,
                         SEARCH, MIN_TVL, STABLECOIN, LSD, SINGLE_EXPOSURE, NO_IL, AUDITED, HIGH_CONFIDENCE, DEPOSITABLE, SORT_BY, SORT_ORDER],
                 answers: "Paged<Vec<VaultScoreRow>>", errors: [],
                 about: "The scores of vaults in bulk, with the run behind each: the filters and the order of the vault list.",
             }
             VaultChanges: Get "/v1/vaults/changes" {
-                access: Data, family: Public, cache: Cache::NEVER,
+                access: Data, family: Public, cache: Cache::NEVER, scores: true,
                 query: [SINCE, Param::size("limit", 100, 500), CHANGED],
                 answers: "Changes<VaultChanges>", errors: [MissingParameter, InvalidCursor],
                 about: "Vaults whose reading or published score changed since an instant or a cursor, at least once each, in the order in which the changes became visible. A vault whose chain is shown again, and one that begins or ceases to be active, is given once more with the instants it has.",
             }
             VaultBatch: Post "/v1/vaults/batch" {
-                access: Public, family: Public, cache: Cache::NEVER,
+                access: Public, family: Public, cache: Cache::NEVER, scores: true,
                 body: BATCH_BODY,
                 query: [], answers: "Data<Vec<VaultRow>>", errors: [InvalidBody, TooManyItems, PayloadTooLarge, UnsupportedMediaType],
                 about: "Up to 100 vaults at once, by id or address. What is not known is left out of the answer.",
             }
             VaultDetail: Get "/v1/vault/{network}/{address}" {
-                access: Public, family: Public, cache: Cache::public(15), tags: [Vaults, Assets, Events],
+                access: Public, family: Public, cache: Cache::public(15), tags: [Vaults, Assets, Events], scores: true,
                 query: [POINTS], answers: "Data<VaultPage>", errors: [InvalidAddress, AddressNamespaceMismatch],
                 about: "One vault by chain and address: the row, the evidence behind its score, history, events and rewards.",
             }
@@ -51,7 +51,7 @@ macro_rules! registry_rows {
                 about: "The vault's history, thinned to at most `points` points; first, last and extremes are kept.",
             }
             VaultScoreHistory: Get "/v1/vault/{network}/{address}/score-history" {
-                access: Public, family: Public, cache: Cache::public(30), tags: [Vaults],
+                access: Public, family: Public, cache: Cache::public(30), tags: [Vaults], scores: true,
                 query: [FROM, TO, Param::size("limit", 500, 1000)], answers: "Data<Vec<ScoreHistoryPoint>>", errors: [InvalidAddress, AddressNamespaceMismatch],
                 about: "Every published change of the vault's score or tier, oldest first.",
             }
@@ -72,7 +72,7 @@ macro_rules! registry_rows {
                 about: "The concentration of the vault's shares through time, oldest first.",
             }
             VaultMarkets: Get "/v1/vault/{network}/{address}/markets" {
-                access: Data, family: Public, cache: Cache::by_class(15), tags: [Vaults, Markets, Assets],
+                access: Data, family: Public, cache: Cache::by_class(15), tags: [Vaults, Markets, Assets], scores: true,
                 query: [], answers: "Data<MarketAllocation>", errors: [InvalidAddress, AddressNamespaceMismatch, Forbidden],
                 about: "The lending markets a curated vault's deposits are spread over, with the risk of each market's collateral. Other protocols' vaults are 404.",
             }
@@ -97,7 +97,7 @@ macro_rules! registry_rows {
                 about: "Protocols with their vaults counted and their value summed.",
             }
             ProtocolById: Get "/v1/protocols/{id}" {
-                access: Public, family: Public, cache: Cache::public(15), tags: [Vaults, Events],
+                access: Public, family: Public, cache: Cache::public(15), tags: [Vaults, Events], scores: true,
                 query: [Param::page("vaultPage"), Param::size("vaultLimit", 20, 100)], answers: "Data<ProtocolPage>", errors: [Forbidden],
                 about: "One protocol with its vaults, versions and incidents.",
             }
@@ -109,7 +109,7 @@ macro_rules! registry_rows {
                 about: "Curators with their vaults counted and their value summed.",
             }
             CuratorById: Get "/v1/curators/{id}" {
-                access: Public, family: Public, cache: Cache::public(15), tags: [Vaults, Events],
+                access: Public, family: Public, cache: Cache::public(15), tags: [Vaults, Events], scores: true,
                 query: [Param::page("vaultPage"), Param::size("vaultLimit", 20, 100)], answers: "Data<CuratorPage>", errors: [Forbidden],
                 about: "One curator with its vaults, chains and latest events.",
             }
@@ -120,13 +120,13 @@ macro_rules! registry_rows {
                 about: "Published events of the curator's vaults, newest first.",
             }
             MarketList: Get "/v1/markets" {
-                access: Public, family: Public, cache: Cache::public(15), tags: [Vaults, Markets, Assets],
+                access: Public, family: Public, cache: Cache::public(15), tags: [Vaults, Markets, Assets], scores: true,
                 query: [Param::page("page"), Param::size("limit", 20, 100), PROTOCOL, VERSION, CHAIN, MARKET_SORT, SORT_ORDER],
                 answers: "Paged<Vec<Market>>", errors: [Forbidden],
                 about: "Lending markets with their totals: filtered, sorted and paged.",
             }
             MarketById: Get "/v1/markets/{id}" {
-                access: Public, family: Public, cache: Cache::public(15), tags: [Vaults, Markets, Assets],
+                access: Public, family: Public, cache: Cache::public(15), tags: [Vaults, Markets, Assets], scores: true,
                 query: [], answers: "Data<MarketPage>", errors: [],
                 about: "One lending market with its reserves, efficiency modes, hubs, and who administers it.",
             }

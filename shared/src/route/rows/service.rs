@@ -14,6 +14,12 @@ macro_rules! service_rows {
                 query: [], answers: "Health", errors: [],
                 about: "Whether the service answers and how fresh its data is.",
             }
+            Status: Get "/v1/status" {
+                access: Public, family: Status, cache: Cache::present(60), tags: [FailSafe],
+                door: EdgeAndRelay,
+                query: [], answers: "StatusFeed", errors: [],
+                about: "How the parts of the service do, each with the reason where it does not do well. It answers whatever is broken.",
+            }
             Ready: Get "/ready" {
                 access: Public, family: Unmetered, cache: Cache::NEVER,
                 door: EdgeAndRelay,

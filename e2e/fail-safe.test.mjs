@@ -1,0 +1,97 @@
+// The fail-safe mode and the status feed from outside: an operator's word shows through the edge, on copies too, without a restart.
+
+import assert from 'node:assert/strict';
+import { after, describe, test } from 'node:test';
+import { expectShape } from './expect.mjs';
+import * as fields from './interface-fields.mjs';
+import { failing, verb } from './operator.mjs';
+import { originEnvironment } from './private-stack.mjs';
+import { newCaller, sharedStack } from './stack.mjs';
+
+const stack = sharedStack();
+const MODE = 'x-service-failsafe-mode';
+const SCORES = '/v1/vaults?limit=3';
+const say = (mode, reason = 'e2e looks at it') => verb(stack, 'failsafe', mode, '--reason', reason);
+const seen = async (target) => {
+  const { status, headers, json } = await stack.get(target);
+  return { status, mode: headers.get(MODE), code: json.error?.code };
+};
+
+after(() => say('normal'));
+
+describe('the fail-safe mode', () => {
+  test('is degraded by the next request, on copies that were there before, and back to normal', async () => {
+    await stack.ok(SCORES);
+    const said = await say('degraded');
+    assert.deepEqual([said.mode, said.edge], ['degraded', 'acknowledged']);
+    assert.deepEqual(await seen(SCORES), { status: 200, mode: 'degraded', code: undefined });
+    assert.equal((await seen('/v1/chains')).mode, null);
+    const { json } = await stack.ok('/v1/health');
+    assert.deepEqual([json.status, json.failSafe.mode, json.failSafe.reason], ['degraded', 'degraded', 'e2e looks at it']);
+    await say('normal');
+    assert.deepEqual(await seen(SCORES), { status: 200, mode: null, code: undefined });
+  });
+
+  test('closed is 503 where scores are served, by copy or not, and nowhere else', async () => {
+    const { json: list } = await stack.ok(SCORES);
+    const [{ id }] = list.data;
+    const scored = [SCORES, `/v1/vaults/${id}`, '/v1/stats', '/v1/assets/enriched', '/v1/markets'];
+    for (const target of scored) await stack.ok(target);
+    assert.equal((await say('fail_closed')).mode, 'fail_closed');
+    for (const target of scored) {
+      const answer = await stack.get(target);
+      assert.deepEqual([answer.status, answer.headers.get(MODE), answer.json.error.code], [503, 'fail_closed', 'FAIL_CLOSED'], target);
+      assert.ok(Number(answer.headers.get('retry-after')) > 0, target);
+      assert.equal(answer.json.error.request_id, answer.headers.get('x-request-id'));
+    }
+    assert.equal((await stack.post('/v1/vaults/batch', { ids: [id] })).status, 503);
+    for (const target of ['/v1/chains', '/v1/events', '/v1/methodology', '/ready']) await stack.ok(target);
+    assert.equal((await stack.ok('/v1/health')).headers.get(MODE), 'fail_closed');
+    const { json: feed } = await stack.ok('/v1/status');
+    assert.deepEqual(feed.components.filter(({ name }) => name === 'fail_safe').map(({ status }) => status), ['down']);
+
+    const run = await verb(stack, 'score', 'run');
+    assert.ok(run.score_run_id, 'a good run is made');
+    assert.equal((await seen(SCORES)).status, 503, 'and does not undo what an operator said');
+    await say('normal');
+    for (const target of scored) assert.deepEqual(await seen(target), { status: 200, mode: null, code: undefined }, target);
+  });
+
+  test('is kept with who changed it, when and why, and needs a reason', async () => {
+    await verb(stack, 'failsafe', 'degraded', '--reason', 'a source lies', '--by', 'ada');
+    const { mode, reason, changes } = await verb(stack, 'failsafe', 'show');
+    assert.deepEqual([mode, reason], ['degraded', 'a source lies']);
+    assert.deepEqual([changes[0].mode, changes[0].said_by, changes[0].reason], ['degraded', 'ada', 'a source lies']);
+    assert.match(changes[0].changed_at, /^\d{4}-\d\d-\d\dT.*Z$/);
+    await say('normal');
+    for (const words of [['normal'], ['normal', '--reason', ' '], ['sideways', '--reason', 'x']]) {
+      assert.notEqual((await failing(stack, originEnvironment(stack), 'failsafe', ...words)).code, 0, words.join(' '));
+    }
+  });
+});
+
+describe('the status feed', () => {
+  test('has its shape, is kept for a minute, and says how its own allowance stands', async () => {
+    const caller = { 'cf-connecting-ip': newCaller() };
+    const first = await stack.get('/v1/status', { headers: caller });
+    expectShape(first, fields.StatusFeed);
+    assert.deepEqual([first.headers.get('x-ratelimit-limit'), first.headers.get('x-ratelimit-remaining')], ['60', '59']);
+    const second = await stack.get('/v1/status', { headers: caller });
+    assert.deepEqual([second.headers.get('x-cache'), second.text], ['HIT', first.text]);
+    const names = first.json.components.map(({ name }) => name);
+    for (const name of ['api', 'reachability', 'errors', 'events_stream', 'webhooks', 'data_freshness']) assert.ok(names.includes(name), name);
+  });
+
+  test('is of the service, which is up and is reached from outside', async () => {
+    const { json } = await stack.ok('/v1/status');
+    const status = Object.fromEntries(json.components.map((row) => [row.name, row.status]));
+    assert.deepEqual([status.api, status.reachability], ['operational', 'operational']);
+  });
+});
+
+test('answers with fields on their way out say since when, and where to read on', async () => {
+  const { headers } = await stack.ok('/v1/rwa');
+  assert.match(headers.get('deprecation'), /^@\d+$/);
+  assert.match(headers.get('link'), /rel="deprecation"/);
+  assert.equal((await stack.ok(SCORES)).headers.get('deprecation'), null);
+});

@@ -1,0 +1,92 @@
+//! The status feed at the edge: kept for a minute and never longer, and made here when the service cannot be asked.
+
+use crate::tag_news::word;
+use crate::world::*;
+use rds_edge::ports::NoAnswer;
+
+const STATUS: &str = "/v1/status";
+
+/// The feed as the origin would give it.
+fn world() -> World {
+    World::new(|_| {
+        let feed = answer(200, r#"{"status":"operational"}"#).with("etag", "W/\"s\"");
+        Ok(feed.with("cdn-cache-control", "max-age=60, stale-if-error=0").with("x-service-tags", "fail_safe=8"))
+    })
+}
+
+fn from(address: &str) -> Ask {
+    Ask::new("GET", STATUS).with("cf-connecting-ip", address)
+}
+
+#[test]
+fn a_feed_is_kept_for_a_minute() {
+    let world = world();
+    assert_eq!(x_cache(&world.get(STATUS)), "MISS");
+    world.pass_seconds(59);
+    assert_eq!((x_cache(&world.get(STATUS)), world.asked()), ("HIT", 1));
+    world.pass_seconds(1);
+    assert_eq!((x_cache(&world.get(STATUS)), world.asked()), ("MISS", 2));
+}
+
+#[test]
+fn a_service_that_cannot_be_asked_is_down_and_no_old_word_says_otherwise() {
+    let world = world();
+    world.get(STATUS);
+    world.pass_seconds(60);
+    let faults: [fn() -> NoAnswer; 2] = [|| NoAnswer::Timeout, || NoAnswer::Unreachable("refused".to_owned())];
+    for fault in faults {
+        world.origin(move |_| Err(fault()));
+        for _ in 0..3 {
+            let reply = world.get(STATUS);
+            assert_eq!((reply.status, reply.header("cache-control")), (200, Some("no-store")));
+            let feed: serde_json::Value = serde_json::from_slice(reply.body.as_ref().unwrap()).unwrap();
+            assert_eq!((&feed["status"], &feed["rollup"]), (&"down".into(), &"down".into()));
+            assert_eq!(feed["components"][0]["name"], "api");
+            assert_eq!(feed["uptime"], serde_json::json!({}));
+        }
+    }
+    world.origin(|call| Ok(envelope(500, "INTERNAL_ERROR", call)));
+    world.pass_seconds(10);
+    assert_eq!(world.get(STATUS).status, 200, "a fault of the service is a state to tell, not an answer");
+}
+
+#[test]
+fn a_change_of_the_mode_is_told_by_the_next_feed() {
+    let world = world();
+    world.get(STATUS);
+    world.send(&word(&world, "fail_safe=9"));
+    world.origin(|_| {
+        let feed = answer(200, r#"{"status":"operational","rollup":"degraded"}"#).with("x-service-tags", "fail_safe=9");
+        Ok(feed.with("cdn-cache-control", "max-age=60, stale-if-error=0").with("etag", "W/\"t\""))
+    });
+    let reply = world.get(STATUS);
+    assert!(text(&reply).contains("rollup"));
+    assert_eq!((x_cache(&reply), reply.header("x-service-failsafe-mode")), ("MISS", Some("degraded")));
+    assert_eq!(x_cache(&world.get(STATUS)), "HIT");
+}
+
+#[test]
+fn it_has_sixty_a_minute_of_its_own_and_keeps_them_while_the_counters_are_away() {
+    for away in [false, true] {
+        let world = world();
+        world.objects.addresses_are_away.set(away);
+        for _ in 0..10 {
+            world.send(&Ask::new("GET", "/v1/vaults").with("cf-connecting-ip", "192.0.2.7"));
+        }
+        for left in (0..60).rev() {
+            let reply = world.send(&from("192.0.2.7"));
+            assert_eq!((reply.status, reply.header("x-ratelimit-limit")), (200, Some("60")));
+            assert_eq!(reply.header("x-ratelimit-remaining"), Some(left.to_string().as_str()));
+        }
+        assert_eq!(world.send(&from("192.0.2.7")).status, 429);
+        assert_eq!(world.send(&from("192.0.2.8")).status, 200, "another address has its own");
+    }
+}
+
+#[test]
+fn a_key_that_cannot_be_judged_is_nobodys_here() {
+    let world = world();
+    world.objects.keys_are_away.set(true);
+    let ask = from("192.0.2.7").with("authorization", &format!("Bearer pk_live_{}", "0".repeat(32)));
+    assert_eq!(world.send(&ask).status, 200);
+}

@@ -1,0 +1,91 @@
+//! `failsafe`: whether scores are served as they are, as the last good ones, or not at all.
+
+use super::Output;
+use super::edge::Edge;
+use crate::clock::Clock;
+use crate::config;
+use crate::fail_safe::{SHOWN_IN, say};
+use crate::store::Db;
+use crate::store::fail_safe::{self as table, Change, Stored};
+use clap::{Args, Subcommand};
+use rds_shared::model::health::FailSafeMode;
+use serde_json::{Value, json};
+use std::process::ExitCode;
+
+/// Changes that `show` lists.
+const LISTED: i64 = 20;
+
+#[derive(Debug, Subcommand)]
+pub(super) enum FailSafe {
+    /// Scores are current. What the guard held back counts as looked at: the service publishes it at once.
+    Normal(Said),
+    /// The last good scores stay: no run is published, and answers say so.
+    Degraded(Said),
+    /// No scores: routes that serve them answer 503.
+    #[command(name = "fail_closed", visible_alias = "fail-closed")]
+    FailClosed(Said),
+    /// Show the mode, and who changed it when and why.
+    Show,
+}
+
+#[derive(Debug, Args)]
+pub(super) struct Said {
+    /// Why; it is kept, and shown in the health record and the status feed.
+    #[arg(long, value_parser = words)]
+    reason: String,
+    /// Who says so; the user of this command unless another name is given.
+    #[arg(long, value_parser = words)]
+    by: Option<String>,
+}
+
+fn words(text: &str) -> Result<String, String> {
+    let text = text.trim();
+    match text.chars().count() {
+        1..=200 if !text.contains(char::is_control) => Ok(text.to_owned()),
+        _ => Err("must be 1 to 200 characters on one line".to_owned()),
+    }
+}
+
+pub(super) async fn run(db: &Db, clock: &Clock, command: FailSafe, out: Output) -> anyhow::Result<ExitCode> {
+    let (mode, Said { reason, by }) = match command {
+        FailSafe::Normal(said) => (FailSafeMode::Normal, said),
+        FailSafe::Degraded(said) => (FailSafeMode::Degraded, said),
+        FailSafe::FailClosed(said) => (FailSafeMode::FailClosed, said),
+        FailSafe::Show => return show(db, out).await,
+    };
+    // Read before anything is changed: a link that cannot work is told first.
+    let edge = Edge::configured(clock)?;
+    let by = by.or_else(|| config::environment("USER")).unwrap_or_else(|| "operator".to_owned());
+    let standing = say(db, clock, mode, &reason, &by).await?;
+    let told = edge.shown(db, &SHOWN_IN).await?;
+    let mut value = value(&standing);
+    told.add_to(&mut value);
+    out.show(format!("{}{}", line(&standing), told.remark()), &value)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+async fn show(db: &Db, out: Output) -> anyhow::Result<ExitCode> {
+    let (standing, changes) = (table::read(&db.pool).await?, table::changes(&db.pool, LISTED).await?);
+    let told = |change: &Change| json!({ "changed_at": change.at, "mode": change.mode, "said_by": change.said_by, "reason": change.reason });
+    let mut value = value(&standing);
+    if let Some(fields) = value.as_object_mut() {
+        fields.insert("changes".to_owned(), changes.iter().map(told).collect());
+    }
+    let lines = changes.iter().map(|it| format!("{}  {}  {}: {}", it.at, it.mode, it.said_by, it.reason));
+    let text = [line(&standing)].into_iter().chain(lines).collect::<Vec<_>>().join("\n");
+    out.show(text, &value)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn line(standing: &Stored) -> String {
+    let because = standing.why().map(|why| format!(": {why}")).unwrap_or_default();
+    let next = if standing.accepted { "; what was held back is published with the next run" } else { "" };
+    format!("{}{because}{next}", standing.in_force())
+}
+
+fn value(standing: &Stored) -> Value {
+    json!({
+        "mode": standing.in_force(), "reason": standing.why(), "since": standing.since,
+        "operator": standing.mode, "held": standing.held, "accepted": standing.accepted,
+    })
+}

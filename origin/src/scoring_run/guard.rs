@@ -1,0 +1,128 @@
+//! The guard before publication: a run that cannot be right leaves nothing behind, and the last good one stays what is served.
+//!
+//! Every run goes through [`attempt`], inside the transaction that brought the facts. The facts stay either way. While something is
+//! held back, every run is one over everything: only that can be good as a whole, and nothing slips past in pieces.
+
+use super::{Run, Scope, evaluate, keep_facts, score_assets};
+use crate::fail_safe;
+use crate::store::fail_safe as table;
+use crate::store::publication::{self, Touched};
+use crate::store::scores;
+use crate::store::{StoreError, Tx, scoring};
+use rds_shared::model::health::FailSafeMode;
+use rds_shared::scoring::run::{RunFacts, Withheld};
+use rds_shared::wire::Timestamp;
+use sqlx::Acquire;
+
+/// What a run is about.
+#[derive(Debug)]
+pub enum Over {
+    /// Every asset and vault.
+    All,
+    /// The vaults that depend on what was touched.
+    Touched {
+        /// What it was.
+        touched: Touched,
+        /// Whether assets may score differently.
+        assets: bool,
+    },
+}
+
+/// Who answers for the facts that a run goes by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Trust {
+    /// Nobody: whatever comes from feeds.
+    Judged,
+    /// An operator who loads a whole data set: it may move as many tiers as it does.
+    Vouched,
+}
+
+/// Scores what `over` says as of `now`; what changes belongs to data version `version`. A run that is held back says why.
+///
+/// The caller holds the writers' turn.
+pub async fn attempt(
+    tx: &mut Tx<'_>,
+    now: Timestamp,
+    version: i64,
+    over: Over,
+    trust: Trust,
+) -> Result<Run, StoreError> {
+    let standing = table::read(&mut **tx).await?;
+    let touched = match &over {
+        Over::All => None,
+        Over::Touched { touched, .. } => Some(touched.clone()),
+    };
+    if standing.mode == FailSafeMode::Degraded {
+        keep_touched(tx, now, version, touched).await?;
+        return Ok(Run { withheld: Some("operator"), ..Run::default() });
+    }
+    // Of a part nobody can say that everything in it is too old.
+    let judges_age = matches!(over, Over::All);
+    let is_suspected = standing.held.is_some_and(|held| held != Withheld::StaleInputs);
+    let over = if is_suspected && trust == Trust::Judged { Over::All } else { over };
+    let is_whole = matches!(over, Over::All);
+
+    let mut inner = tx.begin().await?;
+    let mut facts = RunFacts { published: scores::published_tiers(&mut inner).await?, ..RunFacts::default() };
+    let run = scored(&mut inner, now, version, over, &mut facts).await?;
+    if !judges_age {
+        facts.stale_inputs = 0;
+    }
+    let may_move = trust == Trust::Vouched || (is_whole && standing.accepted);
+    match facts.withheld(may_move || run.is_new_methodology) {
+        None => {
+            inner.commit().await?;
+            if is_whole && (standing.held.is_some() || standing.accepted) {
+                fail_safe::release(tx, now).await?;
+            }
+            Ok(run)
+        }
+        Some(reason) => {
+            inner.rollback().await?;
+            keep_touched(tx, now, version, touched).await?;
+            fail_safe::hold(tx, now, reason).await?;
+            tracing::warn!(%reason, ?facts, "a score run is held back; the last good one is served");
+            Ok(Run { vaults: run.vaults, withheld: Some(reason.as_str()), ..Run::default() })
+        }
+    }
+}
+
+/// What was touched shows, though no score of it does.
+async fn keep_touched(
+    tx: &mut Tx<'_>,
+    now: Timestamp,
+    version: i64,
+    touched: Option<Touched>,
+) -> Result<(), StoreError> {
+    let Some(touched) = touched else { return Ok(()) };
+    let ids = publication::affected_vaults(tx, &touched).await?;
+    keep_facts(tx, now, version, &ids).await
+}
+
+async fn scored(
+    tx: &mut Tx<'_>,
+    now: Timestamp,
+    version: i64,
+    over: Over,
+    facts: &mut RunFacts,
+) -> Result<Run, StoreError> {
+    match over {
+        Over::All => {
+            let assets = score_assets(tx, now, version, facts).await?;
+            let ids = scoring::vault_ids(tx).await?;
+            let run = evaluate(tx, now, version, Scope::All, ids, facts).await?;
+            Ok(Run { assets_moved: assets.is_news, ..run })
+        }
+        Over::Touched { mut touched, assets } => {
+            let mut assets_moved = false;
+            if assets {
+                let scored = score_assets(tx, now, version, facts).await?;
+                touched.assets.extend(scored.moved);
+                assets_moved = scored.is_news;
+            }
+            let ids = publication::affected_vaults(tx, &touched).await?;
+            let run = evaluate(tx, now, version, Scope::Vaults, ids, facts).await?;
+            Ok(Run { assets_moved, ..run })
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! The status feed: how the parts of the service do, and how they did.
+//!
+//! | module | knows |
+//! |---|---|
+//! | this one | the feed: every component read on its own, so that one that cannot be read costs one row |
+//! | [`traffic`] | this process's answers of the last quarter of an hour |
+//! | [`sampler`] | a sample a minute, whether this service is reached from outside, and what is forgotten |
+
+pub mod sampler;
+pub mod traffic;
+
+use crate::app::App;
+use crate::store::health::ping;
+use crate::store::{StoreError, fail_safe, status as table, webhook_lists};
+use crate::stream::keeper::overflowed_within;
+use rds_shared::model::health::FailSafeMode;
+use rds_shared::model::status_feed::{Component, ComponentName, StatusFeed, StatusSignals, Uptime};
+use rds_shared::rules::platform::{self as rules, Found, RECENT_SECONDS, unread};
+use rds_shared::wire::Timestamp;
+use std::future::Future;
+use std::time::Duration;
+use tokio::time::timeout;
+
+/// How long one read may take: the feed is there within little more, whatever is broken.
+const READ_WITHIN: Duration = Duration::from_secs(1);
+const UNREAD: Found = unread("could not be read: the database does not answer");
+
+/// The feed as of `now`. There is no fault that it does not answer.
+pub async fn feed(app: &App, now: Timestamp) -> StatusFeed {
+    let (beats, traffic, samples, overflowed, webhooks, newest, standing) = tokio::join!(
+        beats(app),
+        in_time(table::traffic_of_others(&app.db, app.streams.process(), now.plus_seconds(-RECENT_SECONDS))),
+        in_time(table::samples(&app.db, now)),
+        in_time(overflowed_within(app, now, RECENT_SECONDS)),
+        in_time(webhook_lists::recent(&app.db, now)),
+        in_time(table::newest_sync(&app.db)),
+        in_time(fail_safe::read(&app.db.pool)),
+    );
+    let here = app.traffic.within(now, RECENT_SECONDS);
+    let all = here.plus(traffic.unwrap_or_default());
+    let failed_in_a_row = samples.as_ref().and_then(|samples| samples.failed_in_a_row);
+    // Without the database the mode is what was heard last; why it is so is not known then.
+    let (mode, reason) = match &standing {
+        Some(standing) => (standing.in_force(), standing.why()),
+        None => (app.fail_safe(), None),
+    };
+    let found = |name| match name {
+        ComponentName::Api => rules::api(beats),
+        ComponentName::Reachability if samples.is_none() => UNREAD,
+        ComponentName::Reachability => rules::reachability(failed_in_a_row),
+        ComponentName::Errors if traffic.is_none() => {
+            unread("could not be read of all processes: the database does not answer")
+        }
+        ComponentName::Errors => rules::errors(all.requests, all.failed),
+        ComponentName::EventsStream => overflowed.map_or(UNREAD, rules::events_stream),
+        ComponentName::Webhooks => {
+            webhooks.map_or(UNREAD, |it| rules::webhooks(it.attempts, it.delivered, it.has_dead_letters))
+        }
+        ComponentName::DataFreshness => newest.map_or(UNREAD, |newest| rules::data_freshness(newest, now)),
+        ComponentName::FailSafe if standing.is_none() && mode == FailSafeMode::Normal => UNREAD,
+        ComponentName::FailSafe => rules::fail_safe(mode, reason),
+    };
+    let component = |name: &ComponentName| {
+        let (status, detail) = found(*name);
+        Component { name: *name, status, detail, checked_at: now }
+    };
+    let uptime = samples.as_ref().map_or_else(Uptime::default, |samples| Uptime {
+        day: samples.day.and_then(|up| rules::uptime(up, table::DAY_MINUTES)),
+        month: samples.month.and_then(|up| rules::uptime(up, table::MONTH_MINUTES)),
+    });
+    let signals = StatusSignals {
+        error_rate_15m: if all.requests == 0 { 0.0 } else { all.failed as f64 / all.requests as f64 },
+        requests_15m: all.requests,
+        external_down_samples: failed_in_a_row.unwrap_or(0),
+    };
+    rules::feed(ComponentName::ALL.iter().map(component).collect(), uptime, signals, now)
+}
+
+/// The heartbeat: what this process tells a load balancer that asks whether it is ready.
+async fn beats(app: &App) -> bool {
+    in_time(ping(&app.db)).await.is_some() && app.catalog.current().is_some() && !app.is_draining()
+}
+
+/// What the database says, unless it fails or takes too long.
+async fn in_time<T>(asking: impl Future<Output = Result<T, StoreError>>) -> Option<T> {
+    match timeout(READ_WITHIN, asking).await {
+        Ok(Ok(answer)) => Some(answer),
+        Ok(Err(error)) => {
+            tracing::debug!(%error, "a part of the status feed could not be read");
+            None
+        }
+        Err(_) => None,
+    }
+}

@@ -1,0 +1,63 @@
+//! A sample a minute of how the service does, written down for all processes, and whether it is reached from outside.
+//!
+//! Every process says whether it found the service up; one yes is enough. The first one of a minute asks the edge, as a caller
+//! would, whether the service is ready: that way leads out of this machine and back.
+
+use super::traffic::{Tally, minute_of};
+use crate::app::App;
+use crate::edge_link::EdgeLink;
+use crate::store::{StoreError, status as table};
+use rds_shared::model::status_feed::ComponentStatus;
+use rds_shared::wire::Timestamp;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::time::sleep;
+
+/// How often it is asked whether another minute has begun: a moved test clock takes effect this soon.
+const POLL: Duration = Duration::from_secs(1);
+/// How often this process's counts are written for the others, in polls.
+const TRAFFIC_EVERY: u32 = 15;
+
+/// Samples until the process ends.
+pub async fn keep_sampling(app: &App, link: Option<&Arc<EdgeLink>>) {
+    let (mut sampled, mut polls) = (None, 0_u32);
+    loop {
+        let now = app.clock.now();
+        let minute = minute_of(now);
+        let is_new = sampled != Some(minute);
+        if is_new || polls.is_multiple_of(TRAFFIC_EVERY) {
+            // The catalog's refresh says when the database is down; once is enough.
+            let _ = share(app, now).await;
+        }
+        if is_new && sample(app, link, now).await.is_ok() {
+            sampled = Some(minute);
+        }
+        polls = polls.wrapping_add(1);
+        sleep(POLL).await;
+    }
+}
+
+/// Takes the sample of this minute, and forgets what is too old to be looked at.
+pub async fn sample(app: &App, link: Option<&Arc<EdgeLink>>, now: Timestamp) -> Result<(), StoreError> {
+    let is_up = super::feed(app, now).await.status != ComponentStatus::Down;
+    let is_first = table::note_sample(&app.db, now, is_up).await?;
+    if is_first && let Some(link) = link {
+        let reached = link.reaches_us().await;
+        if let Err(error) = &reached {
+            tracing::debug!(%error, "the service was not reached from outside");
+        }
+        table::note_reached(&app.db, now, reached.is_ok()).await?;
+    }
+    table::forget(&app.db, now).await
+}
+
+/// Writes what this process answered in this minute and the one before, so that the others know.
+pub async fn share(app: &App, now: Timestamp) -> Result<(), StoreError> {
+    for at in [now.plus_seconds(-60), now] {
+        let Tally { requests, failed } = app.traffic.of(minute_of(at));
+        if requests > 0 {
+            table::note_traffic(&app.db, at, app.streams.process(), Tally { requests, failed }).await?;
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,132 @@
+//! The fail-safe row, its history, and the version that carries the mode everywhere.
+
+use super::tags::CHANNEL;
+use super::word::Word;
+use super::{At, StoreError, Tx};
+use rds_shared::model::health::FailSafeMode;
+use rds_shared::route::{Tag, fail_safe};
+use rds_shared::scoring::run::Withheld;
+use rds_shared::wire::Timestamp;
+use sqlx::postgres::PgRow;
+use sqlx::{PgExecutor, Row};
+
+/// What is stored.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Stored {
+    /// What an operator said last.
+    pub mode: FailSafeMode,
+    /// The operator's reason.
+    pub reason: Option<String>,
+    /// When what is in force came to be in force.
+    pub since: Option<Timestamp>,
+    /// Why score runs are held back.
+    pub held: Option<Withheld>,
+    /// When one was held back last.
+    pub tried_at: Option<Timestamp>,
+    /// Whether an operator lets the next run over everything move as many tiers as it does.
+    pub accepted: bool,
+}
+
+impl Default for Stored {
+    fn default() -> Self {
+        Stored { mode: FailSafeMode::Normal, reason: None, since: None, held: None, tried_at: None, accepted: false }
+    }
+}
+
+/// A change that was made.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Change {
+    /// When.
+    pub at: Timestamp,
+    /// The mode from then on.
+    pub mode: FailSafeMode,
+    /// An operator's name, or the guard.
+    pub said_by: String,
+    /// Why.
+    pub reason: String,
+}
+
+/// The row as it is now.
+pub async fn read(db: impl PgExecutor<'_>) -> Result<Stored, StoreError> {
+    let sql = "/* fail_safe */ select mode, reason, since, held, tried_at, accepted from fail_safe";
+    stored(&sqlx::query(sql).fetch_one(db).await?)
+}
+
+/// The same, and nobody else changes it until this transaction ends.
+pub async fn hold(tx: &mut Tx<'_>) -> Result<Stored, StoreError> {
+    let sql = "/* hold_fail_safe */ select mode, reason, since, held, tried_at, accepted from fail_safe for update";
+    stored(&sqlx::query(sql).fetch_one(&mut **tx).await?)
+}
+
+/// Writes the row.
+pub async fn write(tx: &mut Tx<'_>, row: &Stored) -> Result<(), StoreError> {
+    let sql = "
+        -- write_fail_safe
+        update fail_safe set mode = $1, reason = $2, since = $3, held = $4, tried_at = $5, accepted = $6";
+    sqlx::query(sql)
+        .bind(row.mode.as_str())
+        .bind(&row.reason)
+        .bind(row.since.map(At))
+        .bind(row.held.map(Withheld::as_str))
+        .bind(row.tried_at.map(At))
+        .bind(row.accepted)
+        .execute(&mut **tx)
+        .await?;
+    Ok(())
+}
+
+/// Appends a change to the history, and makes `mode` what every version of the tag spells from the commit on.
+pub async fn note(tx: &mut Tx<'_>, change: &Change) -> Result<(), StoreError> {
+    let sql =
+        "/* note_fail_safe */ insert into fail_safe_change (changed_at, mode, said_by, reason) values ($1, $2, $3, $4)";
+    sqlx::query(sql)
+        .bind(At(change.at))
+        .bind(change.mode.as_str())
+        .bind(&change.said_by)
+        .bind(&change.reason)
+        .execute(&mut **tx)
+        .await?;
+    // The clock is Postgres' own, as for every tag.
+    let sql = "
+        -- next_fail_safe_version
+        select greatest(version + 1, (extract(epoch from clock_timestamp()) * 1000)::bigint)
+        from data_tag where tag = $1 for update";
+    let next: i64 = sqlx::query_scalar(sql).bind(Tag::FailSafe.as_str()).fetch_one(&mut **tx).await?;
+    let sql = "/* raise_fail_safe */ update data_tag set version = $2 where tag = $1";
+    sqlx::query(sql)
+        .bind(Tag::FailSafe.as_str())
+        .bind(fail_safe::version(change.mode, next))
+        .execute(&mut **tx)
+        .await?;
+    sqlx::query("select pg_notify($1, '')").bind(CHANNEL).execute(&mut **tx).await?;
+    Ok(())
+}
+
+/// The latest changes, newest first.
+pub async fn changes(db: impl PgExecutor<'_>, most: i64) -> Result<Vec<Change>, StoreError> {
+    let sql = "
+        -- fail_safe_changes
+        select changed_at, mode, said_by, reason from fail_safe_change order by id desc limit $1";
+    let rows = sqlx::query(sql).bind(most).fetch_all(db).await?;
+    let change = |row: &PgRow| {
+        Ok(Change {
+            at: row.try_get::<At, _>("changed_at")?.0,
+            mode: row.try_get::<Word<FailSafeMode>, _>("mode")?.0,
+            said_by: row.try_get("said_by")?,
+            reason: row.try_get("reason")?,
+        })
+    };
+    rows.iter().map(change).collect()
+}
+
+fn stored(row: &PgRow) -> Result<Stored, StoreError> {
+    let instant = |column| Ok::<_, StoreError>(row.try_get::<Option<At>, _>(column)?.map(Timestamp::from));
+    Ok(Stored {
+        mode: row.try_get::<Word<FailSafeMode>, _>("mode")?.0,
+        reason: row.try_get("reason")?,
+        since: instant("since")?,
+        held: row.try_get::<Option<Word<Withheld>>, _>("held")?.map(|word| word.0),
+        tried_at: instant("tried_at")?,
+        accepted: row.try_get("accepted")?,
+    })
+}

@@ -1,0 +1,120 @@
+//! Samples and counts of the status feed, and the newest reading of any vault.
+
+use super::{At, Db, StoreError};
+use crate::status::traffic::Tally;
+use rds_shared::wire::Timestamp;
+
+/// Minutes of the two windows of uptime.
+pub const DAY_MINUTES: u64 = 1_440;
+/// The longer one: 30 days.
+pub const MONTH_MINUTES: u64 = 30 * DAY_MINUTES;
+/// Days for which samples are kept.
+const KEPT_DAYS: i64 = 31;
+/// Seconds for which counts are kept.
+const TRAFFIC_SECONDS: i64 = 3_600;
+
+/// What the samples say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Samples {
+    /// Minutes up of the last day; none while samples do not reach back that far.
+    pub day: Option<u64>,
+    /// Minutes up of the last 30 days, likewise.
+    pub month: Option<u64>,
+    /// Samples from outside that failed one after the other, up to the newest; none where none was taken lately.
+    pub failed_in_a_row: Option<u64>,
+}
+
+/// What the samples say as of `now`. The minute that is under way does not count yet.
+pub async fn samples(db: &Db, now: Timestamp) -> Result<Samples, StoreError> {
+    let sql = "
+        -- status_samples
+        with until as (select date_trunc('minute', $1::timestamptz) as at),
+             first as (select min(minute) as at from status_sample),
+             ups as (
+                 select count(*) filter (where minute >= until.at - interval '1 day') as day, count(*) as month
+                 from status_sample, until
+                 where is_up and minute >= until.at - interval '30 days' and minute < until.at
+             ),
+             tried as (
+                 select minute, reached from status_sample, until
+                 where reached is not null and minute > until.at - interval '1 day' and minute <= until.at
+             )
+        select case when first.at <= until.at - interval '1 day' then ups.day end,
+               case when first.at <= until.at - interval '30 days' then ups.month end,
+               (select max(minute) > until.at - interval '15 minutes' from tried),
+               (select count(*) from tried
+                where minute > coalesce((select max(minute) from tried where reached), '-infinity'))
+        from until, first, ups";
+    let (day, month, is_sampled, failed): (Option<i64>, Option<i64>, Option<bool>, i64) =
+        sqlx::query_as(sql).bind(At(now)).fetch_one(&db.pool).await?;
+    Ok(Samples {
+        day: day.map(i64::unsigned_abs),
+        month: month.map(i64::unsigned_abs),
+        failed_in_a_row: is_sampled.filter(|lately| *lately).map(|_| failed.unsigned_abs()),
+    })
+}
+
+/// Notes whether a process found the service up in the minute of `now`. Says whether it was the first to.
+pub async fn note_sample(db: &Db, now: Timestamp, is_up: bool) -> Result<bool, StoreError> {
+    let sql = "
+        -- note_status_sample
+        insert into status_sample (minute, is_up) values (date_trunc('minute', $1::timestamptz), $2)
+        on conflict (minute) do update set is_up = status_sample.is_up or excluded.is_up
+        returning xmax = 0";
+    Ok(sqlx::query_scalar(sql).bind(At(now)).bind(is_up).fetch_one(&db.pool).await?)
+}
+
+/// Notes whether the service was reached from outside in the minute of `now`.
+pub async fn note_reached(db: &Db, now: Timestamp, reached: bool) -> Result<(), StoreError> {
+    let sql = "
+        -- note_status_reached
+        update status_sample set reached = $2 where minute = date_trunc('minute', $1::timestamptz)";
+    sqlx::query(sql).bind(At(now)).bind(reached).execute(&db.pool).await?;
+    Ok(())
+}
+
+/// Notes what a process answered in the minute of `at`, so far.
+pub async fn note_traffic(db: &Db, at: Timestamp, process: i64, tally: Tally) -> Result<(), StoreError> {
+    let sql = "
+        -- note_status_traffic
+        insert into status_traffic (minute, process, requests, failed)
+        values (date_trunc('minute', $1::timestamptz), $2, $3, $4)
+        on conflict (minute, process) do update set requests = excluded.requests, failed = excluded.failed";
+    let number = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
+    sqlx::query(sql)
+        .bind(At(at))
+        .bind(process)
+        .bind(number(tally.requests))
+        .bind(number(tally.failed))
+        .execute(&db.pool)
+        .await?;
+    Ok(())
+}
+
+/// What the processes but `process` have answered in the minutes that began after `since`.
+pub async fn traffic_of_others(db: &Db, process: i64, since: Timestamp) -> Result<Tally, StoreError> {
+    let sql = "
+        -- status_traffic_of_others
+        select coalesce(sum(requests), 0)::bigint, coalesce(sum(failed), 0)::bigint
+        from status_traffic where minute > $1 and process <> $2";
+    let (requests, failed): (i64, i64) = sqlx::query_as(sql).bind(At(since)).bind(process).fetch_one(&db.pool).await?;
+    Ok(Tally { requests: requests.unsigned_abs(), failed: failed.unsigned_abs() })
+}
+
+/// Forgets what nobody looks at any more.
+pub async fn forget(db: &Db, now: Timestamp) -> Result<(), StoreError> {
+    let sql = "/* forget_status_samples */ delete from status_sample where minute < $1";
+    sqlx::query(sql).bind(At(now.plus_seconds(-KEPT_DAYS * 86_400))).execute(&db.pool).await?;
+    let sql = "/* forget_status_traffic */ delete from status_traffic where minute < $1";
+    sqlx::query(sql).bind(At(now.plus_seconds(-TRAFFIC_SECONDS))).execute(&db.pool).await?;
+    Ok(())
+}
+
+/// When any vault that is served was read last.
+pub async fn newest_sync(db: &Db) -> Result<Option<Timestamp>, StoreError> {
+    let sql = "
+        -- newest_sync
+        select max(s.observed_at) from vault_state s join vault v on v.id = s.vault_id join chain c on c.chain_id = v.chain_id
+        where c.is_served";
+    Ok(sqlx::query_scalar::<_, Option<At>>(sql).fetch_one(&db.pool).await?.map(Timestamp::from))
+}

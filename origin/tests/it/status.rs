@@ -1,0 +1,230 @@
+//! The status feed: every component from what the service holds, one that cannot be read, and what is remembered of minutes.
+
+use crate::chaos::ChaosProxy;
+use crate::db::TestDb;
+use crate::market::lines;
+use crate::testapp::{EDGE_KEY, PEER, TestApp, Wish};
+use axum::Router;
+use axum::body::Body;
+use axum::extract::Request;
+use axum::http::StatusCode;
+use rds_origin::edge_link::EdgeLink;
+use rds_origin::http::pipeline::Door;
+use rds_origin::status::sampler;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU16, Ordering::Relaxed};
+use tokio::net::TcpListener;
+
+async fn component(test: &TestApp, name: &str) -> (String, Option<String>) {
+    let feed = test.json("/v1/status").await;
+    let rows = feed["components"].as_array().unwrap();
+    let row = rows.iter().find(|row| row["name"] == name).unwrap();
+    (row["status"].as_str().unwrap().to_owned(), row["detail"].as_str().map(str::to_owned))
+}
+
+async fn status_of(test: &TestApp, name: &str) -> String {
+    component(test, name).await.0
+}
+
+async fn sample(test: &TestApp, link: Option<&Arc<EdgeLink>>) {
+    sampler::sample(&test.app, link, test.app.clock.now()).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_service_that_does_well_says_so_and_may_be_kept_for_a_minute() {
+    let test = TestApp::with_market().await;
+    let reply = test.get("/v1/status").await;
+    let feed = reply.json();
+    assert_eq!((&feed["status"], &feed["rollup"]), (&json!("operational"), &json!("operational")), "{feed}");
+    let names: Vec<&Value> = feed["components"].as_array().unwrap().iter().map(|row| &row["name"]).collect();
+    assert_eq!(names, ["api", "reachability", "errors", "events_stream", "webhooks", "data_freshness", "fail_safe"]);
+    assert_eq!((&feed["uptime"], &feed["last_checked_at"]), (&json!({}), &json!("2026-11-21T00:00:00.000Z")));
+    assert_eq!(reply.header("cdn-cache-control"), Some("max-age=60, stale-if-error=0"));
+    assert!(reply.header("x-service-tags").unwrap().starts_with("fail_safe="));
+}
+
+#[tokio::test]
+async fn without_its_database_the_service_is_down_and_still_answers() {
+    let facts = TestDb::new().await;
+    let wire = ChaosProxy::before(&facts.url).await;
+    let test = TestApp::over(facts, Wish { database: Some(wire.url()), ..Wish::default() }).await;
+    test.ingest(&lines()).await;
+    wire.cut();
+    let feed = test.json("/v1/status").await;
+    assert_eq!((&feed["status"], &feed["rollup"]), (&json!("down"), &json!("down")));
+    for row in feed["components"].as_array().unwrap() {
+        let expected = if row["name"] == "api" { "down" } else { "degraded" };
+        assert_eq!(row["status"], expected, "{row}");
+        assert!(row["detail"].is_string(), "{row}");
+    }
+    assert!(
+        sampler::sample(&test.app, None, test.app.clock.now()).await.is_err(),
+        "nothing is made up for this minute"
+    );
+    wire.mend();
+    assert_eq!(test.json("/v1/status").await["status"], "operational");
+}
+
+#[tokio::test]
+async fn errors_are_counted_over_all_processes_and_a_quarter_of_an_hour() {
+    let test = TestApp::with_market().await;
+    let other = TestApp::over(TestDb::guest(&test.facts).await, Wish::default()).await;
+    let now = test.app.clock.now();
+    for app in [&test.app, &other.app] {
+        (0..99).for_each(|_| app.traffic.answered(now, false));
+        app.traffic.answered(now, true);
+    }
+    assert_eq!(status_of(&test, "errors").await, "operational", "a hundred answers say nothing");
+    sampler::share(&other.app, now).await.unwrap();
+    let feed = test.json("/v1/status").await;
+    assert_eq!(feed["status"], "degraded");
+    assert_eq!(feed["signals"], json!({"error_rate_15m": 0.01, "requests_15m": 200, "external_down_samples": 0}));
+    // What answers for itself is not counted, however often it is asked.
+    assert_eq!(test.json("/v1/status").await["signals"]["requests_15m"], 200);
+    test.app.clock.advance(900);
+    assert_eq!(test.json("/v1/status").await["signals"]["requests_15m"], 0);
+}
+
+#[tokio::test]
+async fn faults_of_ours_count_and_those_of_callers_do_not() {
+    let facts = TestDb::new().await;
+    let wire = ChaosProxy::before(&facts.url).await;
+    let test = TestApp::over(facts, Wish { database: Some(wire.url()), ..Wish::default() }).await;
+    test.ingest(&lines()).await;
+    test.get("/v1/chains").await;
+    test.get("/v1/vaults?limit=0").await;
+    wire.cut();
+    assert_eq!(test.get("/v1/events").await.status, StatusCode::SERVICE_UNAVAILABLE);
+    wire.mend();
+    let signals = test.json("/v1/status").await["signals"].clone();
+    assert_eq!((&signals["requests_15m"], signals["error_rate_15m"].as_f64()), (&json!(3), Some(1.0 / 3.0)));
+}
+
+#[tokio::test]
+async fn an_overflow_and_old_readings_degrade_the_parts_they_belong_to_and_nothing_else() {
+    let test = TestApp::with_market().await;
+    sqlx::query("insert into stream_overflow (at) values ($1::timestamptz)")
+        .bind("2026-11-20T23:50:00Z")
+        .execute(&test.app.db.pool)
+        .await
+        .unwrap();
+    assert_eq!(status_of(&test, "events_stream").await, "degraded");
+    test.app.clock.advance(301);
+    assert_eq!(status_of(&test, "events_stream").await, "operational");
+    // The newest reading is of ten minutes before the start.
+    test.app.clock.advance(80 * 60 - 301);
+    assert_eq!(status_of(&test, "data_freshness").await, "operational");
+    test.app.clock.advance(1);
+    let feed = test.json("/v1/status").await;
+    assert_eq!((&feed["status"], &feed["rollup"]), (&json!("operational"), &json!("degraded")));
+    assert_eq!(component(&test, "data_freshness").await.1.as_deref(), Some("the newest vault sync is 90 minutes old"));
+}
+
+/// Something at an address that answers what it is told to.
+async fn outside(status: Arc<AtomicU16>) -> Arc<EdgeLink> {
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let url = format!("http://{}", listener.local_addr().unwrap());
+    let service = Router::new().fallback(move |request: Request| {
+        let status = status.load(Relaxed);
+        async move {
+            assert_eq!((request.method().as_str(), request.uri().path()), ("GET", "/ready"));
+            StatusCode::from_u16(status).unwrap()
+        }
+    });
+    tokio::spawn(async move { axum::serve(listener, service).await });
+    Arc::new(crate::edge_peer::link(&url, EDGE_KEY))
+}
+
+#[tokio::test]
+async fn three_samples_from_outside_in_a_row_that_fail_mean_down() {
+    let test = TestApp::with_market().await;
+    assert!(component(&test, "reachability").await.1.unwrap().starts_with("not sampled"));
+    let status = Arc::new(AtomicU16::new(200));
+    let link = outside(status.clone()).await;
+    let mut seen = Vec::new();
+    for answer in [200, 503, 502, 503, 200] {
+        status.store(answer, Relaxed);
+        sample(&test, Some(&link)).await;
+        // A process that comes second in this minute does not ask again.
+        status.store(500, Relaxed);
+        sample(&test, Some(&link)).await;
+        let feed = test.json("/v1/status").await;
+        seen.push((status_of(&test, "reachability").await, feed["signals"]["external_down_samples"].as_u64().unwrap()));
+        test.app.clock.advance(60);
+    }
+    let expected = [("operational", 0), ("operational", 1), ("operational", 2), ("down", 3), ("operational", 0)];
+    assert_eq!(seen, expected.map(|(status, failed)| (status.to_owned(), failed)));
+    test.app.clock.advance(16 * 60);
+    assert!(component(&test, "reachability").await.1.unwrap().starts_with("not sampled"), "what is old says nothing");
+}
+
+#[tokio::test]
+async fn uptime_is_told_once_samples_reach_back_and_a_minute_without_one_was_down() {
+    let test = TestApp::with_market().await;
+    // Every minute of the day before, but for three that nobody sampled and one that was down.
+    let fill = "insert into status_sample (minute, is_up)
+        select at, at <> '2026-11-20T12:00:00Z' from generate_series($1::timestamptz, '2026-11-20T23:59:00Z', interval '1 minute') at
+        where at not between '2026-11-20T06:00:00Z' and '2026-11-20T06:02:00Z'";
+    let filled = async |since: &str| {
+        sqlx::query("delete from status_sample").execute(&test.app.db.pool).await.unwrap();
+        sqlx::query(fill).bind(since).execute(&test.app.db.pool).await.unwrap();
+        test.json("/v1/status").await["uptime"].clone()
+    };
+    assert_eq!(filled("2026-11-20T00:01:00Z").await, json!({}), "a minute is missing");
+    assert_eq!(filled("2026-11-20T00:00:00Z").await, json!({ "24h": 99.722 }));
+    assert_eq!(filled("2026-10-22T00:00:00Z").await, json!({ "24h": 99.722, "30d": 99.99 }));
+    test.app.clock.advance(2 * 86_400);
+    sample(&test, None).await;
+    let oldest: i64 = sqlx::query_scalar("select extract(epoch from min(minute))::bigint from status_sample")
+        .fetch_one(&test.app.db.pool)
+        .await
+        .unwrap();
+    assert_eq!(oldest, test.app.clock.now().as_seconds() - 31 * 86_400, "what nobody looks at is forgotten");
+    assert_eq!(test.json("/v1/status").await["uptime"]["24h"], 0.0);
+}
+
+#[tokio::test]
+async fn one_process_that_found_the_service_up_is_enough() {
+    let test = TestApp::with_market().await;
+    let draining = TestApp::over(TestDb::guest(&test.facts).await, Wish::default()).await;
+    draining.app.begin_draining();
+    let up = async || {
+        sqlx::query_scalar::<_, bool>("select is_up from status_sample").fetch_one(&test.app.db.pool).await.unwrap()
+    };
+    sample(&draining, None).await;
+    assert!(!up().await);
+    sample(&test, None).await;
+    assert!(up().await);
+    sample(&draining, None).await;
+    assert!(up().await);
+}
+
+#[tokio::test]
+async fn backends_at_the_relay_have_sixty_a_minute() {
+    let test = TestApp::with_market().await;
+    for left in (0..60).rev() {
+        let request = Request::builder().uri("/v1/status").body(Body::empty()).unwrap();
+        let reply = test.from(PEER, Door::Relay, request).await;
+        assert_eq!(reply.header("x-ratelimit-remaining"), Some(left.to_string().as_str()));
+    }
+    let request = Request::builder().uri("/v1/status").body(Body::empty()).unwrap();
+    assert_eq!(test.from(PEER, Door::Relay, request).await.status, StatusCode::TOO_MANY_REQUESTS);
+}
+
+#[tokio::test]
+async fn health_names_who_signs_decisions_here() {
+    let key = "1111111111111111111111111111111111111111111111111111111111111111";
+    let test = TestApp::with(Wish { env: vec![("RDS_SIGNING_KEY", key)], ..Wish::default() }).await;
+    let signer = async || test.json("/v1/health").await["evidenceSigner"].clone();
+    let address = "0x19e7e376e7c213b7e7e7e46cc70a5dd086daff2a";
+    assert_eq!(signer().await, json!({"configured": true, "signerAddress": address, "keyId": null}));
+    sqlx::query(
+        "insert into decision_signer (key_id, address, activated_at) values ('first', $1, '2026-11-01T00:00:00Z')",
+    )
+    .bind(address)
+    .execute(&test.app.db.pool)
+    .await
+    .unwrap();
+    assert_eq!(signer().await["keyId"], "first");
+}

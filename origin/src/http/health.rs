@@ -5,7 +5,7 @@
 use super::answer::{Answer, Failure};
 use super::call::Call;
 use crate::app::{App, VERSION};
-use crate::store::StoreError;
+use crate::status::in_time;
 use crate::store::health::{HealthFacts, facts, ping};
 use rds_shared::graph::evidence::Signer;
 use rds_shared::graph::signature::DecisionKey;
@@ -15,12 +15,7 @@ use rds_shared::model::health::{
 };
 use rds_shared::model::ids::ChainId;
 use rds_shared::wire::Timestamp;
-use std::future::Future;
-use std::time::Duration;
-use tokio::time::timeout;
 
-/// How long the database may take to count as answering. Source: interface, "Delivery limits", readiness database query.
-const ANSWER_WITHIN: Duration = Duration::from_secs(1);
 /// Seconds after which a failed probe makes sense again.
 const RETRY_AFTER: u32 = 5;
 
@@ -54,21 +49,6 @@ pub async fn ready(app: &App) -> Result<Answer, Failure> {
     // The cache store is the edge's, which answers out of bounded copies of its own where that is away: here is none to break.
     let answer = Answer::value(&Ready { status, db, cache: CacheBreaker::Closed })?;
     Ok(if is_ready { answer } else { answer.unavailable(RETRY_AFTER) })
-}
-
-/// The answer of the database, unless it fails or takes too long.
-async fn in_time<T>(asking: impl Future<Output = Result<T, StoreError>>) -> Option<T> {
-    match timeout(ANSWER_WITHIN, asking).await {
-        Ok(Ok(answer)) => Some(answer),
-        Ok(Err(error)) => {
-            tracing::warn!(%error, "the database did not answer a probe");
-            None
-        }
-        Err(_) => {
-            tracing::warn!("the database did not answer a probe in time");
-            None
-        }
-    }
 }
 
 fn record(app: &App, facts: &HealthFacts, status: HealthStatus, now: Timestamp) -> Health {

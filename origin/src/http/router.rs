@@ -56,13 +56,15 @@ pub async fn route(
         idempotency_key: head.headers.get(headers::IDEMPOTENCY_KEY).cloned(),
         now: app.clock.now(),
     };
-    if call.route().scores && app.fail_safe() == FailSafeMode::FailClosed {
-        return Err(ErrorCode::FailClosed.into());
-    }
-    if call.route().tags.is_empty() {
+    let route = call.route();
+    if route.tags.is_empty() && !route.scores {
         return dispatch(app, &call, head).await;
     }
     let tags = tags(app, &call, head).await;
+    // Asked now: what the edge knows of the mode is known here, too.
+    if route.scores && app.fail_safe() == FailSafeMode::FailClosed {
+        return Err(ErrorCode::FailClosed.into());
+    }
     Ok(dispatch(app, &call, head).await?.made_of(tags))
 }
 

@@ -21,7 +21,8 @@ use std::future::Future;
 use std::time::Duration;
 use tokio::time::timeout;
 
-/// How long one read may take: the feed is there within little more, whatever is broken.
+/// How long the database may take to count as answering, so that the feed is there within little more, whatever is broken.
+/// Source: interface, "Delivery limits", readiness database query.
 const READ_WITHIN: Duration = Duration::from_secs(1);
 const UNREAD: Found = unread("could not be read: the database does not answer");
 
@@ -81,12 +82,12 @@ async fn beats(app: &App) -> bool {
     in_time(ping(&app.db)).await.is_some() && app.catalog.current().is_some() && !app.is_draining()
 }
 
-/// What the database says, unless it fails or takes too long.
-async fn in_time<T>(asking: impl Future<Output = Result<T, StoreError>>) -> Option<T> {
+/// What the database says, unless it fails or takes too long. The catalog's refresh says when it is down; once is enough.
+pub async fn in_time<T>(asking: impl Future<Output = Result<T, StoreError>>) -> Option<T> {
     match timeout(READ_WITHIN, asking).await {
         Ok(Ok(answer)) => Some(answer),
         Ok(Err(error)) => {
-            tracing::debug!(%error, "a part of the status feed could not be read");
+            tracing::debug!(%error, "the database did not answer a probe");
             None
         }
         Err(_) => None,

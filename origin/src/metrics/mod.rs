@@ -42,7 +42,7 @@ impl RunOutcome {
 }
 
 /// The process's counters and gauges.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Metrics {
     /// Requests.
     pub requests: Requests,
@@ -89,36 +89,6 @@ pub struct Metrics {
     pub log_lines_dropped: AtomicU64,
     /// What is counted of webhooks.
     pub webhooks: Counters,
-}
-
-impl Default for Metrics {
-    fn default() -> Self {
-        Metrics {
-            requests: Requests::default(),
-            score_runs: Default::default(),
-            edge_heard_at: AtomicI64::default(),
-            loop_delay: LoopDelay::default(),
-            standing: Known::default(),
-            assertions_refused: AtomicU64::default(),
-            ingest_batches: AtomicU64::default(),
-            ingest_refused: AtomicU64::default(),
-            ingest_observations: AtomicU64::default(),
-            catalog_failures: AtomicU64::default(),
-            catalog_refresh_micros: AtomicU64::default(),
-            catalog_current_at: AtomicI64::default(),
-            usage_applied: AtomicU64::default(),
-            usage_repeated: AtomicU64::default(),
-            usage_lost: AtomicU64::default(),
-            edge_news_acknowledged: AtomicU64::default(),
-            edge_news_failed: AtomicU64::default(),
-            edge_news_waiting: AtomicU64::default(),
-            edge_tags_acknowledged: AtomicU64::default(),
-            edge_tags_failed: AtomicU64::default(),
-            edge_tags_known_to: AtomicI64::default(),
-            log_lines_dropped: AtomicU64::default(),
-            webhooks: Counters::default(),
-        }
-    }
 }
 
 /// Values that other parts hold and the scrape reads.

@@ -59,7 +59,9 @@ pub async fn reseal(db: &Db, sealer: &Arc<Sealer>) -> Result<Resealed, StoreErro
 }
 
 /// The secret and the one before it, encrypted anew; none where there is nothing to do.
-fn anew(sealer: &Sealer, (id, secret, previous): &Sealed) -> Result<(Option<Vec<u8>>, Option<Vec<u8>>), Unopenable> {
+type Anew = (Option<Vec<u8>>, Option<Vec<u8>>);
+
+fn anew(sealer: &Sealer, (id, secret, previous): &Sealed) -> Result<Anew, Unopenable> {
     let previous = previous.as_deref().map(|previous| sealer.resealed(*id, previous)).transpose()?;
     Ok((sealer.resealed(*id, secret)?, previous.flatten()))
 }

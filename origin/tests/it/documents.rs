@@ -10,7 +10,7 @@ const OF_THE_WORKER: &str = include_str!("../../../edge/src/config.rs");
 const WRANGLER: &str = include_str!("../../../wrangler.toml");
 
 /// Texts in quotes or backquotes that look like variables.
-fn variables<'a>(text: &'a str, quote: char) -> BTreeSet<&'a str> {
+fn variables(text: &str, quote: char) -> BTreeSet<&str> {
     text.split(quote)
         .filter(|word| word.len() > 4 && word.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_'))
         .collect()

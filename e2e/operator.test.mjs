@@ -23,7 +23,8 @@ describe('doctor', () => {
     const environment = { ...originEnvironment(stack), DATABASE_URL: 'postgres://nobody:none@127.0.0.1:1/none' };
     const error = await failing(stack, environment, 'doctor', '--json');
     assert.notEqual(error.code, 0);
-    assert.ok(rowsOf(JSON.parse(error.stdout)).some((check) => check.ok === false));
+    const checks = rowsOf(JSON.parse(error.stdout));
+    assert.match(checks.find(({ name }) => name === 'database').detail, /refused/);
   });
 });
 

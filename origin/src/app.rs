@@ -23,6 +23,7 @@ use arc_swap::ArcSwapOption;
 use rds_shared::access::{AssertionKey, Spray};
 use rds_shared::graph::signature::DecisionKey;
 use rds_shared::model::health::FailSafeMode;
+use rds_shared::wire::Timestamp;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -78,6 +79,8 @@ pub struct App {
     /// What the database last said about itself, for when it says nothing.
     pub last_health: ArcSwapOption<HealthFacts>,
     draining: AtomicBool,
+    started_at: Timestamp,
+    db_limit: u32,
 }
 
 impl App {
@@ -97,6 +100,8 @@ impl App {
         outward: Outward,
     ) -> anyhow::Result<Arc<Self>> {
         Ok(Arc::new(App {
+            started_at: clock.wall(),
+            db_limit: config.database.connections,
             clock,
             db,
             catalog: Holder::default(),
@@ -150,17 +155,24 @@ impl App {
     /// The values that it reads from other parts.
     fn gauges(&self) -> Gauges {
         let catalog = self.catalog.current();
-        let now = self.clock.wall().as_seconds();
-        let since = |at: i64| if at == 0 { 0 } else { (now - at).max(0) };
+        let (wall, now) = (self.clock.wall().as_seconds(), self.clock.now());
+        let since = |at: i64| if at == 0 { 0 } else { (wall - at).max(0) };
         Gauges {
             catalog_version: catalog.as_ref().map_or(0, |catalog| catalog.version),
             catalog_rows: catalog.as_ref().map_or(0, |catalog| catalog.active_vaults()),
             catalog_age_seconds: since(self.metrics.catalog_current_at.load(Relaxed)),
             edge_tags_lag_seconds: since(self.metrics.edge_tags_known_to.load(Relaxed)),
+            edge_heard_age_seconds: since(self.metrics.edge_heard_at.load(Relaxed)),
+            reading_ages_seconds: catalog.as_ref().map_or((0, 0), |catalog| catalog.reading_ages(now)),
+            graph_enabled: self.graph.is_enabled(),
+            graph_age_seconds: self.graph.current().map(|held| now.seconds_since(held.manifest.built_at).max(0)),
             db_connections: self.db.pool.size(),
+            db_limit: self.db_limit,
             db_idle: self.db.pool.num_idle(),
             bcrypt_proofs: self.prover.asked.load(Relaxed),
             draining: self.is_draining(),
+            started_at: self.started_at,
+            now,
             fail_safe: self.fail_safe(),
         }
     }

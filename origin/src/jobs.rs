@@ -1,7 +1,7 @@
 //! What runs beside the requests, and when: the catalog's refresh, the listening for changes, the scheduled score run, the
 //! daily roll-up and the daily research run, the exposure graph, the baskets, the journal and its streams, what there is to do
-//! for webhooks beside delivering, the samples of how the service does, and the telling of changed
-//! keys and facts to the edge.
+//! for webhooks beside delivering, the samples of how the service does, the telling of changed
+//! keys and facts to the edge, and what operators are told.
 
 use crate::app::App;
 use crate::baskets;
@@ -10,6 +10,7 @@ use crate::edge_link::{self, EdgeLink, outbox};
 use crate::graph::follow;
 use crate::http::pipeline::{caught, panic_text};
 use crate::journal::{retention, sequence, tail};
+use crate::metrics::{RunOutcome, process, standing};
 use crate::research;
 use crate::scoring_run;
 use crate::status::sampler;
@@ -45,7 +46,7 @@ const RESTART: Duration = Duration::from_secs(1);
 type Job = for<'a> fn(&'a App, Option<&'a Arc<EdgeLink>>) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 
 /// All of them, each with the name that it is logged under.
-const JOBS: [(&str, Job); 19] = [
+const JOBS: [(&str, Job); 21] = [
     ("catalog", |app, _| Box::pin(refresh::keep_current(app))),
     ("notices", |app, link| Box::pin(listen(app, link))),
     ("news of keys", |app, link| Box::pin(tell_of_keys(app, link))),
@@ -65,6 +66,8 @@ const JOBS: [(&str, Job); 19] = [
     ("revocations", |app, _| Box::pin(keeper::keep_revoking(app))),
     ("clock", |app, _| Box::pin(keeper::keep_time(app))),
     ("days", |app, _| Box::pin(keep_days(app))),
+    ("standing", |app, _| Box::pin(standing::keep_known(app))),
+    ("delays", |app, _| Box::pin(process::keep_measuring(app))),
 ];
 
 /// The running jobs.
@@ -172,14 +175,18 @@ async fn keep_scored(app: &App) {
         match scoring_run::run_due(&app.db, &app.clock, i64::from(app.score_every_seconds)).await {
             Ok(None) => {}
             // Why it is held back was logged where that was found.
-            Ok(Some(run)) if run.withheld.is_some() => {}
+            Ok(Some(run)) if run.withheld.is_some() => app.metrics.scored(RunOutcome::Withheld),
             Ok(Some(run)) => {
+                app.metrics.scored(RunOutcome::Completed);
                 tracing::info!(vaults = run.vaults, changes = run.changes.len(), "a scheduled score run completed");
                 app.catalog.facts_changed();
             }
             // The catalog's refresh says when the database is down; once is enough.
             Err(StoreError::Unavailable(_)) => {}
-            Err(error) => tracing::error!(%error, "a scheduled score run failed"),
+            Err(error) => {
+                app.metrics.scored(RunOutcome::Failed);
+                tracing::error!(%error, "a scheduled score run failed");
+            }
         }
     }
 }

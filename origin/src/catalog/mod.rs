@@ -37,7 +37,7 @@ use rds_shared::select::Selection;
 use rds_shared::select::vault_query::{VaultFilter, VaultSort};
 use rds_shared::select::vaults::VaultIndex;
 use rds_shared::wire::page::PageRequest;
-use rds_shared::wire::{ApiError, ErrorCode};
+use rds_shared::wire::{ApiError, ErrorCode, Timestamp};
 use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering::SeqCst};
@@ -208,5 +208,13 @@ impl Catalog {
     /// How many vaults are active.
     pub fn active_vaults(&self) -> usize {
         self.active.len()
+    }
+
+    /// The age at `now` of the newest reading of any active vault, and of the median vault's, in seconds; zeros without vaults.
+    pub fn reading_ages(&self, now: Timestamp) -> (i64, i64) {
+        let read_at = self.actives().filter_map(|vault| vault.row.last_synced_at);
+        let mut ages: Vec<i64> = read_at.map(|at| now.seconds_since(at).max(0)).collect();
+        ages.sort_unstable();
+        (ages.first().copied().unwrap_or(0), ages.get(ages.len() / 2).copied().unwrap_or(0))
     }
 }

@@ -237,6 +237,8 @@ enum Webhooks {
         #[arg(long, value_name = "HOURS", value_parser = clap::value_parser!(u32).range(0..=720))]
         overlap: u32,
     },
+    /// Encrypt every signing secret anew under the first key of RDS_MASTER_KEY.
+    Reseal,
 }
 
 /// Runs one command. The exit code is 0 when it did what it says.

@@ -48,7 +48,7 @@ pub struct DatabaseConfig {
 /// What a command that seals secrets needs beside the database.
 #[derive(Debug, Clone)]
 pub struct MasterKeyConfig {
-    /// What secrets are encrypted under at rest: 64 hex digits.
+    /// What secrets are encrypted under at rest: keys of 64 hex digits, of which the first encrypts and all decrypt.
     pub master_key: Secret,
 }
 

@@ -198,8 +198,12 @@ fn signing_key(text: &str) -> Result<DecisionKey, String> {
 }
 
 fn master_key(text: &str) -> Result<Secret, String> {
-    let well_formed = text.len() == 64 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
-    if well_formed { Ok(Secret(text.into())) } else { Err("must be 64 hex characters".into()) }
+    let well_formed = |key: &str| key.len() == 64 && key.bytes().all(|byte| byte.is_ascii_hexdigit());
+    if text.split(',').all(|key| well_formed(key.trim())) {
+        Ok(Secret(text.into()))
+    } else {
+        Err("must be 64 hex characters, or several such keys separated by commas".into())
+    }
 }
 
 /// The certificates of a PEM file.

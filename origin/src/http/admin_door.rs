@@ -8,7 +8,7 @@ use super::router::wrong_method;
 use super::{body, health, ingest};
 use crate::app::App;
 use crate::config::Secret;
-use crate::metrics::Label;
+use crate::metrics::{Caller, Label};
 use axum::extract::Request;
 use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
@@ -47,6 +47,7 @@ pub async fn handle(app: &Arc<App>, request: Request, trace: &mut Trace) -> Resu
     let (head, body) = request.into_parts();
     let (method, path) = (head.method.as_str(), head.uri.path());
     if path == "/ready" {
+        trace.caller = Caller::Probe;
         return if matches!(method, "GET" | "HEAD") {
             health::ready(app).await
         } else {
@@ -56,6 +57,7 @@ pub async fn handle(app: &Arc<App>, request: Request, trace: &mut Trace) -> Resu
     if !app.admin_token.opens_for(&head.headers) {
         return Err(ApiError::new(ErrorCode::Unauthorized, "send the admin token as a Bearer credential").into());
     }
+    trace.caller = Caller::Operator;
     match (method, path) {
         ("POST", "/ingest") => ingest::take(app, body).await,
         (_, "/ingest") => Err(wrong_method("POST").into()),

@@ -28,8 +28,10 @@ pub async fn handle(app: &Arc<App>, request: Request, trace: &mut Trace) -> Resu
     let body = body::read(body, cap(&matching)).await?;
     let target = head.uri.path_and_query().map_or("/", |target| target.as_str());
     let request = SignedRequest { method: head.method.as_str(), target, body: &body, principal };
-    let speaker = assertion::check(&app.assertion_keys, &app.nonces, signed, &request, app.clock.wall().as_seconds())
+    let now = app.clock.wall().as_seconds();
+    let speaker = assertion::check(&app.assertion_keys, &app.nonces, signed, &request, now)
         .map_err(|refusal| refused(app, refusal))?;
+    app.metrics.edge_heard_at.store(now, Relaxed);
     trace.request_id = text(&head.headers, headers::REQUEST_ID).and_then(RequestId::parse);
     match speaker {
         Speaker::Caller(principal) => router::route(app, matching, principal, &head, body, trace).await,

@@ -9,7 +9,7 @@ use super::router::wrong_method;
 use crate::app::App;
 use crate::keys::known::{self, LookupError};
 use crate::keys::usage::{self, Applied, Batch};
-use crate::metrics::Label;
+use crate::metrics::{Caller, Label};
 use axum::http::Method;
 use axum::http::request::Parts;
 use rds_shared::access::credential::{CredentialText, Kind};
@@ -28,7 +28,7 @@ pub async fn take(app: &App, head: &Parts, body: &[u8], trace: &mut Trace) -> Re
     if path != KEY_QUESTION && path != USAGE {
         return Err(ApiError::not_found("route").into());
     }
-    trace.label = Label::EdgeMessage;
+    (trace.label, trace.caller) = (Label::EdgeMessage, Caller::Edge);
     if head.method != Method::POST {
         return Err(wrong_method("POST").into());
     }

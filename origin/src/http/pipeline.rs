@@ -7,7 +7,7 @@ use super::{admin_door, edge_door, relay_door};
 use crate::app::App;
 use crate::clock::Stopwatch;
 use crate::entropy;
-use crate::metrics::Label;
+use crate::metrics::{Caller, Label};
 use crate::telemetry::AccessLine;
 use axum::body::HttpBody;
 use axum::extract::Request;
@@ -40,6 +40,9 @@ pub enum Door {
 }
 
 impl Door {
+    /// All of them.
+    pub const ALL: [Door; 3] = [Door::Edge, Door::Relay, Door::Admin];
+
     /// The door's name in logs.
     pub const fn name(self) -> &'static str {
         match self {
@@ -66,6 +69,8 @@ pub struct Trace {
     pub request_id: Option<RequestId>,
     /// What the request is counted under.
     pub label: Label,
+    /// Who sent it, as far as that is known.
+    pub caller: Caller,
     /// What its allowance said, where this process metered it.
     pub verdict: Option<Verdict>,
 }
@@ -75,7 +80,7 @@ pub async fn answer(app: &Arc<App>, door: Door, peer: IpAddr, mut request: Reque
     request.extensions_mut().insert(Through { door, peer });
     let watch = Stopwatch::start();
     let head_only = request.method() == Method::HEAD;
-    let mut trace = Trace { request_id: None, label: Label::Unmatched, verdict: None };
+    let mut trace = Trace { request_id: None, label: Label::Unmatched, caller: Caller::Unknown, verdict: None };
     let result = match caught(handle(app, door, peer, request, &mut trace)).await {
         Ok(result) => result,
         Err(panic) => Err(Failure::Internal(format!("panicked: {}", panic_text(&*panic)))),
@@ -96,7 +101,8 @@ pub async fn answer(app: &Arc<App>, door: Door, peer: IpAddr, mut request: Reque
             app.traffic.answered(app.clock.now(), failed);
         }
     }
-    app.metrics.answered(trace.label, status, micros);
+    app.metrics.requests.answered(trace.label, status, micros);
+    app.metrics.requests.called(door, trace.caller);
     let bytes = response.body().size_hint().exact().unwrap_or(0) as usize;
     let at = app.clock.wall();
     app.access_log.write(

@@ -10,7 +10,7 @@ use super::{
     vault_detail, vaults, webhooks,
 };
 use crate::app::App;
-use crate::metrics::Label;
+use crate::metrics::{Caller, Label};
 use axum::body::Bytes;
 use axum::http::header::{CONTENT_TYPE, IF_NONE_MATCH};
 use axum::http::request::Parts;
@@ -34,6 +34,7 @@ pub async fn route(
     body: Bytes,
     trace: &mut Trace,
 ) -> Result<Answer, Failure> {
+    trace.caller = Caller::from(&principal);
     if is_of_graph(head.uri.path()) && !app.graph.is_enabled() {
         return Err(ApiError::not_found("route").into());
     }

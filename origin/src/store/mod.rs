@@ -49,6 +49,7 @@ pub mod scoring;
 pub mod security;
 pub mod signals;
 pub mod snapshots;
+pub mod standing;
 pub mod status;
 pub mod strategies;
 pub mod stream_leases;
@@ -67,7 +68,7 @@ mod word;
 pub use at::At;
 
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
-use sqlx::{Connection, PgPool, Postgres, Transaction};
+use sqlx::{ConnectOptions, Connection, PgPool, Postgres, Transaction};
 use std::future::Future;
 use std::pin::Pin;
 use std::str::FromStr;
@@ -174,11 +175,23 @@ fn pool_options(url: &str, max_connections: u32) -> Result<(PgPoolOptions, PgCon
     Ok((pool, options))
 }
 
+/// Why there is no connection: a pool that waited in vain does not say for what.
+async fn why_not(options: &PgConnectOptions) -> sqlx::Error {
+    match tokio::time::timeout(ACQUIRE_TIMEOUT, options.connect()).await {
+        Ok(Err(error)) => error,
+        Ok(Ok(_)) | Err(_) => sqlx::Error::PoolTimedOut,
+    }
+}
+
 impl Db {
     /// Opens a pool at `url` with at most `max_connections`. Succeeds only when the database answers.
     pub async fn connect(url: &str, max_connections: u32) -> Result<Db, StoreError> {
         let (pool, options) = pool_options(url, max_connections)?;
-        Ok(Db { pool: pool.connect_with(options).await? })
+        match pool.connect_with(options.clone()).await {
+            Ok(pool) => Ok(Db { pool }),
+            Err(sqlx::Error::PoolTimedOut) => Err(why_not(&options).await.into()),
+            Err(error) => Err(error.into()),
+        }
     }
 
     /// The service's: the first connection is made when the first statement needs it, and no statement takes for ever.

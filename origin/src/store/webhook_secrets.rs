@@ -31,6 +31,32 @@ pub async fn rotate(
     Ok(())
 }
 
+/// A subscription's number, its encrypted secret and the one before it.
+pub type Sealed = (i64, Vec<u8>, Option<Vec<u8>>);
+
+/// The next `n` subscriptions behind `after`, of either family, locked until the transaction ends.
+pub async fn lock_next(tx: &mut Tx<'_>, after: i64, n: i64) -> Result<Vec<Sealed>, StoreError> {
+    let sql = "
+        -- lock_webhook_secrets
+        select id, secret, previous_secret from webhook_subscription where id > $1 order by id limit $2 for no key update";
+    Ok(sqlx::query_as(sql).bind(after).bind(n).fetch_all(&mut **tx).await?)
+}
+
+/// Writes the same secrets, encrypted anew; one that is null stays as it is.
+pub async fn reseal(
+    tx: &mut Tx<'_>,
+    id: i64,
+    secret: Option<&[u8]>,
+    previous: Option<&[u8]>,
+) -> Result<(), StoreError> {
+    let sql = "
+        -- reseal_webhook_secret
+        update webhook_subscription
+        set secret = coalesce($2, secret), previous_secret = coalesce($3, previous_secret) where id = $1";
+    sqlx::query(sql).bind(id).bind(secret).bind(previous).execute(&mut **tx).await?;
+    Ok(())
+}
+
 /// Gives the overlaps that have just begun their end, and forgets the secrets whose overlap is over.
 pub async fn keep_overlaps(db: &Db, now: Timestamp) -> Result<(), StoreError> {
     let sql = "

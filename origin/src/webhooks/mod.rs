@@ -11,7 +11,7 @@
 //! | [`deliver`] | taking up due deliveries, and what becomes of them |
 //! | [`send`], [`guard`] | one attempt, and where it may connect to |
 //! | [`kept`] | connections that the next delivery may use |
-//! | [`seal`] | signing secrets at rest |
+//! | [`seal`], [`reseal`] | signing secrets at rest, and under another master key |
 //! | [`upkeep`] | what time alone changes: pauses that end, overlaps, old rows, gauges |
 //! | [`counters`] | what is counted |
 //!
@@ -23,6 +23,7 @@ pub mod deliver;
 pub mod fanout;
 pub mod guard;
 pub mod kept;
+pub mod reseal;
 pub mod seal;
 pub mod send;
 mod slots;

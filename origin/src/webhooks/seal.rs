@@ -1,7 +1,7 @@
 //! Signing secrets at rest: AES-256-GCM under a key that is derived from the master key, bound to the subscription they are of.
 //!
 //! A sealed secret is a version byte, the nonce, and the ciphertext with its tag. Whoever copies one into another row gets
-//! nothing that opens.
+//! nothing that opens. Of several master keys the first seals and all open, so that one can take another's place.
 
 use crate::config;
 use crate::entropy;
@@ -16,7 +16,11 @@ const VERSION: u8 = 1;
 const PURPOSE: &[u8] = b"webhook signing secrets, 1";
 
 /// Seals and opens secrets.
-pub struct Sealer(LessSafeKey);
+pub struct Sealer {
+    seals: LessSafeKey,
+    /// Other keys, under which there may still be secrets.
+    opens: Vec<LessSafeKey>,
+}
 
 impl std::fmt::Debug for Sealer {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -32,11 +36,11 @@ impl std::fmt::Debug for Sealer {
 pub struct Unopenable;
 
 impl Sealer {
-    /// A sealer under a master key of 64 hex digits. `None` when it is none.
-    pub fn new(master_key: &config::Secret) -> Option<Self> {
-        let master = unhex(master_key.expose()).filter(|bytes| bytes.len() == 32)?;
-        let derived = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, &master), PURPOSE);
-        Some(Sealer(LessSafeKey::new(UnboundKey::new(&AES_256_GCM, derived.as_ref()).ok()?)))
+    /// A sealer under master keys of 64 hex digits, separated by commas. `None` when one is none.
+    pub fn new(master_keys: &config::Secret) -> Option<Self> {
+        let mut keys = master_keys.expose().split(',').map(|key| derived(key.trim())).collect::<Option<Vec<_>>>()?;
+        let seals = keys.remove(0);
+        Some(Sealer { seals, opens: keys })
     }
 
     /// Seals the secret of `subscription`. `None` only for a secret longer than any that exists.
@@ -44,7 +48,7 @@ impl Sealer {
         let nonce = entropy::random_bytes::<NONCE_LEN>();
         let mut text = secret.expose().as_bytes().to_vec();
         let bound = Aad::from(subscription.to_be_bytes());
-        self.0.seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), bound, &mut text).ok()?;
+        self.seals.seal_in_place_append_tag(Nonce::assume_unique_for_key(nonce), bound, &mut text).ok()?;
         Some([&[VERSION], nonce.as_slice(), &text].concat())
     }
 
@@ -55,12 +59,34 @@ impl Sealer {
         if *version != VERSION {
             return Err(Unopenable);
         }
-        let mut text = text.to_vec();
-        let bound = Aad::from(subscription.to_be_bytes());
-        let opened =
-            self.0.open_in_place(Nonce::assume_unique_for_key(*nonce), bound, &mut text).map_err(|_| Unopenable)?;
-        std::str::from_utf8(opened).ok().and_then(Secret::parse).ok_or(Unopenable)
+        let keys = std::iter::once(&self.seals).chain(&self.opens);
+        let opened = keys.into_iter().find_map(|key| open_under(key, subscription, *nonce, text));
+        opened.ok_or(Unopenable)
     }
+
+    /// The same secret sealed under the first key; `None` where it is already.
+    pub fn resealed(&self, subscription: i64, sealed: &[u8]) -> Result<Option<Vec<u8>>, Unopenable> {
+        let under_first = sealed.get(1..).and_then(|rest| rest.split_first_chunk::<NONCE_LEN>());
+        if under_first.is_some_and(|(nonce, text)| open_under(&self.seals, subscription, *nonce, text).is_some()) {
+            return Ok(None);
+        }
+        let secret = self.open(subscription, sealed)?;
+        self.seal(subscription, &secret).map(Some).ok_or(Unopenable)
+    }
+}
+
+/// What secrets are sealed under, out of a master key. `None` when that is none.
+fn derived(master_key: &str) -> Option<LessSafeKey> {
+    let master = unhex(master_key).filter(|bytes| bytes.len() == 32)?;
+    let derived = hmac::sign(&hmac::Key::new(hmac::HMAC_SHA256, &master), PURPOSE);
+    Some(LessSafeKey::new(UnboundKey::new(&AES_256_GCM, derived.as_ref()).ok()?))
+}
+
+fn open_under(key: &LessSafeKey, subscription: i64, nonce: [u8; NONCE_LEN], text: &[u8]) -> Option<Secret> {
+    let mut text = text.to_vec();
+    let bound = Aad::from(subscription.to_be_bytes());
+    let opened = key.open_in_place(Nonce::assume_unique_for_key(nonce), bound, &mut text).ok()?;
+    std::str::from_utf8(opened).ok().and_then(Secret::parse)
 }
 
 #[cfg(test)]
@@ -84,6 +110,22 @@ mod tests {
             assert_eq!(ours.open(5, &changed), Err(Unopenable), "byte {at}");
         }
         assert_eq!(ours.open(5, &[]), Err(Unopenable));
+    }
+
+    #[test]
+    fn while_master_keys_are_changed_the_first_seals_and_all_open() {
+        let (key_a, key_b) = ("a".repeat(64), "b".repeat(64));
+        let both = Sealer::new(&format!("{key_b}, {key_a}").into()).unwrap();
+        let secret = Secret::from_random([7; 32]);
+        let old = sealer('a').seal(5, &secret).unwrap();
+        assert_eq!(both.open(5, &old).unwrap(), secret);
+        let new = both.resealed(5, &old).unwrap().expect("it was under the other key");
+        assert_eq!(sealer('b').open(5, &new).unwrap(), secret);
+        assert_eq!(sealer('a').open(5, &new), Err(Unopenable));
+        assert_eq!(both.resealed(5, &new), Ok(None), "nothing is left to do");
+        assert_eq!(both.resealed(6, &old), Err(Unopenable), "another row");
+        assert_eq!(sealer('c').resealed(5, &old), Err(Unopenable), "a key that is gone");
+        assert!(Sealer::new(&format!("{key_a},").into()).is_none());
     }
 
     #[test]

@@ -15,7 +15,8 @@ fn wall() -> i64 {
     Clock::system().wall().as_seconds()
 }
 
-fn bare(method: &str, target: &str) -> Request {
+/// A request that nobody has signed.
+pub fn bare(method: &str, target: &str) -> Request {
     Request::builder().method(method).uri(target).body(Body::empty()).unwrap()
 }
 

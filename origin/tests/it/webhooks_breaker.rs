@@ -6,6 +6,7 @@ use crate::webhooks_world::{MASTER_KEY, World};
 use axum::http::StatusCode;
 use rds_origin::keys;
 use rds_origin::store::webhook_secrets;
+use rds_origin::webhooks::reseal::{Resealed, reseal};
 use rds_origin::webhooks::seal::Sealer;
 use rds_origin::webhooks::{deliver, subscriptions, upkeep};
 use rds_shared::access::Principal;
@@ -208,4 +209,40 @@ async fn w12_a_rotation_overlaps_for_as_long_as_the_operator_said() {
     world.tell("at once").await;
     assert!(!verifies(&new, 3) && verifies(&last, 3));
     assert_eq!(subscriptions::rotate(&world.app().db, &sealer, 999, 1, long_ago).await.unwrap(), None);
+}
+
+#[tokio::test]
+async fn another_master_key_takes_the_place_of_the_first_and_receivers_notice_nothing() {
+    let world = World::new().await;
+    let receiver = Receiver::new(Manner::status(200)).await;
+    let (id, old) = world.subscribed(&receiver).await;
+    let db = &world.app().db;
+    let next_key = "e".repeat(64);
+    let sealer = |keys: &str| Arc::new(Sealer::new(&keys.to_owned().into()).unwrap());
+    let current = subscriptions::rotate(db, &sealer(MASTER_KEY), id, 3_600, world.app().clock.now()).await.unwrap();
+    let row = |resealed, unopenable| Resealed { webhooks: 1, resealed, unopenable };
+
+    let alone = reseal(db, &sealer(&next_key)).await.unwrap();
+    assert_eq!(alone, row(0, vec![id]), "without the key that they are under nothing is touched");
+    let there = sealer(&format!("{next_key},{MASTER_KEY}"));
+    assert_eq!(reseal(db, &there).await.unwrap(), row(1, vec![]));
+    assert_eq!(reseal(db, &there).await.unwrap(), row(0, vec![]), "once is enough");
+    assert_eq!(
+        reseal(db, &sealer(&next_key)).await.unwrap(),
+        row(0, vec![]),
+        "the key before it is not needed any more"
+    );
+
+    // The service still has the key before it alone: such a process spends no attempt on what it cannot open.
+    world.tell("early").await;
+    assert_eq!(receiver.seen().len(), 0);
+    let back = sealer(&format!("{MASTER_KEY},{next_key}"));
+    assert_eq!(reseal(db, &back).await.unwrap(), row(1, vec![]));
+    // It rests under its lease, which ends by the database's clock.
+    sqlx::query("update webhook_lease set until = '-infinity'").execute(&db.pool).await.unwrap();
+    assert_eq!(world.deliver().await, 1);
+    let seen = &receiver.seen()[0];
+    for secret in [&old, &current.unwrap()] {
+        secret.verify(seen.header("x-service-signature"), &seen.body, world.app().clock.wall()).unwrap();
+    }
 }

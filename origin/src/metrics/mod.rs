@@ -1,65 +1,58 @@
 //! What the service counts about itself, as Prometheus text.
 //!
-//! Every cell exists from the start and is an atomic: counting takes no lock and allocates nothing.
+//! Every cell exists from the start and is an atomic: counting takes no lock and allocates nothing. What each figure means to an operator
+//! is written in `origin/OPERATING.md`; a test compares the two.
+
+pub mod process;
+mod requests;
+pub mod standing;
+
+pub use requests::{Caller, Label};
 
 use crate::webhooks::counters::Counters;
+use process::LoopDelay;
 use rds_shared::model::health::FailSafeMode;
-use rds_shared::route::{ROUTES, RouteId};
+use rds_shared::wire::Timestamp;
+use requests::Requests;
+use standing::Known;
 use std::fmt::Write;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 
-/// Statuses with a cell of their own; anything else is counted as the last.
-const STATUSES: [u16; 18] = [200, 204, 304, 400, 401, 403, 404, 405, 409, 410, 413, 414, 415, 429, 500, 503, 504, 0];
-
-/// Upper bounds of the latency histogram, in microseconds.
-const BUCKETS: [u64; 14] =
-    [100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 1_000_000, 10_000_000, 60_000_000];
-
-/// What a request is counted under.
+/// What a run over every vault came to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Label {
-    /// A route of the table.
-    Route(RouteId),
-    /// The operators' door.
-    Admin,
-    /// The edge's own messages.
-    EdgeMessage,
-    /// No route: refused, unknown or malformed.
-    Unmatched,
+pub enum RunOutcome {
+    /// Its scores are published.
+    Completed,
+    /// The guard held it back; the last good one stands.
+    Withheld,
+    /// It broke; nothing of it was kept.
+    Failed,
 }
 
-impl Label {
-    /// The label's text in metrics and logs.
-    pub const fn name(self) -> &'static str {
+impl RunOutcome {
+    const ALL: [RunOutcome; 3] = [RunOutcome::Completed, RunOutcome::Withheld, RunOutcome::Failed];
+
+    const fn name(self) -> &'static str {
         match self {
-            Label::Route(id) => id.name(),
-            Label::Admin => "Admin",
-            Label::EdgeMessage => "EdgeMessage",
-            Label::Unmatched => "Unmatched",
+            RunOutcome::Completed => "completed",
+            RunOutcome::Withheld => "withheld",
+            RunOutcome::Failed => "failed",
         }
     }
-
-    fn cell(self) -> usize {
-        match self {
-            Label::Route(id) => id as usize,
-            Label::Admin => ROUTES.len(),
-            Label::EdgeMessage => ROUTES.len() + 1,
-            Label::Unmatched => ROUTES.len() + 2,
-        }
-    }
-}
-
-#[derive(Debug, Default)]
-struct Requests {
-    by_status: [AtomicU64; STATUSES.len()],
-    by_latency: [AtomicU64; BUCKETS.len()],
-    micros: AtomicU64,
 }
 
 /// The process's counters and gauges.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Metrics {
-    requests: Vec<Requests>,
+    /// Requests.
+    pub requests: Requests,
+    score_runs: [AtomicU64; RunOutcome::ALL.len()],
+    /// When a request of the edge was last believed, in seconds of the wall clock; 0 before the first.
+    pub edge_heard_at: AtomicI64,
+    /// How late this process comes to what is due.
+    pub loop_delay: LoopDelay,
+    /// What the database said last about itself.
+    pub standing: Known,
     /// Requests at the edge door whose assertion did not hold.
     pub assertions_refused: AtomicU64,
     /// Observation batches that were committed.
@@ -98,32 +91,6 @@ pub struct Metrics {
     pub webhooks: Counters,
 }
 
-impl Default for Metrics {
-    fn default() -> Self {
-        Metrics {
-            requests: (0..ROUTES.len() + 3).map(|_| Requests::default()).collect(),
-            assertions_refused: AtomicU64::default(),
-            ingest_batches: AtomicU64::default(),
-            ingest_refused: AtomicU64::default(),
-            ingest_observations: AtomicU64::default(),
-            catalog_failures: AtomicU64::default(),
-            catalog_refresh_micros: AtomicU64::default(),
-            catalog_current_at: AtomicI64::default(),
-            usage_applied: AtomicU64::default(),
-            usage_repeated: AtomicU64::default(),
-            usage_lost: AtomicU64::default(),
-            edge_news_acknowledged: AtomicU64::default(),
-            edge_news_failed: AtomicU64::default(),
-            edge_news_waiting: AtomicU64::default(),
-            edge_tags_acknowledged: AtomicU64::default(),
-            edge_tags_failed: AtomicU64::default(),
-            edge_tags_known_to: AtomicI64::default(),
-            log_lines_dropped: AtomicU64::default(),
-            webhooks: Counters::default(),
-        }
-    }
-}
-
 /// Values that other parts hold and the scrape reads.
 #[derive(Debug, Clone, Copy)]
 pub struct Gauges {
@@ -135,34 +102,43 @@ pub struct Gauges {
     pub catalog_age_seconds: i64,
     /// Seconds since the edge last knew of every change of facts; 0 where none is told.
     pub edge_tags_lag_seconds: i64,
+    /// Seconds since the edge last sent something that was believed; 0 before the first.
+    pub edge_heard_age_seconds: i64,
+    /// Age of the newest reading of a vault and of the median vault's, in seconds of the domain's clock.
+    pub reading_ages_seconds: (i64, i64),
+    /// Whether the graph family is offered here.
+    pub graph_enabled: bool,
+    /// Age of the graph's snapshot that is answered from; none where there is none.
+    pub graph_age_seconds: Option<i64>,
     /// Open database connections.
     pub db_connections: u32,
+    /// How many there may be.
+    pub db_limit: u32,
     /// Those of them that wait for work.
     pub db_idle: usize,
     /// Older keys' proofs asked for.
     pub bcrypt_proofs: u64,
     /// Whether this process is going away.
     pub draining: bool,
+    /// When the process began.
+    pub started_at: Timestamp,
+    /// The domain's time.
+    pub now: Timestamp,
     /// The platform's mode.
     pub fail_safe: FailSafeMode,
 }
 
 impl Metrics {
-    /// Counts one answered request.
-    pub fn answered(&self, label: Label, status: u16, micros: u64) {
-        let Some(requests) = self.requests.get(label.cell()) else { return };
-        let status = STATUSES.iter().position(|known| *known == status).unwrap_or(STATUSES.len() - 1);
-        requests.by_status[status].fetch_add(1, Relaxed);
-        requests.micros.fetch_add(micros, Relaxed);
-        if let Some(bucket) = BUCKETS.iter().position(|bound| micros <= *bound) {
-            requests.by_latency[bucket].fetch_add(1, Relaxed);
-        }
+    /// Counts a run over every vault.
+    pub fn scored(&self, outcome: RunOutcome) {
+        self.score_runs[outcome as usize].fetch_add(1, Relaxed);
     }
 
     /// The whole page of a scrape.
     pub fn render(&self, gauges: &Gauges) -> String {
         let mut out = String::with_capacity(16 * 1024);
-        self.render_requests(&mut out);
+        self.requests.render(&mut out);
+        self.render_score_runs(&mut out);
         let counters: [(&str, &str, &AtomicU64); 13] = [
             (
                 "rds_assertions_refused_total",
@@ -189,7 +165,8 @@ impl Metrics {
         for (name, help, value) in counters {
             metric(&mut out, name, help, "counter", value.load(Relaxed) as f64);
         }
-        let values: [(&str, &str, f64); 11] = [
+        let (newest_reading, median_reading) = gauges.reading_ages_seconds;
+        let values: [(&str, &str, f64); 18] = [
             ("rds_catalog_version", "Data version the catalog was made from.", gauges.catalog_version as f64),
             ("rds_catalog_rows", "Active vaults in the catalog.", gauges.catalog_rows as f64),
             (
@@ -202,8 +179,35 @@ impl Metrics {
                 "Duration of the latest refresh.",
                 self.catalog_refresh_micros.load(Relaxed) as f64 / 1e6,
             ),
+            ("rds_vault_newest_reading_age_seconds", "Age of the newest reading of any vault.", newest_reading as f64),
+            (
+                "rds_vault_median_reading_age_seconds",
+                "Age of the median vault's newest reading.",
+                median_reading as f64,
+            ),
+            ("rds_graph_enabled", "1 where the graph family is offered.", f64::from(u8::from(gauges.graph_enabled))),
+            (
+                "rds_graph_snapshot_loaded",
+                "1 while the graph family is answered from a snapshot.",
+                f64::from(u8::from(gauges.graph_age_seconds.is_some())),
+            ),
+            (
+                "rds_graph_snapshot_age_seconds",
+                "Age of the snapshot that is answered from.",
+                gauges.graph_age_seconds.unwrap_or(0) as f64,
+            ),
             ("rds_db_connections", "Open database connections.", f64::from(gauges.db_connections)),
             ("rds_db_connections_idle", "Open database connections without work.", gauges.db_idle as f64),
+            (
+                "rds_db_connections_limit",
+                "Database connections that this process may open.",
+                f64::from(gauges.db_limit),
+            ),
+            (
+                "rds_edge_heard_age_seconds",
+                "Seconds since a request of the edge was believed; 0 before the first.",
+                gauges.edge_heard_age_seconds as f64,
+            ),
             (
                 "rds_edge_news_waiting",
                 "Key changes the edge has not acknowledged.",
@@ -225,48 +229,21 @@ impl Metrics {
         for (name, help, value) in values {
             metric(&mut out, name, help, "gauge", value);
         }
+        standing::render(&mut out, &self.standing, gauges.now.as_seconds());
         self.webhooks.render(&mut out);
+        process::render(&mut out, gauges.started_at, &self.loop_delay);
         out
     }
 
-    fn render_requests(&self, out: &mut String) {
-        let labels: Vec<Label> = ROUTES
-            .iter()
-            .map(|route| Label::Route(route.id))
-            .chain([Label::Admin, Label::EdgeMessage, Label::Unmatched])
-            .collect();
-        head(out, "rds_requests_total", "Requests answered.", "counter");
-        for (label, requests) in labels.iter().zip(&self.requests) {
-            for (status, count) in STATUSES.iter().zip(&requests.by_status) {
-                let count = count.load(Relaxed);
-                if count > 0 {
-                    let _ =
-                        writeln!(out, "rds_requests_total{{route=\"{}\",status=\"{status}\"}} {count}", label.name());
-                }
-            }
-        }
-        head(out, "rds_request_seconds", "Time from the request's head to its answer.", "histogram");
-        for (label, requests) in labels.iter().zip(&self.requests) {
-            let total: u64 = requests.by_status.iter().map(|count| count.load(Relaxed)).sum();
-            if total == 0 {
-                continue;
-            }
-            let (name, mut seen) = (label.name(), 0);
-            for (bound, count) in BUCKETS.iter().zip(&requests.by_latency) {
-                seen += count.load(Relaxed);
-                let _ = writeln!(
-                    out,
-                    "rds_request_seconds_bucket{{route=\"{name}\",le=\"{}\"}} {seen}",
-                    *bound as f64 / 1e6
-                );
-            }
-            let _ = writeln!(out, "rds_request_seconds_bucket{{route=\"{name}\",le=\"+Inf\"}} {total}");
-            let _ = writeln!(
-                out,
-                "rds_request_seconds_sum{{route=\"{name}\"}} {}",
-                requests.micros.load(Relaxed) as f64 / 1e6
-            );
-            let _ = writeln!(out, "rds_request_seconds_count{{route=\"{name}\"}} {total}");
+    fn render_score_runs(&self, out: &mut String) {
+        head(
+            out,
+            "rds_score_runs_total",
+            "Runs over every vault that this process made, by what they came to.",
+            "counter",
+        );
+        for (outcome, count) in RunOutcome::ALL.iter().zip(&self.score_runs) {
+            let _ = writeln!(out, "rds_score_runs_total{{outcome=\"{}\"}} {}", outcome.name(), count.load(Relaxed));
         }
     }
 }
@@ -285,26 +262,34 @@ pub(crate) fn metric(out: &mut String, name: &str, help: &str, kind: &str, value
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rds_shared::route::RouteId;
 
     const GAUGES: Gauges = Gauges {
         catalog_version: 7,
         catalog_rows: 3,
         catalog_age_seconds: 1,
         edge_tags_lag_seconds: 0,
+        edge_heard_age_seconds: 0,
+        reading_ages_seconds: (5, 60),
+        graph_enabled: false,
+        graph_age_seconds: None,
         db_connections: 2,
+        db_limit: 16,
         db_idle: 1,
         bcrypt_proofs: 0,
         draining: false,
+        started_at: Timestamp::from_seconds(1),
+        now: Timestamp::from_seconds(2),
         fail_safe: FailSafeMode::Normal,
     };
 
     #[test]
     fn a_scrape_tells_routes_statuses_and_latencies_apart() {
         let metrics = Metrics::default();
-        metrics.answered(Label::Route(RouteId::VaultList), 200, 120);
-        metrics.answered(Label::Route(RouteId::VaultList), 200, 90);
-        metrics.answered(Label::Route(RouteId::VaultList), 400, 10);
-        metrics.answered(Label::Unmatched, 418, 10);
+        metrics.requests.answered(Label::Route(RouteId::VaultList), 200, 120);
+        metrics.requests.answered(Label::Route(RouteId::VaultList), 200, 90);
+        metrics.requests.answered(Label::Route(RouteId::VaultList), 400, 10);
+        metrics.requests.answered(Label::Unmatched, 418, 10);
         let text = metrics.render(&GAUGES);
         for line in [
             "rds_requests_total{route=\"VaultList\",status=\"200\"} 2",

@@ -1,0 +1,69 @@
+// The alert rules: each is PromQL by Prometheus' own grammar, and asks for metrics and labels that a running origin shows.
+
+import { parser } from '@prometheus-io/lezer-promql';
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { before, describe, test } from 'node:test';
+import { parse } from 'yaml';
+import { repository } from './private-stack.mjs';
+import { sharedStack } from './stack.mjs';
+
+/** What other programs on an operator's Prometheus show. */
+const OF_OTHERS = ['up', 'probe_success', 'node_filesystem_avail_bytes', 'node_filesystem_size_bytes'];
+
+const stack = sharedStack();
+const { groups } = parse(readFileSync(join(repository, 'origin/alerts.yml'), 'utf8'));
+const rules = groups.flatMap((group) => group.rules);
+
+/** What an expression is made of: names of metrics, and those of labels in its selectors and groupings. */
+function parts(expression) {
+  const found = { metrics: new Set(), labels: new Set(), errors: [] };
+  parser.parse(expression).iterate({
+    enter(node) {
+      const text = expression.slice(node.from, node.to);
+      if (node.type.isError) found.errors.push(`at ${node.from}`);
+      if (node.name === 'Identifier') found.metrics.add(text);
+      if (node.name === 'LabelName') found.labels.add(text);
+    },
+  });
+  return found;
+}
+
+describe('the alert rules', () => {
+  let page;
+
+  before(async () => {
+    await stack.ok('/v1/vaults');
+    page = (await stack.operate('/metrics')).text;
+  });
+
+  test('are there, each under a name of its own', () => {
+    assert.ok(rules.length > 30, `${rules.length}`);
+    assert.equal(new Set(rules.map(({ alert }) => alert)).size, rules.length);
+  });
+
+  for (const { alert, expr, labels, annotations, ...rest } of rules) {
+    test(`${alert} is PromQL over what is there`, () => {
+      const { metrics, labels: asked, errors } = parts(expr);
+      assert.deepEqual(errors, [], expr);
+      assert.ok(metrics.size > 0, expr);
+      for (const metric of metrics) {
+        const family = metric.replace(/_(bucket|sum|count)$/, '');
+        assert.ok(OF_OTHERS.includes(metric) || page.includes(`# TYPE ${metric} `) || page.includes(`# TYPE ${family} histogram`), metric);
+      }
+      for (const label of asked) {
+        assert.ok(['job', 'mountpoint'].includes(label) || new RegExp(`[{,]${label}="`).test(page), `${label} in ${expr}`);
+      }
+      assert.ok(['page', 'ticket'].includes(labels.severity));
+      assert.match(annotations.summary, /\.$/);
+      assert.match(annotations.runbook, /^origin\/OPERATING\.md#[a-z-]+$/);
+      assert.match(rest.for ?? '1m', /^\d+[mh]$/);
+    });
+  }
+
+  test('would not be noticed if they asked for what is not there', () => {
+    assert.deepEqual([...parts('sum(rate(rds_nothing_total{x="1"}[5m])) by (y) > 0').metrics], ['rds_nothing_total']);
+    assert.notDeepEqual(parts('sum(rate(rds_db_up[5m]) > 0').errors, []);
+  });
+});

@@ -1,0 +1,202 @@
+//! Requests: how many, what came of them, how long they took, and who sent them.
+
+use super::head;
+use crate::http::pipeline::Door;
+use rds_shared::access::Principal;
+use rds_shared::route::{ROUTES, RouteId};
+use std::fmt::Write;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Statuses with a cell of their own; anything else is counted as the last.
+const STATUSES: [u16; 18] = [200, 204, 304, 400, 401, 403, 404, 405, 409, 410, 413, 414, 415, 429, 500, 503, 504, 0];
+
+/// Upper bounds of the latency histogram, in microseconds.
+const BUCKETS: [u64; 14] =
+    [100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 1_000_000, 10_000_000, 60_000_000];
+
+/// What a request is counted under.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Label {
+    /// A route of the table.
+    Route(RouteId),
+    /// The operators' door.
+    Admin,
+    /// The edge's own messages.
+    EdgeMessage,
+    /// No route: refused, unknown or malformed.
+    Unmatched,
+}
+
+impl Label {
+    /// The label's text in metrics and logs.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Label::Route(id) => id.name(),
+            Label::Admin => "Admin",
+            Label::EdgeMessage => "EdgeMessage",
+            Label::Unmatched => "Unmatched",
+        }
+    }
+
+    fn cell(self) -> usize {
+        match self {
+            Label::Route(id) => id as usize,
+            Label::Admin => ROUTES.len(),
+            Label::EdgeMessage => ROUTES.len() + 1,
+            Label::Unmatched => ROUTES.len() + 2,
+        }
+    }
+}
+
+/// Who a request came from, as far as that was found out.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Caller {
+    /// Refused before that was known.
+    Unknown,
+    /// Somebody without a key.
+    Anonymous,
+    /// A page of the service's own.
+    FirstParty,
+    /// The holder of a key.
+    Key,
+    /// The holder of an index token.
+    IndexToken,
+    /// The edge itself.
+    Edge,
+    /// An operator, with the token.
+    Operator,
+    /// Whoever asks whether the process is ready.
+    Probe,
+}
+
+impl Caller {
+    const ALL: [Caller; 8] = [
+        Caller::Unknown,
+        Caller::Anonymous,
+        Caller::FirstParty,
+        Caller::Key,
+        Caller::IndexToken,
+        Caller::Edge,
+        Caller::Operator,
+        Caller::Probe,
+    ];
+
+    const fn name(self) -> &'static str {
+        match self {
+            Caller::Unknown => "unknown",
+            Caller::Anonymous => "anonymous",
+            Caller::FirstParty => "first_party",
+            Caller::Key => "key",
+            Caller::IndexToken => "index_token",
+            Caller::Edge => "edge",
+            Caller::Operator => "operator",
+            Caller::Probe => "probe",
+        }
+    }
+}
+
+impl From<&Principal> for Caller {
+    fn from(principal: &Principal) -> Self {
+        match principal {
+            Principal::Anonymous => Caller::Anonymous,
+            Principal::FirstParty { .. } => Caller::FirstParty,
+            Principal::Key { .. } => Caller::Key,
+            Principal::IndexToken { .. } => Caller::IndexToken,
+        }
+    }
+}
+
+#[derive(Debug, Default)]
+struct OfLabel {
+    by_status: [AtomicU64; STATUSES.len()],
+    /// The last is for what took longer than every bound.
+    by_latency: [AtomicU64; BUCKETS.len() + 1],
+    micros: AtomicU64,
+}
+
+/// Requests of one process.
+#[derive(Debug)]
+pub struct Requests {
+    by_label: Vec<OfLabel>,
+    calls: [[AtomicU64; Caller::ALL.len()]; Door::ALL.len()],
+}
+
+impl Default for Requests {
+    fn default() -> Self {
+        Requests { by_label: (0..ROUTES.len() + 3).map(|_| OfLabel::default()).collect(), calls: Default::default() }
+    }
+}
+
+impl Requests {
+    /// Counts one answered request.
+    pub fn answered(&self, label: Label, status: u16, micros: u64) {
+        let Some(requests) = self.by_label.get(label.cell()) else { return };
+        let status = STATUSES.iter().position(|known| *known == status).unwrap_or(STATUSES.len() - 1);
+        requests.by_status[status].fetch_add(1, Relaxed);
+        requests.micros.fetch_add(micros, Relaxed);
+        let bucket = BUCKETS.iter().position(|bound| micros <= *bound).unwrap_or(BUCKETS.len());
+        requests.by_latency[bucket].fetch_add(1, Relaxed);
+    }
+
+    /// Counts who sent a request to which door.
+    pub fn called(&self, door: Door, caller: Caller) {
+        self.calls[door as usize][caller as usize].fetch_add(1, Relaxed);
+    }
+
+    /// Appends them as Prometheus text.
+    pub(super) fn render(&self, out: &mut String) {
+        self.render_answers(out);
+        self.render_calls(out);
+    }
+
+    fn render_calls(&self, out: &mut String) {
+        head(out, "rds_calls_total", "Requests by the door they came to and who sent them.", "counter");
+        for (door, calls) in Door::ALL.iter().zip(&self.calls) {
+            for (caller, count) in Caller::ALL.iter().zip(calls) {
+                let count = count.load(Relaxed);
+                if count > 0 {
+                    let (door, caller) = (door.name(), caller.name());
+                    let _ = writeln!(out, "rds_calls_total{{door=\"{door}\",caller=\"{caller}\"}} {count}");
+                }
+            }
+        }
+    }
+
+    fn render_answers(&self, out: &mut String) {
+        let labels: Vec<Label> = ROUTES
+            .iter()
+            .map(|route| Label::Route(route.id))
+            .chain([Label::Admin, Label::EdgeMessage, Label::Unmatched])
+            .collect();
+        head(out, "rds_requests_total", "Requests answered.", "counter");
+        for (label, requests) in labels.iter().zip(&self.by_label) {
+            for (status, count) in STATUSES.iter().zip(&requests.by_status) {
+                let count = count.load(Relaxed);
+                if count > 0 {
+                    let _ =
+                        writeln!(out, "rds_requests_total{{route=\"{}\",status=\"{status}\"}} {count}", label.name());
+                }
+            }
+        }
+        head(out, "rds_request_seconds", "Time from the request's head to its answer.", "histogram");
+        for (label, requests) in labels.iter().zip(&self.by_label) {
+            let counts = requests.by_latency.each_ref().map(|count| count.load(Relaxed));
+            let total: u64 = counts.iter().sum();
+            if total == 0 {
+                continue;
+            }
+            let (name, mut seen) = (label.name(), 0);
+            let bounds = BUCKETS.iter().map(|bound| (*bound as f64 / 1e6).to_string()).chain(["+Inf".to_owned()]);
+            for (bound, count) in bounds.zip(counts) {
+                seen += count;
+                let _ = writeln!(out, "rds_request_seconds_bucket{{route=\"{name}\",le=\"{bound}\"}} {seen}");
+            }
+            let _ = writeln!(
+                out,
+                "rds_request_seconds_sum{{route=\"{name}\"}} {}",
+                requests.micros.load(Relaxed) as f64 / 1e6
+            );
+            let _ = writeln!(out, "rds_request_seconds_count{{route=\"{name}\"}} {total}");
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! The README leaves nothing out that an operator can set or type.
+
+use clap::CommandFactory;
+use rds_origin::cli::Cli;
+use std::collections::BTreeSet;
+
+const README: &str = include_str!("../../../README.md");
+const OF_THE_ORIGIN: &str = include_str!("../../src/config/reader.rs");
+const OF_THE_WORKER: &str = include_str!("../../../edge/src/config.rs");
+const WRANGLER: &str = include_str!("../../../wrangler.toml");
+
+/// Texts in quotes or backquotes that look like variables.
+fn variables(text: &str, quote: char) -> BTreeSet<&str> {
+    text.split(quote)
+        .filter(|word| word.len() > 4 && word.bytes().all(|byte| byte.is_ascii_uppercase() || byte == b'_'))
+        .collect()
+}
+
+#[test]
+fn every_variable_of_the_origin_is_in_the_readme_and_no_other() {
+    let (known, named) = (variables(OF_THE_ORIGIN, '"'), variables(README, '`'));
+    assert!(known.len() > 15, "{known:?}");
+    assert_eq!(known.difference(&named).collect::<Vec<_>>(), Vec::<&&str>::new(), "not named");
+    let mut ours = named.iter().filter(|name| name.starts_with("RDS_"));
+    assert_eq!(ours.find(|name| !known.contains(**name)), None, "named, and nobody reads it");
+}
+
+#[test]
+fn every_variable_of_the_worker_is_in_the_readme_and_wrangler_sets_no_other() {
+    let known: BTreeSet<&str> =
+        OF_THE_WORKER.lines().filter_map(|line| line.strip_prefix("//! | `")?.split('`').next()).collect();
+    assert!(known.len() > 8, "{known:?}");
+    for name in &known {
+        assert!(README.contains(name), "{name} is not named");
+    }
+    let vars = WRANGLER.split("[vars]").nth(1).and_then(|text| text.split("\n[[").next()).unwrap();
+    for line in vars.lines().filter(|line| line.contains(" = ") && !line.starts_with('#')) {
+        let name = line.split(" = ").next().unwrap();
+        assert!(known.contains(name), "{name}");
+    }
+}
+
+#[test]
+fn every_verb_is_in_the_readme() {
+    for verb in Cli::command().get_subcommands() {
+        let name = verb.get_name();
+        let named = README.contains(&format!("`{name} ")) || README.contains(&format!("`{name}`"));
+        assert!(named, "{name}");
+        let rows = README.lines().filter(|line| line.starts_with('|') && line.contains(&format!("`{name} ")));
+        let rows: String = rows.collect();
+        for under in verb.get_subcommands().map(|under| under.get_name()) {
+            assert!(rows.contains(under), "{name} {under}");
+        }
+    }
+}

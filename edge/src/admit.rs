@@ -115,6 +115,7 @@ fn rows(route: RouteId, query: &Query) -> Option<Rows> {
         | RouteId::DecisionVerify
         | RouteId::EventStream
         | RouteId::Health
+        | RouteId::OpenApi
         | RouteId::Ready => None,
     }
 }

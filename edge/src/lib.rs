@@ -27,6 +27,7 @@ mod answering;
 pub mod breaker;
 pub mod cache;
 pub mod config;
+mod document;
 pub mod epochs;
 pub mod guard;
 pub mod identify;

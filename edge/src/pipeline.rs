@@ -4,6 +4,7 @@ use crate::admit::{admit, is_longer_with_key};
 use crate::breaker::Breaker;
 use crate::cache::{Memory, key};
 use crate::config::Config;
+use crate::document;
 use crate::epochs::Lease;
 use crate::guard::Remembered;
 use crate::identify::Identified;
@@ -200,6 +201,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         let asked = Asked { route, target, principal, key, body, idempotency_key, said };
         match route.cache.is_kept() {
             _ if route.streams() => Ok(self.streamed(&asked).await),
+            _ if route.id == RouteId::OpenApi => Ok(document::answer(route)),
             true if route.id == RouteId::DecisionVerify => Ok(self.verified(&asked, found.param(0)).await),
             true => Ok(self.kept(&asked).await),
             false => Ok(self.passed_through(&asked).await),

@@ -116,6 +116,7 @@ pub fn fold(found: &mut Found) {
         | RouteId::GraphCheck
         | RouteId::EventStream
         | RouteId::Health
+        | RouteId::OpenApi
         | RouteId::Ready => {}
     }
 }

@@ -40,6 +40,7 @@ named_enum! {
 
 /// A basket with its version in force.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BasketRow {
     /// Its slug.
     pub id: String,
@@ -59,6 +60,7 @@ pub struct BasketRow {
 
 /// One version of a basket in full.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BasketDetail {
     /// The basket, as listed, with this version.
     #[serde(flatten)]
@@ -91,6 +93,8 @@ pub struct BasketDetail {
 
 /// Rules as they are served.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "BasketMethodology"))]
 pub struct Methodology {
     /// In words.
     pub summary: String,
@@ -126,6 +130,7 @@ impl Methodology {
 
 /// How the eligible are weighed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WeightingRule {
     /// Always `score_above_pivot`.
     pub proportional_to: &'static str,
@@ -137,6 +142,7 @@ pub struct WeightingRule {
 
 /// When a basket is asked for anew: the same for all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RefreshRule {
     /// In words.
     pub calendar: &'static str,
@@ -196,6 +202,7 @@ impl Serialize for Shown {
 
 /// A version in the list of a basket's versions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BasketVersionRow {
     /// The version.
     pub version_id: String,
@@ -232,6 +239,7 @@ impl BasketVersionRow {
 
 /// What one version changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BasketChangeRow {
     /// The version.
     pub version_id: String,
@@ -248,6 +256,7 @@ pub struct BasketChangeRow {
 
 /// A [`ChangeSet`] as it is shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ShownChanges {
     /// In now and not before.
     pub added: Vec<Shown>,
@@ -283,6 +292,7 @@ impl ShownChanges {
 
 /// A constituent whose weight moved; without its name on a withheld chain.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ShownWeightChange {
     /// Its id.
     pub id: Option<String>,
@@ -294,6 +304,7 @@ pub struct ShownWeightChange {
 
 /// One version of a basket's rules.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BasketMethodologyRow {
     /// Its name.
     pub version: String,
@@ -311,6 +322,7 @@ pub struct BasketMethodologyRow {
 
 /// What subscribers are told of a version: `basket.rebalanced`, `basket.version.deprecated`, `basket.version.retired`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BasketNotice {
     /// The version, as it is listed.
     #[serde(flatten)]

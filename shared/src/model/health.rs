@@ -45,6 +45,7 @@ named_enum! {
 
 /// The health record.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Health {
     /// Whether the service can answer.
@@ -71,6 +72,7 @@ pub struct Health {
 
 /// The latest completed score run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct LastScoreRun {
     /// When it completed.
@@ -81,6 +83,7 @@ pub struct LastScoreRun {
 
 /// Exposures of vaults against the asset registry.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct AssetRegistryCoverage {
     /// Exposures of active vaults.
@@ -93,6 +96,7 @@ pub struct AssetRegistryCoverage {
 
 /// Assets that vaults name against the approved versions.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct AssetIdentityCoverage {
     /// What makes two assets one, for example `chain_and_address`.
@@ -109,6 +113,7 @@ pub struct AssetIdentityCoverage {
 
 /// [`AssetIdentityCoverage`] of one chain.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ChainIdentityCoverage {
     /// Chain.
@@ -123,6 +128,7 @@ pub struct ChainIdentityCoverage {
 
 /// The signer of decisions.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct EvidenceSigner {
     /// False when the service runs without a signing key.
@@ -142,6 +148,7 @@ pub fn coverage_percent(covered: u64, total: u64) -> Option<f64> {
 
 /// `GET /ready`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Ready {
     /// Whether this process should get traffic.
     pub status: ReadyStatus,

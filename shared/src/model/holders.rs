@@ -15,6 +15,7 @@ use crate::wire::time::Timestamp;
 
 /// `data` of `GET /v1/vault/{network}/{address}/holders`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HolderSnapshot {
     /// `unavailable` where nobody has indexed the vault's holders: then every figure is null.
     pub status: EvidenceStatus,
@@ -60,6 +61,7 @@ pub struct HolderSnapshot {
 
 /// One of the largest holders.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TopHolder {
     /// Who.
     pub address: Address,
@@ -77,6 +79,7 @@ pub struct TopHolder {
 
 /// One point of `GET /v1/vault/{network}/{address}/holders/history`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[allow(missing_docs, reason = "as in `HolderSnapshot`")]
 pub struct HolderHistoryRow {
     pub computed_at: Timestamp,

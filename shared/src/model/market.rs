@@ -46,6 +46,7 @@ named_enum! {
 
 /// A market in the list. Amounts in USD, rates as fractions.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Market {
     /// `{protocol}-{version}-{chain}-{market_key}`, given on first sight of the contract and kept for ever.
     pub id: String,
@@ -99,6 +100,7 @@ pub struct Market {
 
 /// One asset of a pool-shaped market.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MarketReserve {
     /// The vault row of the reserve; null where its supply position is no vault that is known here.
     pub vault_id: Option<VaultId>,
@@ -142,6 +144,7 @@ pub struct MarketReserve {
 
 /// A group of assets that a market lends on better terms against each other. Fractions.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EfficiencyMode {
     /// Its number in the market.
     pub emode_id: u64,
@@ -163,6 +166,7 @@ pub struct EfficiencyMode {
 
 /// `data` of `GET /v1/markets/{id}`. `M` is the market, or its encoded bytes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MarketPage<M = Market> {
     /// The list row.
     pub market: M,
@@ -178,6 +182,7 @@ pub struct MarketPage<M = Market> {
 
 /// A hub that spokes draw from.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LiquidityHub {
     /// Its contract.
     pub address: Address,
@@ -189,6 +194,7 @@ pub struct LiquidityHub {
 
 /// One asset of a hub.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HubAsset {
     /// The asset.
     pub asset_symbol: String,

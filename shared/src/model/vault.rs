@@ -18,6 +18,7 @@ use crate::wire::time::Timestamp;
 
 /// A vault as every list serves it. USD amounts, rates as decimal fractions.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct VaultRow {
     /// `<protocol_id>-<chain_id>-<address>`.
     pub id: VaultId,
@@ -118,6 +119,8 @@ pub fn freshness_seconds(last_synced_at: Option<Timestamp>, now: Timestamp) -> O
 ///
 /// `V` and `P` are what an evaluation returns, or the JSON that was stored of it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "VaultDetail"))]
 pub struct VaultDetail<V = RiskVectors, P = ScoreProvenance> {
     /// The list row's fields.
     #[serde(flatten)]
@@ -164,6 +167,7 @@ pub struct VaultDetail<V = RiskVectors, P = ScoreProvenance> {
 
 /// One campaign or fee stream that adds to a rate.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Reward {
     /// Who is paid.
     pub side: RewardSide,
@@ -185,6 +189,7 @@ pub struct Reward {
 
 /// A list row with its rewards beside it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RewardedVault {
     /// The list row's fields.
     #[serde(flatten)]
@@ -195,6 +200,8 @@ pub struct RewardedVault {
 
 /// `data` of `GET /v1/vault/{network}/{address}` and `GET /v1/vaults/{id}`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "VaultPage"))]
 pub struct VaultPage<V = RiskVectors, P = ScoreProvenance> {
     /// The vault.
     pub vault: VaultDetail<V, P>,

@@ -14,6 +14,7 @@ use crate::wire::time::Timestamp;
 
 /// One stored reading of a vault.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SnapshotPoint {
     /// When it was read.
     pub recorded_at: Timestamp,
@@ -46,6 +47,7 @@ impl SnapshotPoint {
 
 /// One persisted change of a published score.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ScoreHistoryPoint {
     /// When it was published.
     pub observed_at: Timestamp,
@@ -65,6 +67,7 @@ pub struct ScoreHistoryPoint {
 
 /// Something that happened to one vault.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct VaultEvent {
     /// The event's number.
     pub id: i64,

@@ -15,6 +15,7 @@ use crate::wire::time::Timestamp;
 
 /// A vault's score as the bulk routes serve it. USD amounts, rates as decimal fractions.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct VaultScoreRow {
     /// `<protocol_id>-<chain_id>-<address>`.
     pub id: VaultId,

@@ -13,6 +13,7 @@ use serde::ser::{SerializeMap, Serializer};
 
 /// A subscription to families of events.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WebhookSubscription {
     /// Its number.
     pub id: i64,
@@ -43,6 +44,7 @@ pub struct WebhookSubscription {
 
 /// A subscription to a basket: to its rebalances or, pinned, to what becomes of one version.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BasketWebhook {
     /// Its number.
     pub id: i64,
@@ -67,6 +69,7 @@ pub struct BasketWebhook {
 
 /// What a deletion says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WebhookDeleted {
     /// The subscription's number.
     pub id: i64,
@@ -76,6 +79,7 @@ pub struct WebhookDeleted {
 
 /// What a replay says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WebhookReplayed {
     /// Deliveries that were enqueued again.
     pub enqueued: u64,
@@ -83,6 +87,7 @@ pub struct WebhookReplayed {
 
 /// One event on its way to one subscription. Nothing of an answer is shown but its status.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WebhookDelivery {
     /// Its number.
     pub id: i64,
@@ -114,6 +119,7 @@ pub struct WebhookDelivery {
 
 /// A delivery's request as it would be sent now: its signatures hold for five minutes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WebhookRequest {
     /// Always `POST`.
     pub method: &'static str,

@@ -14,6 +14,12 @@ macro_rules! service_rows {
                 query: [], answers: "Health", errors: [],
                 about: "Whether the service answers and how fresh its data is.",
             }
+            OpenApi: Get "/v1/openapi.json" {
+                access: Public, family: Public, cache: Cache::built_in(),
+                door: EdgeAndRelay,
+                query: [], answers: "OpenApi", errors: [],
+                about: "This document: every route with its parameters, answers, errors and examples, and what webhooks and the stream carry.",
+            }
             Ready: Get "/ready" {
                 access: Public, family: Unmetered, cache: Cache::NEVER,
                 door: EdgeAndRelay,

@@ -165,6 +165,7 @@ impl FlagState {
 
 /// A person's decision, seconded by another, that a flag shall not cap until it expires. Served in provenance.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Override {
     flag: HardFailFlag,
     preparer: String,

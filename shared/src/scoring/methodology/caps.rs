@@ -9,6 +9,7 @@ use serde::Serialize;
 
 /// One cap.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CapRule {
     /// Which.
     pub id: CapId,
@@ -24,6 +25,7 @@ pub struct CapRule {
 
 /// The numbers of a cap's condition.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 #[allow(missing_docs, reason = "named as they are published")]
 pub enum CapNumbers {
@@ -39,6 +41,7 @@ pub enum CapNumbers {
 
 /// The cap of a resolved major incident younger than so many days.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[allow(missing_docs, reason = "named as they are published")]
 pub struct IncidentStep {
     pub younger_than_days: u32,
@@ -116,6 +119,7 @@ fn weak_vector(id: CapId) -> (Option<MilliPoints>, &'static str, Option<CapNumbe
 
 /// Shares of the informational flags, as fractions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[allow(missing_docs, reason = "named as they are published")]
 pub struct FlagRules {
     pub stale_audit_after_days: u32,

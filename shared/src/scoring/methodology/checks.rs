@@ -9,6 +9,7 @@ use serde::Serialize;
 
 /// What a portfolio's exposures come to against its limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CheckRules {
     /// What to do.
     pub steps: &'static [&'static str],
@@ -30,6 +31,7 @@ impl CheckRules {
 
 /// Which vaults are listed with high confidence: bounds that belong to it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[allow(missing_docs, reason = "named as the fields that they bound")]
 pub struct HighConfidenceRules {
     pub total_score_from: MilliPoints,

@@ -11,6 +11,7 @@ use serde::Serialize;
 
 /// The vault score's rules.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[allow(missing_docs, reason = "named as the vectors and lists they hold")]
 pub struct VaultRules {
     pub steps: &'static [&'static str],
@@ -30,6 +31,7 @@ pub struct VaultRules {
 
 /// What a vault holds or lends against.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[allow(missing_docs, reason = "named as in the steps")]
 pub struct AssetVectorRules {
     pub steps: &'static [&'static str],
@@ -44,6 +46,7 @@ pub struct AssetVectorRules {
 
 /// What a loan-to-value of at most so much takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Haircut {
     /// Null is any higher one.
     pub up_to: Option<Decimal>,
@@ -53,6 +56,7 @@ pub struct Haircut {
 
 /// The protocol it runs on.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[allow(missing_docs, reason = "named as in the steps")]
 pub struct PlatformRules {
     pub steps: &'static [&'static str],
@@ -69,6 +73,7 @@ pub struct PlatformRules {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[allow(missing_docs, reason = "named as in the steps")]
 pub struct Bounty {
     pub from_usd: u64,
@@ -76,6 +81,7 @@ pub struct Bounty {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[allow(missing_docs, reason = "named as in the steps")]
 pub struct StaleAudit {
     pub older_than_days: u32,
@@ -83,6 +89,7 @@ pub struct StaleAudit {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[allow(missing_docs, reason = "named as in the steps")]
 pub struct ScaleStep {
     pub from_usd: u64,
@@ -90,6 +97,7 @@ pub struct ScaleStep {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[allow(missing_docs, reason = "named as in the steps")]
 pub struct DependencyRules {
     /// By the worst one.
@@ -101,6 +109,7 @@ pub struct DependencyRules {
 
 /// Who can change it, and how fast.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[allow(missing_docs, reason = "named as in the steps")]
 pub struct ControlRules {
     pub steps: &'static [&'static str],
@@ -112,6 +121,7 @@ pub struct ControlRules {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[allow(missing_docs, reason = "named as in the steps")]
 pub struct TimelockRules {
     pub immutable: MilliPoints,
@@ -122,6 +132,7 @@ pub struct TimelockRules {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[allow(missing_docs, reason = "named as in the steps")]
 pub struct TimelockStep {
     pub from_seconds: u64,
@@ -129,6 +140,7 @@ pub struct TimelockStep {
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[allow(missing_docs, reason = "named as in the steps")]
 pub struct SignerRules {
     pub immutable: MilliPoints,
@@ -140,6 +152,7 @@ pub struct SignerRules {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[allow(missing_docs, reason = "named as in the steps")]
 pub struct SignerStep {
     pub threshold: u32,
@@ -149,6 +162,7 @@ pub struct SignerStep {
 
 /// What has happened to it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[allow(missing_docs, reason = "named as in the steps")]
 pub struct HistoryRules {
     pub steps: &'static [&'static str],
@@ -163,6 +177,7 @@ pub struct HistoryRules {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[allow(missing_docs, reason = "named as in the steps")]
 pub struct DrawdownRules {
     pub loss_per_basis_point: MilliPoints,

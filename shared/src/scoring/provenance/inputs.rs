@@ -60,6 +60,8 @@ pub enum InputField {
 
 /// An input with its origin.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(inline))]
 pub struct Observed<T> {
     /// What was used.
     pub value: T,
@@ -71,6 +73,8 @@ pub struct Observed<T> {
 
 /// Everything a vault's score depends on, grouped as the methodology groups it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "ScoreInputs"))]
 pub struct Inputs {
     /// What it holds or lends against.
     pub asset: AssetInputs,
@@ -88,6 +92,7 @@ pub struct Inputs {
 
 /// Inputs of the asset vector.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AssetInputs {
     /// Lending or holdings.
     pub asset_mode: AssetMode,
@@ -102,6 +107,7 @@ pub struct AssetInputs {
 
 /// The asset a lending vault takes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DepositInputs {
     /// Its published score.
     pub deposit_score: Observed<Option<MilliPoints>>,
@@ -111,6 +117,7 @@ pub struct DepositInputs {
 
 /// One exposure.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PublishedExposure {
     /// The asset.
     pub id: String,
@@ -127,10 +134,12 @@ pub struct PublishedExposure {
 
 /// How a collateral is priced and lent against.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CollateralTerms {
     /// Where the price comes from.
     pub oracle: Oracle,
     /// Liquidation loan-to-value as a fraction.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Decimal>"))]
     #[serde(serialize_with = "basis_points")]
     pub lltv: Option<u32>,
     /// Collateral and loan track one reference.
@@ -139,6 +148,7 @@ pub struct CollateralTerms {
 
 /// Inputs of the platform vector.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[allow(missing_docs, reason = "documented on PlatformInput")]
 pub struct PlatformInputs {
     pub version_age_days: Observed<Option<u32>>,
@@ -154,6 +164,7 @@ pub struct PlatformInputs {
 
 /// Inputs of the control vector.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[allow(missing_docs, reason = "documented on ControlInput")]
 pub struct ControlInputs {
     /// Seconds, `immutable`, or null.
@@ -166,11 +177,13 @@ pub struct ControlInputs {
 
 /// Inputs of the history vector.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[allow(missing_docs, reason = "documented on HistoryInput")]
 pub struct HistoryInputs {
     pub vault_age_days: Observed<Option<u32>>,
     pub incidents: Vec<PublishedIncident>,
     /// A fraction.
+    #[cfg_attr(feature = "schema", schemars(with = "Observed<Option<Decimal>>"))]
     #[serde(serialize_with = "observed_basis_points")]
     pub drawdown: Observed<Option<u32>>,
     pub high_util_72h: Observed<bool>,
@@ -179,6 +192,7 @@ pub struct HistoryInputs {
 
 /// An incident that counted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PublishedIncident {
     /// How bad it was.
     pub class: IncidentClass,
@@ -190,6 +204,7 @@ pub struct PublishedIncident {
 
 /// What only caps read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[allow(missing_docs, reason = "documented on VaultInput")]
 pub struct CapInputs {
     pub tvl_usd: Observed<Option<u64>>,
@@ -200,6 +215,7 @@ pub struct CapInputs {
 
 /// What only flags read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[allow(missing_docs, reason = "documented on VaultInput")]
 pub struct FlagInputs {
     pub base_apr: Observed<Option<Ppm>>,

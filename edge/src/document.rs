@@ -24,6 +24,7 @@ pub fn answer(route: &Route) -> Answer {
         "etag" => Some(etag.clone()),
         _ => None,
     });
-    let served = Served { x_cache: XCache::Bypass, age: None, cache_status: "rds-edge; detail=\"built-in\"".to_owned() };
+    let served =
+        Served { x_cache: XCache::Bypass, age: None, cache_status: "rds-edge; detail=\"built-in\"".to_owned() };
     Answer::Content(Content { status: 200, headers, body, served })
 }

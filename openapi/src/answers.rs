@@ -24,9 +24,7 @@ use rds_shared::model::oracle::OracleFeed;
 use rds_shared::model::portfolio::Portfolio;
 use rds_shared::model::protocol::{ProtocolPage, ProtocolRow};
 use rds_shared::model::reference_rate::{ReferenceRate, ReferenceRateDetail};
-use rds_shared::model::research::{
-    Backtest, Claim, ModelHealth, Prediction, ResearchMeta, Source, ValidationReport,
-};
+use rds_shared::model::research::{Backtest, Claim, ModelHealth, Prediction, ResearchMeta, Source, ValidationReport};
 use rds_shared::model::rwa::{RwaCoverage, RwaRow};
 use rds_shared::model::rwa_history::AumHistory;
 use rds_shared::model::security::{MoreMeta, SecurityEvent};
@@ -38,7 +36,9 @@ use rds_shared::model::vault::{RewardedVault, VaultPage, VaultRow};
 use rds_shared::model::vault_changes::{ChangesMeta, VaultChanges};
 use rds_shared::model::vault_history::{ScoreHistoryPoint, SnapshotPoint, VaultEvent};
 use rds_shared::model::vault_score::VaultScoreRow;
-use rds_shared::model::webhook::{BasketWebhook, WebhookDeleted, WebhookDelivery, WebhookReplayed, WebhookSubscription};
+use rds_shared::model::webhook::{
+    BasketWebhook, WebhookDeleted, WebhookDelivery, WebhookReplayed, WebhookSubscription,
+};
 use rds_shared::route::RouteId;
 use rds_shared::scoring::asset::AssetBreakdown;
 use rds_shared::scoring::methodology::Methodology;
@@ -178,7 +178,9 @@ mod tests {
 
     #[test]
     fn the_table_and_the_document_name_the_same_types() {
-        let bare = |text: &str| text.replace([' ', '\n'], "").replace("Detail<", "AssetDetail<").replace("AssetAsset", "Asset");
+        let bare = |text: &str| {
+            text.replace([' ', '\n'], "").replace("Detail<", "AssetDetail<").replace("AssetAsset", "Asset")
+        };
         for (id, spelled) in SPELLED {
             assert_eq!(bare(id.route().answers), bare(spelled), "{}", id.name());
         }

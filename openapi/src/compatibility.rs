@@ -77,7 +77,9 @@ pub fn breaks(was: &Value, is: &Value) -> Vec<Break> {
     for (event, item) in members(&was["webhooks"]) {
         let place = format!("webhook {event}");
         match is["webhooks"].get(event) {
-            Some(now) => comparison.content(&place, &item["post"]["requestBody"], &now["post"]["requestBody"], Way::Read),
+            Some(now) => {
+                comparison.content(&place, &item["post"]["requestBody"], &now["post"]["requestBody"], Way::Read)
+            }
             None => comparison.broken(&place, "the event is gone"),
         }
     }
@@ -263,8 +265,12 @@ impl<'a> Comparison<'a> {
                 continue;
             };
             match way {
-                Way::Sent if required(is, name) && !required(was, name) => self.broken(&below, "the field is required now"),
-                Way::Read if required(was, name) && !required(is, name) => self.broken(&below, "the field may be left out now"),
+                Way::Sent if required(is, name) && !required(was, name) => {
+                    self.broken(&below, "the field is required now")
+                }
+                Way::Read if required(was, name) && !required(is, name) => {
+                    self.broken(&below, "the field may be left out now")
+                }
                 _ => {}
             }
             self.schema(&below, field, now, way);
@@ -281,7 +287,8 @@ impl<'a> Comparison<'a> {
         for kind in ["anyOf", "oneOf", "allOf"] {
             let (before, now): (Vec<_>, Vec<_>) = (items(&was[kind]).collect(), items(&is[kind]).collect());
             for (position, choice) in before.iter().enumerate() {
-                let namesake = now.iter().find(|it| choice.get("$ref").is_some() && it.get("$ref") == choice.get("$ref"));
+                let namesake =
+                    now.iter().find(|it| choice.get("$ref").is_some() && it.get("$ref") == choice.get("$ref"));
                 if let Some(now) = namesake.or(now.get(position)) {
                     self.schema(place, choice, now, way);
                 } else if way == Way::Sent {
@@ -306,7 +313,10 @@ fn types(document: &Value, schema: &Value) -> Option<BTreeSet<String>> {
     let schema = follow(document, schema);
     let alternatives = schema.get("anyOf").or_else(|| schema.get("oneOf"));
     if let Some(alternatives) = alternatives {
-        return items(alternatives).map(|choice| types(document, choice)).collect::<Option<Vec<_>>>().map(|all| all.into_iter().flatten().collect());
+        return items(alternatives)
+            .map(|choice| types(document, choice))
+            .collect::<Option<Vec<_>>>()
+            .map(|all| all.into_iter().flatten().collect());
     }
     match schema.get("type") {
         Some(Value::String(kind)) => Some(BTreeSet::from([kind.clone()])),
@@ -324,7 +334,11 @@ fn takes(kinds: &BTreeSet<String>, kind: &str) -> bool {
 }
 
 fn words(schema: &Value) -> Option<Vec<&Value>> {
-    schema.get("enum").and_then(Value::as_array).map(|words| words.iter().collect()).or_else(|| schema.get("const").map(|word| vec![word]))
+    schema
+        .get("enum")
+        .and_then(Value::as_array)
+        .map(|words| words.iter().collect())
+        .or_else(|| schema.get("const").map(|word| vec![word]))
 }
 
 fn members(value: &Value) -> impl Iterator<Item = (&String, &Value)> {

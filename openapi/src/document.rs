@@ -75,8 +75,12 @@ mod tests {
     fn walk<'a>(value: &'a Value, path: &str, see: &mut impl FnMut(&str, &'a Value)) {
         see(path, value);
         match value {
-            Value::Object(members) => members.iter().for_each(|(name, value)| walk(value, &format!("{path}/{name}"), see)),
-            Value::Array(items) => items.iter().enumerate().for_each(|(place, value)| walk(value, &format!("{path}/{place}"), see)),
+            Value::Object(members) => {
+                members.iter().for_each(|(name, value)| walk(value, &format!("{path}/{name}"), see))
+            }
+            Value::Array(items) => {
+                items.iter().enumerate().for_each(|(place, value)| walk(value, &format!("{path}/{place}"), see))
+            }
             _ => {}
         }
     }
@@ -126,7 +130,8 @@ mod tests {
             assert!(!name.ends_with(|last: char| last.is_ascii_digit()), "{name} is the name of two types");
             let fields = schema["properties"].as_object().into_iter().flatten();
             for (field, schema) in fields {
-                let explained = schema.get("description").is_some() || schema.get("const").is_some() || name.ends_with("Frame");
+                let explained =
+                    schema.get("description").is_some() || schema.get("const").is_some() || name.ends_with("Frame");
                 assert!(explained, "{name}.{field} is not explained");
             }
         }

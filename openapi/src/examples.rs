@@ -34,7 +34,8 @@ impl Examples {
             let path = entry?.path();
             let Some(name) = path.file_stem().and_then(|name| name.to_str()) else { continue };
             let text = fs::read_to_string(&path)?;
-            let value: Value = serde_json::from_str(&text).with_context(|| format!("{} is not JSON", path.display()))?;
+            let value: Value =
+                serde_json::from_str(&text).with_context(|| format!("{} is not JSON", path.display()))?;
             let members = |name: &str| value.get(name).and_then(Value::as_object).cloned().unwrap_or_default();
             let example = Example {
                 path: members("path"),

@@ -39,7 +39,9 @@ fn main() -> Result<()> {
     }
     let committed = fs::read_to_string(&path).unwrap_or_default();
     if let Some((line, was, is)) = first_difference(&committed, &text) {
-        bail!("openapi/openapi.json is not what the code makes. Line {line}:\n  - {was}\n  + {is}\nRun `cargo xtask openapi` and commit it.");
+        bail!(
+            "openapi/openapi.json is not what the code makes. Line {line}:\n  - {was}\n  + {is}\nRun `cargo xtask openapi` and commit it."
+        );
     }
     Ok(())
 }
@@ -49,7 +51,8 @@ fn first_difference<'a>(was: &'a str, is: &'a str) -> Option<(usize, &'a str, &'
     if was == is {
         return None;
     }
-    let lines = was.lines().map(Some).chain(std::iter::repeat(None)).zip(is.lines().map(Some).chain(std::iter::once(None)));
+    let lines =
+        was.lines().map(Some).chain(std::iter::repeat(None)).zip(is.lines().map(Some).chain(std::iter::once(None)));
     let differing = lines.enumerate().find(|(_, (was, is))| was != is);
     let (place, (was, is)) = differing.unwrap_or_default();
     Some((place + 1, was.unwrap_or("(the end)"), is.unwrap_or("(the end)")))

@@ -94,12 +94,15 @@ fn query(param: &Param, name: &str, example: Option<&Example>) -> Value {
 /// for programs in `x-clamped-to`. The same goes for words that are ignored or match nothing: the schema takes any text.
 fn schema_of(param: &Param) -> (Value, Option<String>) {
     let (mut schema, hint) = match param.kind {
-        Kind::Int { min, max, above: Above::Clamp } if max >= i64::from(u32::MAX) => (json!({"type": "integer", "minimum": min}), None),
-        Kind::Int { min, max, above: Above::Clamp } => (
-            json!({"type": "integer", "minimum": min, "x-clamped-to": max}),
-            Some(format!("From {min} to {max}.")),
-        ),
-        Kind::Int { min, max, above: Above::Reject } => (json!({"type": "integer", "minimum": min, "maximum": max}), None),
+        Kind::Int { min, max, above: Above::Clamp } if max >= i64::from(u32::MAX) => {
+            (json!({"type": "integer", "minimum": min}), None)
+        }
+        Kind::Int { min, max, above: Above::Clamp } => {
+            (json!({"type": "integer", "minimum": min, "x-clamped-to": max}), Some(format!("From {min} to {max}.")))
+        }
+        Kind::Int { min, max, above: Above::Reject } => {
+            (json!({"type": "integer", "minimum": min, "maximum": max}), None)
+        }
         Kind::Decimal { .. } if param.misfit != Misfit::Reject => (json!({"type": "string"}), None),
         Kind::Decimal { min, max } => (json!({"type": "number", "minimum": min, "maximum": max}), None),
         Kind::Flag => (json!({"type": "boolean"}), None),
@@ -108,10 +111,9 @@ fn schema_of(param: &Param) -> (Value, Option<String>) {
         }
         Kind::Choice(words) => (json!({"type": "string", "enum": words}), None),
         Kind::Word(words) => (json!({"type": "string", "enum": words}), Some("In any case.".to_owned())),
-        Kind::Choices(words) => (
-            json!({"type": "array", "items": {"type": "string", "enum": words}}),
-            Some("In any case.".to_owned()),
-        ),
+        Kind::Choices(words) => {
+            (json!({"type": "array", "items": {"type": "string", "enum": words}}), Some("In any case.".to_owned()))
+        }
         Kind::Names => (
             json!({"type": "array", "items": {"type": "string"}, "maxItems": NAMES}),
             Some(format!("At most {NAMES}.")),
@@ -150,8 +152,12 @@ fn path(route: &Route, name: &'static str, example: Option<&Example>) -> Value {
         "chain_id" => ("The chain, as its number or slug.", text),
         "address" if under("/v1/portfolio") => ("The account: 0x-hex, or base58 with its case.", text),
         "address" if under("/v1/oracle") => ("The feed's contract, as its chain writes addresses.", text),
-        "address" if under("/v1/assets") => ("The token, as its chain writes addresses; `native` is the chain's own coin.", text),
-        "address" => ("The vault's share token: 0x-hex in any case on EVM chains, base58 with its case on Solana.", text),
+        "address" if under("/v1/assets") => {
+            ("The token, as its chain writes addresses; `native` is the chain's own coin.", text)
+        }
+        "address" => {
+            ("The vault's share token: 0x-hex in any case on EVM chains, base58 with its case on Solana.", text)
+        }
         "symbol" if under("/v1/rates") => ("The deposit asset's symbol, in any case.", text),
         "symbol" => ("The symbol, exact but for its case. A slash in it is written `%2F`.", text),
         "asset_id" => ("The asset's number, as the lists give it.", text),
@@ -191,7 +197,8 @@ mod tests {
     fn every_parameter_of_every_route_says_what_it_is() {
         for route in ROUTES {
             for parameter in of(route, None) {
-                let described = parameter.get("$ref").is_some() || parameter["description"].as_str().is_some_and(|it| it.len() > 8);
+                let described =
+                    parameter.get("$ref").is_some() || parameter["description"].as_str().is_some_and(|it| it.len() > 8);
                 assert!(described, "{} {parameter}", route.path);
             }
         }

@@ -45,7 +45,9 @@ fn delivery(event: EventType, generator: &mut SchemaGenerator) -> (Schema, &'sta
         EventType::EventPublished => (of::<EventDetail>(generator), "An event became public"),
         EventType::EventRetracted => (of::<EventDetail>(generator), "A public event was retracted or demoted"),
         EventType::RatingChanged => (of::<EventDetail>(generator), "A vault's published score or tier moved"),
-        EventType::SecurityEventPublished => (of::<SecurityEvent>(generator), "A security event entered the broad feed"),
+        EventType::SecurityEventPublished => {
+            (of::<SecurityEvent>(generator), "A security event entered the broad feed")
+        }
         EventType::WebhookTest => (of::<TestData>(generator), "The subscription's owner asked for a test"),
         EventType::BasketRebalanced => (of::<BasketNotice>(generator), "A basket has a new version"),
         EventType::BasketVersionDeprecated => (of::<BasketNotice>(generator), "A basket's version will be retired"),
@@ -61,7 +63,10 @@ fn of<T: schemars::JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
 fn delivery_headers() -> Value {
     let header = |name: &str, about: &str| json!({"name": name, "in": "header", "required": true, "description": about, "schema": {"type": "string"}});
     json!([
-        header("X-Service-Signature", "`t=<unix seconds>,v1=<hex>`, one `v1` a secret: HMAC-SHA-256 over the seconds, a dot and the raw body. Refuse what is five minutes off."),
+        header(
+            "X-Service-Signature",
+            "`t=<unix seconds>,v1=<hex>`, one `v1` a secret: HMAC-SHA-256 over the seconds, a dot and the raw body. Refuse what is five minutes off."
+        ),
         header("X-Service-Event-Id", "Equals `event_id`: what to deduplicate on."),
         header("X-Service-Delivery-Attempt", "The attempt's number, from 1 to 6."),
         header("webhook-id", "Standard Webhooks: the event's id."),
@@ -82,12 +87,8 @@ pub fn frames(generator: &mut SchemaGenerator) -> Vec<(String, Value)> {
     let ready = published(generator.subschema_for::<StreamReady<'static>>());
     let gap = published(generator.subschema_for::<Gap>());
     let operations: Vec<&str> = Operation::ALL.iter().map(|operation| operation.as_str()).collect();
-    let with_id = |event: Value, data: Value, about: &str| {
-        json!({"type": "object", "description": about, "required": ["id", "event", "data"], "properties": {"id": cursor, "event": event, "data": data}})
-    };
-    let without = |event: &str, data: Value, about: &str| {
-        json!({"type": "object", "description": about, "required": ["event", "data"], "properties": {"event": {"const": event}, "data": data}})
-    };
+    let with_id = |event: Value, data: Value, about: &str| json!({"type": "object", "description": about, "required": ["id", "event", "data"], "properties": {"id": cursor, "event": event, "data": data}});
+    let without = |event: &str, data: Value, about: &str| json!({"type": "object", "description": about, "required": ["event", "data"], "properties": {"event": {"const": event}, "data": data}});
     let mut all = vec![
         (
             "ReadyFrame".to_owned(),
@@ -103,11 +104,19 @@ pub fn frames(generator: &mut SchemaGenerator) -> Vec<(String, Value)> {
         ),
         (
             "CursorFrame".to_owned(),
-            with_id(json!({"const": "cursor"}), json!({"type": "object"}), "Moves the cursor past operations that the filter hides. Keep its `id`."),
+            with_id(
+                json!({"const": "cursor"}),
+                json!({"type": "object"}),
+                "Moves the cursor past operations that the filter hides. Keep its `id`.",
+            ),
         ),
         (
             "GapFrame".to_owned(),
-            without("gap", gap, "An incomplete range, with its reason and the way to go on. It has no `id`: the client's own cursor stays."),
+            without(
+                "gap",
+                gap,
+                "An incomplete range, with its reason and the way to go on. It has no `id`: the client's own cursor stays.",
+            ),
         ),
         (
             "DrainingFrame".to_owned(),
@@ -118,7 +127,8 @@ pub fn frames(generator: &mut SchemaGenerator) -> Vec<(String, Value)> {
             ),
         ),
     ];
-    let choices: Vec<Value> = all.iter().map(|(name, _)| json!({"$ref": format!("#/components/schemas/{name}")})).collect();
+    let choices: Vec<Value> =
+        all.iter().map(|(name, _)| json!({"$ref": format!("#/components/schemas/{name}")})).collect();
     all.push(("StreamFrame".to_owned(), json!({
         "oneOf": choices,
         "description": "One frame of the stream, as a parser of server-sent events gives it, with `data` read as JSON. A comment every 20 \

@@ -42,10 +42,13 @@ pub fn of(route: &Route, generator: &mut SchemaGenerator, example: Option<&Examp
 /// `components.responses`: 304, and one response for each set of codes that some route has.
 pub fn components() -> Value {
     let mut all = Map::new();
-    all.insert("NotModified".into(), json!({
-        "description": "The copy that `If-None-Match` names still holds.",
-        "headers": header_refs(&["X-Request-Id", "ETag", "Cache-Control", "X-Cache"]),
-    }));
+    all.insert(
+        "NotModified".into(),
+        json!({
+            "description": "The copy that `If-None-Match` names still holds.",
+            "headers": header_refs(&["X-Request-Id", "ETag", "Cache-Control", "X-Cache"]),
+        }),
+    );
     for (status, codes) in ROUTES.iter().flat_map(codes) {
         all.insert(name_of(status, &codes), error(status, &codes));
     }
@@ -90,7 +93,7 @@ pub fn envelope(generator: &mut SchemaGenerator) -> Value {
         "type": "object", "required": ["error"],
         "description": "What went wrong. Its status follows from `code`.",
         "properties": {"error": {
-            "type": "object", "required": ["code", "message", "request_id"],
+            "type": "object", "description": "The one error, also where a request has several faults.", "required": ["code", "message", "request_id"],
             "properties": {
                 "code": code,
                 "message": {"type": "string", "description": "For a person to read; it may be worded differently tomorrow."},
@@ -126,7 +129,9 @@ fn success_of(route: &Route, success: &Success, example: Option<&Example>) -> Va
         Success::Stream => (headers::EVENT_STREAM, push::stream_media()),
         Success::Document => (headers::JSON, json!({"schema": {"type": "object", "description": "OpenAPI 3.1."}})),
     };
-    if let (Some(response), Some(members)) = (example.and_then(|example| example.response.as_ref()), media.as_object_mut()) {
+    if let (Some(response), Some(members)) =
+        (example.and_then(|example| example.response.as_ref()), media.as_object_mut())
+    {
         members.insert("example".into(), response.clone());
     }
     json!({"description": route.about, "headers": header_refs(&names), "content": {media_type: media}})
@@ -180,7 +185,8 @@ fn error(status: u16, codes: &BTreeSet<ErrorCode>) -> Value {
     }
     let words: Vec<&str> = codes.iter().map(|code| code.as_str()).collect();
     let lines: Vec<String> = codes.iter().map(|code| format!("- `{}`: {}", code.as_str(), code.about())).collect();
-    let narrowed = json!({"type": "object", "properties": {"error": {"type": "object", "properties": {"code": {"enum": words}}}}});
+    let narrowed =
+        json!({"type": "object", "properties": {"error": {"type": "object", "properties": {"code": {"enum": words}}}}});
     json!({
         "description": lines.join("\n"),
         "headers": header_refs(&names),

@@ -105,7 +105,9 @@ mod tests {
 
     #[test]
     fn a_reader_is_told_nothing_of_the_code() {
-        let schema = published(json!({"description": "Sorted; see [`order`].\nSource: interface, \"Lists\".", "format": "uint64", "type": "integer"}));
+        let schema = published(
+            json!({"description": "Sorted; see [`order`].\nSource: interface, \"Lists\".", "format": "uint64", "type": "integer"}),
+        );
         assert_eq!(schema, json!({"description": "Sorted; see `order`.", "type": "integer"}));
     }
 }

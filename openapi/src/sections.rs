@@ -53,7 +53,11 @@ pub const SECTIONS: &[Section] = &[
         prefixes: &["/v1/portfolio", "/v1/royco"],
         about: "Positions of an address, and rewarded vaults.",
     },
-    Section { name: "Chains", prefixes: &["/v1/chains"], about: "Chains with active vaults, and the slugs that paths take." },
+    Section {
+        name: "Chains",
+        prefixes: &["/v1/chains"],
+        about: "Chains with active vaults, and the slugs that paths take.",
+    },
     Section {
         name: "Assets",
         prefixes: &["/v1/assets"],

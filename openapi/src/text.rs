@@ -5,9 +5,39 @@ use std::fmt::Write;
 
 /// Members that come first, in this order; all others follow by name.
 const FIRST: &[&str] = &[
-    "openapi", "operationId", "name", "in", "$ref", "title", "version", "type", "const", "enum", "format", "required", "summary",
-    "description", "url", "info", "servers", "tags", "security", "parameters", "requestBody", "responses", "headers", "content", "paths", "webhooks",
-    "components", "get", "post", "delete", "schema", "properties", "items",
+    "openapi",
+    "operationId",
+    "name",
+    "in",
+    "$ref",
+    "title",
+    "version",
+    "type",
+    "const",
+    "enum",
+    "format",
+    "required",
+    "summary",
+    "description",
+    "url",
+    "info",
+    "servers",
+    "tags",
+    "security",
+    "parameters",
+    "requestBody",
+    "responses",
+    "headers",
+    "content",
+    "paths",
+    "webhooks",
+    "components",
+    "get",
+    "post",
+    "delete",
+    "schema",
+    "properties",
+    "items",
 ];
 
 /// Members that hold things by their names.
@@ -48,6 +78,14 @@ fn value(value: &Value, depth: usize, order: Order<'_>, out: &mut String) {
                 self::value(member, depth + 1, below(name, member, members, order), out);
             };
             lines('{', '}', depth, sorted(members, order).into_iter(), each, out);
+        }
+        Value::Array(items) => {
+            out.push('[');
+            for (place, item) in items.iter().enumerate() {
+                out.push_str(if place == 0 { "" } else { ", " });
+                self::value(item, depth + 1, order, out);
+            }
+            out.push(']');
         }
         Value::Object(members) => {
             out.push('{');
@@ -115,7 +153,10 @@ mod tests {
     fn fields_stand_as_their_type_declares_them() {
         let schema = json!({"properties": {"a": {"type": "string"}, "type": {"type": "number"}, "z": {}}, "required": ["z", "type"], "type": "object"});
         let text = write(&schema);
-        let places: Vec<_> = ["\"type\": \"object\"", "\"required\"", "\"z\"", "\"type\": {", "\"a\""].iter().map(|it| text.rfind(it).unwrap()).collect();
+        let places: Vec<_> = ["\"type\": \"object\"", "\"required\"", "\"z\"", "\"type\": {", "\"a\""]
+            .iter()
+            .map(|it| text.rfind(it).unwrap())
+            .collect();
         assert!(places[0] < places[1] && places[2] < places[3] && places[3] < places[4], "{text}");
     }
 

@@ -124,8 +124,8 @@ named! {
     };
     Dimensions as "Dimensions" => |generator| {
         let value = generator.subschema_for::<Option<MilliPoints>>();
-        object("Every dimension of an asset, 0 to 10; null where there is no evidence, or the category does not ask.",
-            Dimension::ALL.iter().map(|dimension| (dimension.as_str(), value.clone(), "")))
+        object("The sixteen dimensions of an asset.",
+            Dimension::ALL.iter().map(|dimension| (dimension.as_str(), value.clone(), "0 to 10; null where there is no evidence, or the category does not ask.")))
     };
     Shown as "BasketConstituent" => |generator| {
         let (score, weight) = (generator.subschema_for::<Option<MilliPoints>>(), generator.subschema_for::<Ppm>());
@@ -163,11 +163,10 @@ named! {
             ("confidence", share, "The least confidence of those mappings, 0 to 1."),
         ])
     };
-    AssetFacets as "AssetFacets" => |generator| {
+    AssetFacets as "AssetFacets" => |_generator| {
         let (text, chain) = (json_schema!({"type": "string"}), json_schema!({"type": "integer"}));
         let tier = Tier::ALL.iter().map(|tier| tier.as_str()).chain(["unknown"]).collect::<Vec<_>>();
         let tier = json_schema!({"type": "string", "enum": tier});
-        let _ = generator;
         object("How many assets carry each value, most frequent first; what is not known counts as `(unknown)`.", [
             ("chains", "chain_id", chain),
             ("categories", "category", text.clone()),
@@ -181,7 +180,7 @@ named! {
         ].map(|(list, field, value)| {
             let count = json_schema!({"type": "integer", "minimum": 0});
             let row = object("", [(field, value, "The value."), ("count", count, "Assets that carry it.")]);
-            (list, json_schema!({"type": "array", "items": row}), "")
+            (list, json_schema!({"type": "array", "items": row}), "How often each value occurs.")
         }))
     };
 }

@@ -63,7 +63,8 @@ pub struct EventRow {
     pub occurrence_count: u64,
     /// What the occurrences share; null for an event that stands alone.
     pub group_key: Option<String>,
-    /// Who reported it: what `excludeSource` takes. Additive, as is the field after it.
+    /// Who reported it: what `excludeSource` takes.
+    // Additive to the interface, as is the field after it.
     pub source: String,
     /// When it last became public.
     pub published_at: Option<Timestamp>,
@@ -78,7 +79,8 @@ pub struct EventDetail {
     pub row: EventRow,
     /// The vaults it names, and its protocol's where it counts against them; largest value first, at most 500.
     pub affected_vaults: Vec<AffectedVault>,
-    /// How many vaults that are in all. Additive, as are the fields after it.
+    /// How many vaults that are in all.
+    // Additive to the interface, as are the fields after it.
     pub affected_vault_count: u64,
     /// The market it is about.
     pub market_id: Option<String>,

@@ -50,7 +50,7 @@ named_enum! {
 pub struct Health {
     /// Whether the service can answer.
     pub status: HealthStatus,
-    /// The version of the interface document.
+    /// The version of the service and of the document at `/v1/openapi.json`.
     pub version: &'static str,
     /// Active vaults.
     pub vault_count: u64,

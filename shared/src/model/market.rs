@@ -92,9 +92,11 @@ pub struct Market {
     pub is_protocol_listed: bool,
     /// The latest successful sync of the market or of any of its reserves.
     pub last_synced_at: Timestamp,
-    /// What the market is made of. Additive.
+    /// What the market is made of.
+    // Additive to the interface.
     pub shape: MarketShape,
-    /// Reserves whose supply was read: 0 says that `total_supplied_usd` is a sum of nothing. Additive.
+    /// Reserves whose supply was read: 0 says that `total_supplied_usd` is a sum of nothing.
+    // Additive to the interface.
     pub supplied_observed_count: u64,
 }
 
@@ -124,7 +126,7 @@ pub struct MarketReserve {
     pub utilization: Option<f64>,
     /// The protocol's part of the interest.
     pub fee_rate: Option<f64>,
-    /// Whether it lends; for hub-and-spoke reserves from both gates, see [`crate::rules::hub_spoke`].
+    /// Whether it lends; for hub-and-spoke reserves only where both gates were read and let it.
     pub borrow_status: BorrowStatus,
     /// Whether it takes deposits; null when that could not be observed.
     pub is_depositable: Option<bool>,
@@ -136,9 +138,11 @@ pub struct MarketReserve {
     pub total_score: Option<MilliPoints>,
     /// Shut down: listed, but in no total.
     pub is_shutdown: bool,
-    /// The reserve's own supply token. Additive.
+    /// The reserve's own supply token.
+    // Additive to the interface.
     pub token_address: Option<Address>,
-    /// The hub it draws from; null where none is established. Additive.
+    /// The hub it draws from; null where none is established.
+    // Additive to the interface.
     pub hub_address: Option<Address>,
 }
 
@@ -172,11 +176,14 @@ pub struct MarketPage<M = Market> {
     pub market: M,
     /// Its reserves, largest supply first, shut-down ones included; empty for a pair.
     pub reserves: Vec<MarketReserve>,
-    /// Its efficiency modes, in order of their numbers. Additive.
+    /// Its efficiency modes, in order of their numbers.
+    // Additive to the interface.
     pub emodes: Vec<EfficiencyMode>,
-    /// The hubs that its reserves are known to draw from, with everything each carries; empty for pools and pairs. Additive.
+    /// The hubs that its reserves are known to draw from, with everything each carries; empty for pools and pairs.
+    // Additive to the interface.
     pub hubs: Vec<LiquidityHub>,
-    /// Who administers it, in order of their ids. Additive.
+    /// Who administers it, in order of their ids.
+    // Additive to the interface.
     pub signer_sets: Vec<MarketSignerSet>,
 }
 

@@ -85,7 +85,8 @@ pub struct VaultEvent {
     pub block_number: Option<u64>,
     /// When it happened.
     pub occurred_at: Timestamp,
-    /// Who reported it. Additive to the interface, as are the three fields after it.
+    /// Who reported it.
+    // Additive to the interface, as are the three fields after it.
     pub source: String,
     /// When this service learned of it.
     pub detected_at: Option<Timestamp>,

@@ -120,7 +120,7 @@ impl<T: Serialize> Envelope<'_, T> {
     }
 }
 
-/// `data` of [`EventType::WebhookTest`].
+/// `data` of `webhook.test`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TestData {

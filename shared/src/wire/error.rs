@@ -111,6 +111,7 @@ impl Serialize for ErrorCode {
 /// Where a fault lies in the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "FaultPlace"))]
 #[serde(rename_all = "lowercase")]
 pub enum In {
     /// A path segment.
@@ -126,6 +127,7 @@ pub enum In {
 /// One fault of a request: `error.details[]`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "ErrorDetail"))]
 pub struct Detail {
     /// Which part of the request.
     #[serde(rename = "in")]

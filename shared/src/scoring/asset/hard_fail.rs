@@ -167,10 +167,15 @@ impl FlagState {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Override {
+    /// The flag.
     flag: HardFailFlag,
+    /// Who decided.
     preparer: String,
+    /// Who seconded it.
     approver: String,
+    /// Why.
     reason: String,
+    /// When the flag caps again.
     expires_at: Timestamp,
 }
 

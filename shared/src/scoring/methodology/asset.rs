@@ -87,9 +87,10 @@ pub enum OverlayNumbers {
 /// A factor as a fraction of two integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[allow(missing_docs, reason = "named as they are published")]
 pub struct Gain {
+    /// Above the line.
     pub numerator: u64,
+    /// Below it.
     pub denominator: u64,
 }
 
@@ -113,9 +114,10 @@ pub struct LockupStep {
 /// The cap of evidence older than so many cadences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[allow(missing_docs, reason = "named as they are published")]
 pub struct StalenessStep {
+    /// So many cadences.
     pub cadences: i64,
+    /// What the asset scores at most.
     pub cap: MilliPoints,
 }
 
@@ -132,9 +134,10 @@ pub struct HardFail {
 /// The name of an age.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[allow(missing_docs, reason = "named as they are published")]
 pub struct FreshnessStep {
+    /// At most so many cadences.
     pub up_to_cadences: i64,
+    /// The name.
     pub status: FreshnessStatus,
 }
 

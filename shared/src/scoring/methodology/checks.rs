@@ -32,10 +32,12 @@ impl CheckRules {
 /// Which vaults are listed with high confidence: bounds that belong to it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[allow(missing_docs, reason = "named as the fields that they bound")]
 pub struct HighConfidenceRules {
+    /// The least score, 0 to 10.
     pub total_score_from: MilliPoints,
+    /// The least net APR, as a fraction.
     pub apr_net_from: f64,
+    /// The greatest net APR, as a fraction.
     pub apr_net_to: f64,
 }
 

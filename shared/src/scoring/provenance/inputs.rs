@@ -149,44 +149,54 @@ pub struct CollateralTerms {
 /// Inputs of the platform vector.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[allow(missing_docs, reason = "documented on PlatformInput")]
 pub struct PlatformInputs {
+    /// Age of the deployed version in days.
     pub version_age_days: Observed<Option<u32>>,
+    /// Audits of the deployed version.
     pub audits: Observed<Option<u32>>,
+    /// Age of the newest of them in days.
     pub newest_audit_days: Observed<Option<u32>>,
+    /// Greatest live bounty, in whole USD.
     pub bounty_usd: Observed<Option<u64>>,
+    /// What the protocol does with funds.
     pub strategy: Observed<Option<Strategy>>,
+    /// Value of the protocol, in whole USD.
     pub protocol_tvl_usd: Observed<Option<u64>>,
     /// `none`, `unknown` or a tier.
     pub worst_dependency: Observed<WorstDependency>,
+    /// How many protocols are depended upon.
     pub dependencies: Observed<u32>,
 }
 
 /// Inputs of the control vector.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[allow(missing_docs, reason = "documented on ControlInput")]
 pub struct ControlInputs {
     /// Seconds, `immutable`, or null.
     pub timelock_seconds: Observed<Timelock>,
     /// `{threshold, owners}`, `immutable`, `dao`, `eoa`, or null.
     pub signers: Observed<Signers>,
+    /// How a depositor leaves.
     pub exit: Observed<Exit>,
+    /// Whether the deployed code can be read.
     pub source: Observed<Source>,
 }
 
 /// Inputs of the history vector.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[allow(missing_docs, reason = "documented on HistoryInput")]
 pub struct HistoryInputs {
+    /// Age of the vault in days.
     pub vault_age_days: Observed<Option<u32>>,
+    /// Incidents that counted.
     pub incidents: Vec<PublishedIncident>,
     /// A fraction.
     #[cfg_attr(feature = "schema", schemars(with = "Observed<Option<Decimal>>"))]
     #[serde(serialize_with = "observed_basis_points")]
     pub drawdown: Observed<Option<u32>>,
+    /// Whether utilization was high for three days.
     pub high_util_72h: Observed<bool>,
+    /// Whether half of the value left within a week.
     pub tvl_halved_7d: Observed<bool>,
 }
 
@@ -205,20 +215,24 @@ pub struct PublishedIncident {
 /// What only caps read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[allow(missing_docs, reason = "documented on VaultInput")]
 pub struct CapInputs {
+    /// Value of the vault, in whole USD.
     pub tvl_usd: Observed<Option<u64>>,
+    /// Borrowed over supplied.
     pub utilization: Observed<Option<Ppm>>,
+    /// Bad debt over supplied.
     pub bad_debt: Observed<Option<Ppm>>,
+    /// Whether a data-quality quarantine is active.
     pub needs_risk_review: Observed<bool>,
 }
 
 /// What only flags read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[allow(missing_docs, reason = "documented on VaultInput")]
 pub struct FlagInputs {
+    /// The part of the rate that is interest.
     pub base_apr: Observed<Option<Ppm>>,
+    /// The whole net rate.
     pub apr_net: Observed<Option<Ppm>>,
 }
 

@@ -9,14 +9,17 @@ use rds_openapi::text;
 use serde_json::Value;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 /// Writes `openapi/openapi.json` from the route table and the types, or checks it.
+///
+/// Either way it refuses what would break a client of the document as it was committed last, unless `openapi/breaks.json` says why.
 #[derive(Parser)]
 struct Options {
     /// Write nothing; fail when the committed document is not what the code makes.
     #[arg(long)]
     check: bool,
-    /// Fail on what would break a client of this earlier document, unless `openapi/breaks.json` says why.
+    /// Compare with this earlier document instead of the last commit's.
     #[arg(long, value_name = "FILE")]
     against: Option<PathBuf>,
 }
@@ -25,10 +28,16 @@ fn main() -> Result<()> {
     let options = Options::parse();
     let home = Path::new(env!("CARGO_MANIFEST_DIR"));
     let made = document(&Examples::read(&home.join("examples"))?);
-    if let Some(earlier) = &options.against {
-        let text = fs::read_to_string(earlier).with_context(|| format!("{} cannot be read", earlier.display()))?;
-        let earlier: Value = serde_json::from_str(&text).context("the earlier document is not JSON")?;
-        refuse_breaks(&earlier, &made, &Allowed::read(&home.join("breaks.json"))?)?;
+    let earlier = match &options.against {
+        Some(file) => Some(fs::read_to_string(file).with_context(|| format!("{} cannot be read", file.display()))?),
+        None => committed(home),
+    };
+    match earlier {
+        Some(text) => {
+            let earlier: Value = serde_json::from_str(&text).context("the earlier document is not JSON")?;
+            refuse_breaks(&earlier, &made, &Allowed::read(&home.join("breaks.json"))?)?;
+        }
+        None => println!("There is no earlier document to compare with."),
     }
     let path = home.join("openapi.json");
     let text = text::write(&made);
@@ -37,13 +46,19 @@ fn main() -> Result<()> {
         println!("{}: {} bytes", path.display(), text.len());
         return Ok(());
     }
-    let committed = fs::read_to_string(&path).unwrap_or_default();
-    if let Some((line, was, is)) = first_difference(&committed, &text) {
+    let found = fs::read_to_string(&path).unwrap_or_default();
+    if let Some((line, was, is)) = first_difference(&found, &text) {
         bail!(
             "openapi/openapi.json is not what the code makes. Line {line}:\n  - {was}\n  + {is}\nRun `cargo xtask openapi` and commit it."
         );
     }
     Ok(())
+}
+
+/// The document of the last commit; none where git or the commit knows of none.
+fn committed(home: &Path) -> Option<String> {
+    let shown = Command::new("git").current_dir(home).args(["show", "HEAD:./openapi.json"]).output().ok()?;
+    shown.status.success().then(|| String::from_utf8(shown.stdout).ok()).flatten()
 }
 
 /// The first line that differs, with both texts.

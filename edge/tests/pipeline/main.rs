@@ -5,6 +5,7 @@ mod conditions;
 mod copies;
 mod cross_origin;
 mod decisions;
+mod document;
 mod index_tokens;
 mod keys;
 mod limits;

@@ -64,6 +64,7 @@ mod keys_told;
 mod losses;
 mod market;
 mod methodology;
+mod openapi;
 mod receiver;
 mod reference_rates;
 mod research;

@@ -19,7 +19,7 @@ pub fn of(route: &Route, generator: &mut SchemaGenerator, examples: &Examples) -
         "tags": sections::of(route).map(|section| section.name).into_iter().collect::<Vec<_>>(),
         "security": security(route.access),
         "parameters": parameters::of(route, example),
-        "responses": responses::of(route, generator, example),
+        "responses": responses::of(route, generator, examples),
     });
     if let (Some(body), Some(members)) = (bodies::of(route, example), operation.as_object_mut()) {
         members.insert("requestBody".into(), body);

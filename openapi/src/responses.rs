@@ -1,7 +1,7 @@
 //! What a route answers: its success, 304, and every error with its codes; and the headers that come along.
 
 use crate::answers::{self, Success};
-use crate::examples::Example;
+use crate::examples::Examples;
 use crate::push;
 use crate::schemas::published;
 use rds_shared::route::{Access, Family, ROUTES, Route, RouteId, is_of_graph};
@@ -14,10 +14,10 @@ use std::collections::{BTreeMap, BTreeSet};
 type Codes = BTreeMap<u16, BTreeSet<ErrorCode>>;
 
 /// `responses` of a route.
-pub fn of(route: &Route, generator: &mut SchemaGenerator, example: Option<&Example>) -> Value {
+pub fn of(route: &Route, generator: &mut SchemaGenerator, examples: &Examples) -> Value {
     let mut all = Map::new();
     let success = answers::of(route.id, generator);
-    all.insert("200".into(), success_of(route, &success, example));
+    all.insert("200".into(), success_of(route, &success, examples));
     if is_conditional(route) {
         all.insert("304".into(), json!({"$ref": "#/components/responses/NotModified"}));
     }
@@ -111,7 +111,7 @@ fn is_conditional(route: &Route) -> bool {
     route.cache.is_kept() || route.cache.beyond.is_some()
 }
 
-fn success_of(route: &Route, success: &Success, example: Option<&Example>) -> Value {
+fn success_of(route: &Route, success: &Success, examples: &Examples) -> Value {
     let mut names = vec!["X-Request-Id", "Cache-Control", "X-Cache"];
     if route.family == Family::Unmetered {
         // Answered by the origin's own door too, which keeps nothing.
@@ -126,11 +126,11 @@ fn success_of(route: &Route, success: &Success, example: Option<&Example>) -> Va
     }
     let (media_type, mut media) = match success {
         Success::Json(schema) => (headers::JSON, json!({"schema": published(schema.clone())})),
-        Success::Stream => (headers::EVENT_STREAM, push::stream_media()),
+        Success::Stream => (headers::EVENT_STREAM, push::stream_media(examples)),
         Success::Document => (headers::JSON, json!({"schema": {"type": "object", "description": "OpenAPI 3.1."}})),
     };
     if let (Some(response), Some(members)) =
-        (example.and_then(|example| example.response.as_ref()), media.as_object_mut())
+        (examples.of(route.id).and_then(|example| example.response.as_ref()), media.as_object_mut())
     {
         members.insert("example".into(), response.clone());
     }

@@ -37,8 +37,43 @@ fn tidy(schema: &mut Value) {
                 members.remove("format");
             }
             members.values_mut().for_each(tidy);
+            if let Some(Value::Object(fields)) = members.get_mut("properties") {
+                fields.iter_mut().for_each(|(name, field)| explain(name, field));
+            }
         }
         _ => {}
+    }
+}
+
+/// Says of a field what its name implies: the unit of its number, and that it is not to be used any more.
+fn explain(name: &str, field: &mut Value) {
+    let Some(members) = field.as_object_mut() else { return };
+    let is_number = members.get("type").is_some_and(|kind| {
+        let named = |kind: &Value| matches!(kind.as_str(), Some("number" | "integer"));
+        named(kind) || kind.as_array().is_some_and(|kinds| kinds.iter().any(named))
+    });
+    let Some(Value::String(about)) = members.get_mut("description") else { return };
+    let is_deprecated = about.starts_with("Deprecated");
+    if let Some((_, unit)) = is_number.then(|| unit_of(name)).flatten().filter(|(words, _)| !words.iter().any(|word| about.contains(word))) {
+        about.push_str(unit);
+    }
+    if is_deprecated {
+        members.insert("deprecated".into(), true.into());
+    }
+}
+
+/// The unit that a field's name implies: words by which a description has said it, and how it is said otherwise.
+fn unit_of(name: &str) -> Option<(&'static [&'static str], &'static str)> {
+    let name = name.to_ascii_lowercase();
+    let ends = |suffixes: &[&str]| suffixes.iter().any(|suffix| name.ends_with(suffix));
+    if ends(&["usd", "tvl", "tvl_total"]) {
+        Some((&["USD", "dollar"], " In USD."))
+    } else if ends(&["_seconds", "seconds"]) {
+        Some((&["econds"], " In seconds."))
+    } else if ends(&["apr", "apy", "apr_net", "utilization", "share"]) || name.contains("_apr") {
+        Some((&["fraction", "percent", "0 to 1"], " As a fraction."))
+    } else {
+        None
     }
 }
 
@@ -95,6 +130,21 @@ mod tests {
         assert_eq!(schema["enum"], json!(["open", "shut"]));
         assert_eq!(schema["description"], "A gate.\n\n- `open`: Lets through.\n- `shut`");
         assert!(schema.get("oneOf").is_none());
+    }
+
+    #[test]
+    fn a_number_has_its_unit_and_a_field_of_the_past_its_mark() {
+        let schema = published(json!({"properties": {
+            "tvl_usd": {"type": "number", "description": "Supplied value."},
+            "borrow_apr": {"type": ["number", "null"], "description": "As a fraction; may be negative."},
+            "exposureUsd": {"type": "string", "description": "Decimal text."},
+            "old": {"type": "string", "description": "Deprecated: use the other one."},
+        }}));
+        let fields = &schema["properties"];
+        assert_eq!(fields["tvl_usd"]["description"], "Supplied value. In USD.");
+        assert_eq!(fields["borrow_apr"]["description"], "As a fraction; may be negative.");
+        assert_eq!(fields["exposureUsd"]["description"], "Decimal text.");
+        assert_eq!((&fields["old"]["deprecated"], fields["tvl_usd"].get("deprecated")), (&json!(true), None));
     }
 
     #[test]

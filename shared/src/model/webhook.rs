@@ -24,6 +24,7 @@ pub struct WebhookSubscription {
     /// Its owner's words for it.
     pub description: Option<String>,
     /// `active`, `paused` or `disabled`.
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["active", "paused", "disabled"])))]
     pub status: &'static str,
     /// Why it is disabled.
     pub disabled_reason: Option<DisabledReason>,
@@ -55,6 +56,7 @@ pub struct BasketWebhook {
     /// The version whose deprecation and retirement it is told of; null when it is told of rebalances instead.
     pub pinned_version_id: Option<String>,
     /// `active`, `paused` or `disabled`.
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["active", "paused", "disabled"])))]
     pub status: &'static str,
     /// Why it is disabled.
     pub disabled_reason: Option<DisabledReason>,

@@ -88,7 +88,7 @@ fn check() -> Value {
                 "description": "Limits on shares; each is a fraction above 0 and at most 1.",
             },
             "issue": {"type": ["boolean", "null"], "description": "Whether a signed decision is wished for."},
-            "loss": {"type": ["object", "null"], "deprecated": true, "description": "Retired; whatever it holds is passed over."},
+            "loss": {"deprecated": true, "description": "Retired; whatever it holds is passed over."},
         },
     })
 }

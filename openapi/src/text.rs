@@ -46,6 +46,8 @@ const NAMED: &[&str] =
 
 /// Widest value that stands on one line, in characters.
 const LINE: usize = 150;
+/// So deep everything has lines of its own.
+const SPREAD: usize = 3;
 
 /// The text, with a line break at its end.
 pub fn write(document: &Value) -> String {
@@ -67,36 +69,25 @@ enum Order<'a> {
 }
 
 fn value(value: &Value, depth: usize, order: Order<'_>, out: &mut String) {
-    let compact = value.to_string();
+    // What is high up is spread out, for a reader looks for its members.
+    let text = value.to_string();
+    let fits = text.len() <= 2 || (depth > SPREAD && text.len() + 2 * depth <= LINE);
+    let inner = |item: &Value, out: &mut String| self::value(item, depth + 1, order, out);
     match value {
-        Value::Array(items) if compact.len() + 2 * depth > LINE => {
-            lines('[', ']', depth, items.iter(), |item, out| self::value(item, depth + 1, order, out), out);
-        }
-        Value::Object(members) if !members.is_empty() && (depth < 4 || compact.len() + 2 * depth > LINE) => {
+        Value::Array(items) if fits => pieces('[', ']', items.iter(), inner, out),
+        Value::Array(items) => lines('[', ']', depth, items.iter(), inner, out),
+        Value::Object(members) => {
             let each = |(name, member): (&String, &Value), out: &mut String| {
                 let _ = write!(out, "{}: ", Value::from(name.as_str()));
                 self::value(member, depth + 1, below(name, member, members, order), out);
             };
-            lines('{', '}', depth, sorted(members, order).into_iter(), each, out);
-        }
-        Value::Array(items) => {
-            out.push('[');
-            for (place, item) in items.iter().enumerate() {
-                out.push_str(if place == 0 { "" } else { ", " });
-                self::value(item, depth + 1, order, out);
+            let members = sorted(members, order).into_iter();
+            match fits {
+                true => pieces('{', '}', members, each, out),
+                false => lines('{', '}', depth, members, each, out),
             }
-            out.push(']');
         }
-        Value::Object(members) => {
-            out.push('{');
-            for (place, (name, member)) in sorted(members, order).into_iter().enumerate() {
-                let separator = if place == 0 { "" } else { ", " };
-                let _ = write!(out, "{separator}{}: ", Value::from(name.as_str()));
-                self::value(member, depth + 1, below(name, member, members, order), out);
-            }
-            out.push('}');
-        }
-        _ => out.push_str(&compact),
+        _ => out.push_str(&text),
     }
 }
 
@@ -125,6 +116,17 @@ fn sorted<'a>(members: &'a Map<String, Value>, order: Order<'_>) -> Vec<(&'a Str
     all
 }
 
+/// All on one line.
+fn pieces<T>(open: char, close: char, items: impl Iterator<Item = T>, mut each: impl FnMut(T, &mut String), out: &mut String) {
+    out.push(open);
+    for (place, item) in items.enumerate() {
+        out.push_str(if place == 0 { "" } else { ", " });
+        each(item, out);
+    }
+    out.push(close);
+}
+
+/// Each on a line of its own.
 fn lines<T>(
     open: char,
     close: char,

@@ -19,7 +19,7 @@ const stack = sharedStack();
 const document = committed();
 const validator = new Validator(document);
 /** Webhooks of this run go there, where nobody listens. */
-const NOBODY = 'https://127.0.0.1:9/openapi';
+const NOBODY = 'https://127.0.0.1:8443/openapi';
 const plan = new Plan(stack, NOBODY);
 
 before(async () => {

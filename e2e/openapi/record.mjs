@@ -10,7 +10,7 @@ import { Plan } from './plan.mjs';
 import { deliveries, frames } from './pushed.mjs';
 
 /** Where webhooks of the recording go: nobody listens there. */
-const NOBODY = 'https://127.0.0.1:9/risk';
+const NOBODY = 'https://127.0.0.1:8443/risk';
 /** What stands for it in the examples. */
 const SHOWN = 'https://hooks.example.com/risk';
 const FOLDER = new URL('../../openapi/examples/', import.meta.url);

@@ -117,6 +117,7 @@ fn rows(route: RouteId, query: &Query) -> Option<Rows> {
         | RouteId::SignerList
         | RouteId::EventStream
         | RouteId::Health
+        | RouteId::OpenApi
         | RouteId::Status
         | RouteId::Ready
         | RouteId::Docs

@@ -28,6 +28,7 @@ pub mod breaker;
 pub mod cache;
 pub mod config;
 mod documents;
+mod document;
 pub mod epochs;
 mod fail_safe;
 pub mod guard;

@@ -4,6 +4,7 @@ use crate::admit::{admit, is_longer_with_key};
 use crate::breaker::Breaker;
 use crate::cache::{Memory, key};
 use crate::config::Config;
+use crate::document;
 use crate::documents;
 use crate::epochs::Lease;
 use crate::guard::Remembered;
@@ -211,6 +212,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         }
         match route.cache.is_kept() {
             _ if route.streams() => Ok(self.streamed(&asked).await),
+            _ if route.id == RouteId::OpenApi => Ok(document::answer(route)),
             true if route.id == RouteId::DecisionVerify => Ok(self.verified(&asked, found.param(0)).await),
             true => Ok(self.kept(&asked).await),
             false => Ok(self.passed_through(&asked).await),

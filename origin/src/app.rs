@@ -28,8 +28,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-/// The version of the service and of its interface document.
-pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+pub use rds_shared::VERSION;
 
 /// The running service.
 #[derive(Debug)]

@@ -10,6 +10,7 @@
 //! | [`rules`] | derived facts: liquidity, borrow costs, tiers, dwell, thinning of series, baskets |
 //! | [`scoring`] | the methodology: tables as data, asset and vault scores, provenance |
 //! | [`graph`] | decisioning: look-through, checks against limits, signed decisions and their verification |
+//! | `schema` | with the feature of that name: how types that write themselves are described |
 //! | [`select`] | the engine that filters, sorts and pages every list |
 //!
 //! Architecture invariants:
@@ -28,6 +29,9 @@ extern crate alloc;
 #[cfg(test)]
 extern crate std;
 
+/// The interface's version: what `/v1/health` says and what the OpenAPI document is called.
+pub const VERSION: &str = env!("CARGO_PKG_VERSION");
+
 pub mod access;
 pub mod graph;
 pub mod model;
@@ -35,6 +39,8 @@ pub mod push;
 pub mod research;
 pub mod route;
 pub mod rules;
+#[cfg(feature = "schema")]
+mod schema;
 pub mod scoring;
 pub mod select;
 pub mod wire;

@@ -1,4 +1,4 @@
-//! `cargo xtask lint`: formatting, clippy on the host and for wasm, and the house rules for files.
+//! `cargo xtask lint`: formatting, clippy on the host and for wasm, the OpenAPI document, and the house rules for files.
 
 use std::process::Command;
 use std::time::Duration;
@@ -9,7 +9,7 @@ use crate::command;
 use crate::console::Step;
 use crate::provision::cache::Cache;
 use crate::provision::wasm_toolchain::{self, Target};
-use crate::{tidy, workspace};
+use crate::{openapi, tidy, workspace};
 
 const PATIENCE: Duration = Duration::from_secs(3600);
 
@@ -29,7 +29,10 @@ pub fn run() -> Result<()> {
     deny_warnings(&mut wasm);
 
     let mut failures = 0;
-    for (name, command) in [("rustfmt", format), ("clippy, host", host), ("clippy, wasm", wasm)] {
+    let document = openapi::maker(&openapi::Options { check: true, against: None });
+    for (name, command) in
+        [("rustfmt", format), ("clippy, host", host), ("clippy, wasm", wasm), ("the OpenAPI document", document)]
+    {
         let mut step = Step::start(name);
         match command::run(&mut step, command, &workspace::log("lint"), PATIENCE) {
             Ok(()) => step.done(""),
@@ -53,7 +56,7 @@ pub fn run() -> Result<()> {
         failures += 1;
     }
     if failures > 0 {
-        bail!("{failures} of 4 checks failed");
+        bail!("{failures} of 5 checks failed");
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use xtask::{bench, lint, signals, test, up, wasm};
+use xtask::{bench, lint, openapi, signals, test, up, wasm};
 
 /// Runs, tests and measures the Risk Data Service.
 #[derive(Parser)]
@@ -21,6 +21,8 @@ enum Verb {
     Test(test::Options),
     /// Check formatting, clippy (host and wasm) and the house rules for files.
     Lint,
+    /// Write the OpenAPI document from the route table and the types, or check the committed one.
+    Openapi(openapi::Options),
     /// Build the Worker bundle and print its sizes.
     Wasm,
     /// Run the side-by-side measurements, or one of them by name.
@@ -36,6 +38,7 @@ fn main() -> ExitCode {
         Verb::Up(options) => up::run(&options),
         Verb::Test(options) => test::run(&options),
         Verb::Lint => lint::run(),
+        Verb::Openapi(options) => openapi::run(&options),
         Verb::Wasm => wasm::run(),
         Verb::Bench(options) => bench::run(&options),
     };

@@ -117,6 +117,7 @@ pub fn fold(found: &mut Found) {
         | RouteId::SignerList
         | RouteId::EventStream
         | RouteId::Health
+        | RouteId::OpenApi
         | RouteId::Status
         | RouteId::Ready
         | RouteId::Docs

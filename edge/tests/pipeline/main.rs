@@ -6,6 +6,7 @@ mod copies;
 mod cross_origin;
 mod decisions;
 mod fail_safe;
+mod document;
 mod index_tokens;
 mod keys;
 mod limits;

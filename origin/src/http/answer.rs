@@ -55,7 +55,8 @@ enum Content {
 #[derive(Debug)]
 struct Validators {
     etag: String,
-    version: i64,
+    /// None for what is made of no facts.
+    version: Option<i64>,
 }
 
 impl Answer {
@@ -98,12 +99,19 @@ impl Answer {
 
     /// JSON bytes with what they are recognised by: the data version they were made from and their ETag.
     pub fn tagged(etag: String, version: i64, body: impl Into<Bytes>) -> Self {
-        Answer { validators: Some(Validators { etag, version }), ..Self::json(body) }
+        Answer { validators: Some(Validators { etag, version: Some(version) }), ..Self::json(body) }
     }
 
     /// The caller's copy still holds.
     pub fn not_modified(etag: String, version: i64) -> Self {
         Answer { status: StatusCode::NOT_MODIFIED, ..Self::tagged(etag, version, Bytes::new()) }
+    }
+
+    /// A part of the program: no facts are in it. `None` in place of the body says that the caller's copy still holds.
+    pub fn built_in(etag: String, body: Option<&'static [u8]>) -> Self {
+        let status = if body.is_some() { StatusCode::OK } else { StatusCode::NOT_MODIFIED };
+        let body = Bytes::from_static(body.unwrap_or_default());
+        Answer { status, validators: Some(Validators { etag, version: None }), ..Self::json(body) }
     }
 
     /// The same, known to have every change up to these versions.
@@ -217,21 +225,19 @@ fn good(answer: Answer, label: Label, head_only: bool) -> Response {
         Label::Route(id) if validators.is_some() => (KEPT_FOR[id as usize].clone(), id.route().cache.beyond),
         _ => (None, None),
     };
-    let headers = response.headers_mut();
-    match kept {
-        Some(kept) => {
-            headers.insert(CDN_CACHE_CONTROL, kept);
-            if let Some(beyond) = beyond {
-                headers.insert(CACHE_CONTROL, HeaderValue::from_static(beyond));
-            }
-        }
-        None => {
-            headers.insert(CACHE_CONTROL, HeaderValue::from_static(headers::NO_STORE));
-        }
+    let given = response.headers_mut();
+    let is_kept = kept.is_some();
+    if let Some(kept) = kept {
+        given.insert(CDN_CACHE_CONTROL, kept);
+    }
+    if let Some(control) = beyond.or_else(|| (!is_kept).then_some(headers::NO_STORE)) {
+        given.insert(CACHE_CONTROL, HeaderValue::from_static(control));
     }
     if let Some(Validators { etag, version }) = validators {
         set(&mut response, ETAG, etag);
-        response.headers_mut().insert(DATA_VERSION, HeaderValue::from(version));
+        if let Some(version) = version {
+            response.headers_mut().insert(DATA_VERSION, HeaderValue::from(version));
+        }
         if !made_of.is_empty() {
             set(&mut response, TAGS, made_of.to_text());
         }

@@ -69,6 +69,11 @@ impl Call {
         Ok(if self.holds(&etag) { Answer::not_modified(etag, version) } else { Answer::tagged(etag, version, body()?) })
     }
 
+    /// A part of the program, under its own tag.
+    pub fn answer_built_in(&self, etag: &str, body: &'static [u8]) -> Answer {
+        Answer::built_in(etag.to_owned(), (!self.holds(etag)).then_some(body))
+    }
+
     /// The path parameter number `index` as an address of `chain`, or a 400 that says why it is none.
     pub fn address_on(&self, chain: &ChainFacts, index: usize) -> Result<Address, ApiError> {
         let fault = |code, reason: &str| ApiError::invalid(code, vec![Detail::new(In::Path, "address", reason)]);

@@ -4,36 +4,16 @@ use super::answer::{Answer, Failure};
 use super::call::Call;
 use crate::app::App;
 use crate::graph::Snapshot;
-use crate::graph::answers::Incidents;
 use crate::store::snapshots;
-use rds_shared::graph::exposures::LookThrough;
-use rds_shared::graph::incidents::IncidentExposure;
 use rds_shared::model::content_hash::ContentHash;
+use rds_shared::model::graph::{ByKey, Incidents, LookedThrough};
 use rds_shared::model::ids::VaultKey;
 use rds_shared::wire::error::{Detail, In};
-use rds_shared::wire::{ApiError, Data, ErrorCode, Timestamp};
-use serde::Serialize;
-use std::collections::{BTreeMap, BTreeSet};
+use rds_shared::wire::{ApiError, Data, ErrorCode};
+use std::collections::BTreeSet;
 
 /// Keys of one request, at most.
 const MAX_KEYS: usize = 50;
-
-/// What was looked through, and as of when.
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct LookedThrough<'a> {
-    snapshot_id: ContentHash,
-    built_at: Timestamp,
-    valid_time: Option<Timestamp>,
-    /// By key; a vault that the snapshot does not have is null.
-    results: BTreeMap<String, Option<LookThrough<'a>>>,
-}
-
-#[derive(Serialize)]
-struct ByKey<'a> {
-    /// A vault that the snapshot does not have is null.
-    results: BTreeMap<String, Option<IncidentExposure<'a>>>,
-}
 
 /// Vaults, opened down to their assets.
 pub fn look_through(app: &App, call: &Call) -> Result<Answer, Failure> {

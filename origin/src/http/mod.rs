@@ -20,6 +20,7 @@
 //! | [`security`], [`signals`] | the security registry, the loss board, risk signals |
 //! | [`baskets`] | baskets, their versions, changes and rules |
 //! | [`indices`], [`reference_rates`] | levels and rates for holders of index tokens |
+//! | [`openapi`] | the OpenAPI document |
 //! | [`assets`], [`rwa`], [`reviewers`] | assets, real-world assets, and who signs their reviews |
 
 pub mod admin_door;
@@ -51,6 +52,7 @@ pub mod markets;
 pub mod me;
 pub mod messages;
 pub mod methodology;
+pub mod openapi;
 pub mod oracles;
 pub mod pipeline;
 pub mod portfolio;

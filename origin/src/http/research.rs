@@ -9,15 +9,8 @@ use crate::store::research_predictions::{self, PredictionFilter};
 use rds_shared::model::ids::VaultId;
 use rds_shared::model::research::{Level, RecordKind, ResearchMeta};
 use rds_shared::wire::error::{Detail, In};
-use rds_shared::wire::{ApiError, ErrorCode};
+use rds_shared::wire::{ApiError, ErrorCode, WithMeta};
 use serde::Serialize;
-
-/// A research list.
-#[derive(Serialize)]
-struct List<T> {
-    data: Vec<T>,
-    meta: ResearchMeta,
-}
 
 /// The records of one kind, by the filters that its route knows.
 pub async fn records(app: &App, call: &Call, kind: RecordKind) -> Result<Answer, Failure> {
@@ -35,7 +28,7 @@ pub async fn records(app: &App, call: &Call, kind: RecordKind) -> Result<Answer,
         ..RecordFilter::default()
     };
     let meta = ResearchMeta::new(limit.unsigned_abs(), total, kind.is_preview(), filter != unfiltered);
-    answer(app, call, List { data, meta })
+    answer(app, call, WithMeta { data, meta })
 }
 
 /// Predictions, newest first.
@@ -49,10 +42,10 @@ pub async fn predictions(app: &App, call: &Call) -> Result<Answer, Failure> {
     };
     let (data, total) = research_predictions::list(&app.db, filter, limit).await?;
     let meta = ResearchMeta::new(limit.unsigned_abs(), total, true, filter != PredictionFilter::default());
-    answer(app, call, List { data, meta })
+    answer(app, call, WithMeta { data, meta })
 }
 
-fn answer<T: Serialize>(app: &App, call: &Call, list: List<T>) -> Result<Answer, Failure> {
+fn answer<T: Serialize>(app: &App, call: &Call, list: WithMeta<Vec<T>, ResearchMeta>) -> Result<Answer, Failure> {
     let version = app.catalog.current().map_or(0, |catalog| catalog.version);
     encoded::exact(call, version, &list)
 }

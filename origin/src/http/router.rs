@@ -5,7 +5,7 @@ use super::call::Call;
 use super::pipeline::Trace;
 use super::{
     allocation, assets, basket_webhooks, baskets, chains, changes, critical, curators, decisions, documents,
-    event_stream, events, graph, health, holders, indices, markets, me, methodology, oracles, portfolio, protocols,
+    event_stream, events, graph, health, holders, indices, markets, me, methodology, openapi, oracles, portfolio, protocols,
     reference_rates, research, reviewers, royco, rwa, security, signals, stats, status, strategies, symbols,
     vault_detail, vaults, webhooks,
 };
@@ -178,6 +178,7 @@ async fn dispatch(app: &Arc<App>, call: &Call, head: &Parts) -> Result<Answer, F
         RouteId::EventStream => Box::pin(event_stream::open(app, call, head)).await,
         RouteId::Health => Box::pin(health::health(app, call)).await,
         RouteId::Status => Box::pin(status::status(app, call)).await,
+        RouteId::OpenApi => Ok(openapi::document(call)),
         RouteId::Ready => Box::pin(health::ready(app)).await,
         RouteId::Docs | RouteId::DocsFile => documents::file(call),
     }

@@ -9,18 +9,10 @@ use rds_shared::access::paging;
 use rds_shared::model::ids::VaultKey;
 use rds_shared::model::signal::SignalMeta;
 use rds_shared::wire::error::{Detail, In};
-use rds_shared::wire::{ApiError, Data, ErrorCode};
-use serde::Serialize;
+use rds_shared::wire::{ApiError, Data, ErrorCode, WithMeta};
 
 /// Seconds that the list looks back by itself: 30 days.
 const LOOKBACK: i64 = 30 * 86_400;
-
-/// A page of signals.
-#[derive(Serialize)]
-struct Page<'a, T> {
-    data: &'a [T],
-    meta: SignalMeta,
-}
 
 /// Signals, newest first.
 pub async fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
@@ -33,7 +25,7 @@ pub async fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
         vault: query.text("vault").map(vault_key).transpose()?,
     };
     let (rows, total) = signals::list(&app.db, &filter, page).await?;
-    let page = Page { data: &rows, meta: SignalMeta::new(page, total) };
+    let page = WithMeta { data: &rows, meta: SignalMeta::new(page, total) };
     encoded::value(call, app.catalog.get()?.version, &page, || &page)
 }
 

@@ -69,6 +69,7 @@ mod losses;
 mod market;
 mod methodology;
 mod metrics;
+mod openapi;
 mod receiver;
 mod reference_rates;
 mod research;

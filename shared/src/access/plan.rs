@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 /// A plan. Each one includes those before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Plan {
     /// Scores, registry, events, exports.

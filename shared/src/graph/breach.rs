@@ -29,6 +29,8 @@ const MILLION: i128 = 1_000_000;
 /// The preview of all markets. `protocols` is the whole answer; the members that tell of one protocol repeat its first entry
 /// for former readers, and must not be added to anything.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "BreachPreview"))]
 #[serde(rename_all = "camelCase")]
 pub struct Preview<'a> {
     /// [`SCHEMA_VERSION`].
@@ -53,6 +55,7 @@ pub struct Preview<'a> {
 
 /// One protocol's markets of one source.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ProtocolBreach<'a> {
     /// When the newest reading was made.
@@ -86,6 +89,8 @@ pub struct ProtocolBreach<'a> {
 
 /// What the figures rest on.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "BreachCoverage"))]
 #[serde(rename_all = "camelCase")]
 pub struct Coverage {
     /// Markets are read at intervals, borrowers never.
@@ -104,6 +109,7 @@ pub struct Coverage {
 
 /// Debt, and what would become of it. US dollars.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Totals {
     /// Debt that was read whole and whose collateral is valued.
@@ -116,6 +122,7 @@ pub struct Totals {
 
 /// What one fall would do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Shock {
     /// How far all collateral falls, in percent.
@@ -130,6 +137,7 @@ pub struct Shock {
 
 /// A chain's markets of one protocol.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ChainBreach {
     /// The chain.
@@ -143,6 +151,7 @@ pub struct ChainBreach {
 
 /// One market.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct MarketBreach<'a> {
     /// Its id in `/v1/markets`.
@@ -162,6 +171,7 @@ pub struct MarketBreach<'a> {
 
 /// What is supplied through a vault.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct VaultExposure<'a> {
     /// The vault.
@@ -174,6 +184,7 @@ pub struct VaultExposure<'a> {
 
 /// Bad debt that a vault reports.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct VaultBadDebt<'a> {
     /// The vault.

@@ -86,6 +86,7 @@ pub struct Finding {
 ///
 /// Source: interface, "Graph structures" (check result).
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct CheckOutcome {
     /// The worst effect of a finding; caution when a vault is unresolved.

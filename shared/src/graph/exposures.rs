@@ -18,6 +18,7 @@ use serde::Serialize;
 
 /// What a position in a vault is exposed to.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct LookThrough<'a> {
     /// The vault.
@@ -42,6 +43,7 @@ pub struct LookThrough<'a> {
 
 /// An asset that a vault holds, however deep.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct AssetExposure<'a> {
     /// The asset.
@@ -62,6 +64,7 @@ pub struct AssetExposure<'a> {
 
 /// Something that bears a part of a vault.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlainShare<'a> {
     /// What.
     pub id: &'a str,
@@ -71,6 +74,7 @@ pub struct PlainShare<'a> {
 
 /// A feed that prices a part of a vault.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FeedShare<'a> {
     /// The feed.
     pub id: &'a str,
@@ -82,6 +86,7 @@ pub struct FeedShare<'a> {
 
 /// A bridge or signer set that bears a part of a vault.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TrustedShare<'a> {
     /// Which.
     pub id: &'a str,
@@ -95,6 +100,7 @@ pub struct TrustedShare<'a> {
 
 /// A part of a vault that is attributed to no asset.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Unattributed {
     /// Why.

@@ -64,6 +64,7 @@ pub struct IncidentMap {
 
 /// What a position in a vault has behind incidents.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct IncidentExposure<'a> {
     /// The vault.
@@ -80,6 +81,7 @@ pub struct IncidentExposure<'a> {
 
 /// One incident's part of a vault.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct IncidentShare<'a> {
     /// What happened.
@@ -95,6 +97,7 @@ pub struct IncidentShare<'a> {
 
 /// An incident, by name.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct IncidentName<'a> {
     /// The event's number.
@@ -111,6 +114,7 @@ pub struct IncidentName<'a> {
 
 /// All vaults together, by the protocol that issued what was hit.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct IncidentSummary<'a> {
     /// By issuer: the incidents that hit its vaults.
@@ -127,6 +131,7 @@ pub struct IncidentSummary<'a> {
 
 /// What hit an issuer's vaults.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IssuerIncidents<'a> {
     /// The newest first.
     pub incidents: Vec<IncidentName<'a>>,
@@ -134,6 +139,7 @@ pub struct IssuerIncidents<'a> {
 
 /// One issuer.
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct IssuerExposure<'a> {
     /// The protocol.

@@ -10,6 +10,7 @@ named_enum! {
     /// What an exposure is grouped by; ordered by name.
     ///
     /// Source: interface, "Decisioning" (supported limit fields).
+    #[cfg_attr(feature = "schema", schemars(rename = "ExposureDimension"))]
     pub enum Dimension {
         /// The underlying collateral asset.
         Asset = "asset",

@@ -17,6 +17,7 @@ use alloc::vec::Vec;
 
 named_enum! {
     /// Why a part of a vault is attributed to no asset.
+    #[cfg_attr(feature = "schema", schemars(rename = "LookThroughGap"))]
     pub enum Gap {
         /// It leads back into a vault that was already opened.
         Cycle = "cycle",

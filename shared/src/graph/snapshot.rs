@@ -18,6 +18,7 @@ use sha2::{Digest, Sha256};
 
 /// One body of facts inside a snapshot.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Publication {
     /// Its name, for example `vaults`.
@@ -58,6 +59,8 @@ impl Publication {
 
 /// What a snapshot is made of.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "SnapshotManifest"))]
 #[serde(rename_all = "camelCase")]
 pub struct Manifest {
     /// The snapshot's id.

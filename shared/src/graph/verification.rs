@@ -42,6 +42,7 @@ impl RegisteredSigner {
 
 /// The five answers, each true only on what was shown, and the decision that they are about.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Verification {
     /// There is a record under this id.
@@ -60,6 +61,7 @@ pub struct Verification {
 
 /// What a verified envelope says.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct DecisionRecord {
     /// The decision's id.

@@ -16,6 +16,7 @@ use crate::wire::time::Timestamp;
 
 /// `data` of `GET /v1/vault/{network}/{address}/markets`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MarketAllocation {
     /// The vault.
     pub vault_id: VaultId,
@@ -47,6 +48,7 @@ pub struct MarketAllocation {
 
 /// One market of a vault.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AllocatedMarket {
     /// Of the vault.
     pub share: Ppm,
@@ -64,6 +66,7 @@ pub struct AllocatedMarket {
 
 /// The collateral of a market: an asset, or another vault's shares.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Collateral {
     /// The asset; null for a vault.
     pub asset_id: Option<String>,

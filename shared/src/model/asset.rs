@@ -43,6 +43,7 @@ named_enum! {
 
 /// Who issues the asset; every part may be unknown but the name.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Issuer {
     /// The registry's id.
     pub id: Option<String>,
@@ -59,6 +60,7 @@ pub struct Issuer {
 
 /// What stands behind an asset, in percent; the parts sum to about 100.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BackingProfile {
     /// Claims and cash outside any chain.
     pub offchain_pct: f64,
@@ -72,6 +74,7 @@ pub struct BackingProfile {
 
 /// How the asset is wrapped, held and audited. Null is "not known".
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Institutional {
     /// The legal form, for example `reg_d_fund`.
     pub regulatory_wrapper: Option<String>,
@@ -109,6 +112,7 @@ pub struct Institutional {
 
 /// One document behind a review.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Provenance {
     /// For example `issuer_disclosure`.
     pub source_type: String,
@@ -124,6 +128,7 @@ pub struct Provenance {
 
 /// Another asset that this one stands on, with the score that bounds it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AssetLink {
     /// Its `asset_id`.
     pub asset_id: String,
@@ -139,6 +144,7 @@ pub struct AssetLink {
 
 /// How old the evidence is.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Freshness {
     /// When the evidence was last renewed.
     pub last_refresh_at: Option<Micros>,
@@ -189,6 +195,7 @@ pub fn age_hours(at: Timestamp, now: Timestamp) -> Decimal {
 
 /// How much of what the category asks is answered. In lists only with `include_quality=true`.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Quality {
     /// Dimensions that the category weighs.
     pub weighted_dimensions: u32,
@@ -202,6 +209,7 @@ pub struct Quality {
 
 /// A row of `GET /v1/assets/enriched`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AssetRow {
     /// A number, as text; given on first sight and never changed.
     pub asset_id: String,
@@ -279,6 +287,7 @@ impl AssetRow {
 
 /// One published version of an asset's review.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct VersionPoint {
     /// The version.
     pub asset_version_id: String,
@@ -298,6 +307,7 @@ pub struct VersionPoint {
 
 /// What surfaced the asset.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Discovery {
     /// The registry or feed.
     pub source_slug: String,
@@ -309,6 +319,8 @@ pub struct Discovery {
 
 /// What a detail has beside the row. `B` is the stored breakdown.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "AssetHistory"))]
 pub struct AssetHistory<B> {
     /// The newest 30 versions, newest first.
     pub version_history: Vec<VersionPoint>,
@@ -323,6 +335,8 @@ pub struct AssetHistory<B> {
 /// `data` of `GET /v1/assets/{chain_id}/{address}` and of `GET /v1/rwa/{asset_id}`. `R` is the row, `H` an
 /// [`AssetHistory`].
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(inline))]
 pub struct AssetDetail<R, H> {
     /// The row.
     #[serde(flatten)]

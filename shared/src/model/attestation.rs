@@ -13,6 +13,7 @@ pub const ALGORITHM: &str = "Ed25519";
 
 /// A reviewer's signature under one version of a review.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Attestation {
     /// A number, as text.
     pub attestation_id: String,
@@ -42,6 +43,7 @@ pub struct Attestation {
 
 /// A row of `GET /v1/reviewers`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ReviewerRow {
     /// Slug.
     pub reviewer_id: String,
@@ -63,6 +65,7 @@ pub struct ReviewerRow {
 
 /// A key that a reviewer signs with.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ReviewerKey {
     /// Its name; unique among the reviewer's.
     pub key_id: String,

@@ -41,6 +41,7 @@ named_enum! {
 
 /// A basket with its version in force.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BasketRow {
     /// Its slug.
     pub id: String,
@@ -60,6 +61,7 @@ pub struct BasketRow {
 
 /// One version of a basket in full.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BasketDetail {
     /// The basket, as listed, with this version.
     #[serde(flatten)]
@@ -93,6 +95,8 @@ pub struct BasketDetail {
 
 /// Rules as they are served.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "BasketMethodology"))]
 pub struct Methodology {
     /// In words.
     pub summary: String,
@@ -128,6 +132,7 @@ impl Methodology {
 
 /// How the eligible are weighed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WeightingRule {
     /// Always `score_above_pivot`.
     pub proportional_to: &'static str,
@@ -139,6 +144,7 @@ pub struct WeightingRule {
 
 /// When a basket is asked for anew: the same for all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RefreshRule {
     /// In words.
     pub calendar: &'static str,
@@ -198,6 +204,7 @@ impl Serialize for Shown {
 
 /// A version in the list of a basket's versions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BasketVersionRow {
     /// The version.
     pub version_id: String,
@@ -235,6 +242,7 @@ impl BasketVersionRow {
 
 /// What one version changed.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BasketChangeRow {
     /// The version.
     pub version_id: String,
@@ -251,6 +259,7 @@ pub struct BasketChangeRow {
 
 /// A [`ChangeSet`] as it is shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ShownChanges {
     /// In now and not before.
     pub added: Vec<Shown>,
@@ -286,6 +295,7 @@ impl ShownChanges {
 
 /// A constituent whose weight moved; without its name on a withheld chain.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ShownWeightChange {
     /// Its id.
     pub id: Option<String>,
@@ -297,6 +307,7 @@ pub struct ShownWeightChange {
 
 /// One version of a basket's rules.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BasketMethodologyRow {
     /// Its name.
     pub version: String,
@@ -314,6 +325,7 @@ pub struct BasketMethodologyRow {
 
 /// What subscribers are told of a version: `basket.rebalanced`, `basket.version.deprecated`, `basket.version.retired`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BasketNotice {
     /// The version, as it is listed.
     #[serde(flatten)]

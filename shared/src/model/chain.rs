@@ -10,6 +10,7 @@ use crate::wire::time::Timestamp;
 
 /// One chain with its active vaults.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ChainRow {
     /// EIP-155 id, or the registry's number where there is none.
     pub chain_id: ChainId,

@@ -12,6 +12,7 @@ use crate::wire::time::Timestamp;
 
 /// A curator in the list, and `curator` of the detail.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CuratorRow {
     /// Curator.
     pub id: String,
@@ -35,6 +36,7 @@ pub struct CuratorRow {
 
 /// `data` of `GET /v1/curators/{id}`. `V` is the vault row, or its encoded bytes where the host splices them in.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct CuratorPage<V = VaultRow> {
     /// Who it is.
@@ -53,6 +55,7 @@ pub struct CuratorPage<V = VaultRow> {
 
 /// A curator's presence on one chain.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ChainShare {
     /// Chain.
     pub chain_id: ChainId,
@@ -68,6 +71,7 @@ pub struct ChainShare {
 
 /// `data` of `GET /v1/curators/{id}/events`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CuratorEvents {
     /// The asked slice, newest first.
     pub events: Vec<EventRow>,

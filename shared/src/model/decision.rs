@@ -11,6 +11,7 @@ use serde::Serialize;
 
 /// `POST /v1/graph/check`.
 #[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct CheckResult<'a> {
     /// The snapshot that was checked against.
@@ -26,6 +27,7 @@ pub struct CheckResult<'a> {
 
 /// A signed decision, with all that anyone needs to verify it alone.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct IssuedDecision {
     /// The SHA-256 of `envelope`; 64 hex characters.

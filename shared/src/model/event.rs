@@ -25,6 +25,7 @@ named_enum! {
 
 /// One event, with the repeated occurrences of the same underlying event folded into it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EventRow {
     /// The event's id.
     pub id: String,
@@ -62,7 +63,8 @@ pub struct EventRow {
     pub occurrence_count: u64,
     /// What the occurrences share; null for an event that stands alone.
     pub group_key: Option<String>,
-    /// Who reported it: what `excludeSource` takes. Additive, as is the field after it.
+    /// Who reported it: what `excludeSource` takes.
+    // Additive to the interface, as is the field after it.
     pub source: String,
     /// When it last became public.
     pub published_at: Option<Timestamp>,
@@ -70,13 +72,15 @@ pub struct EventRow {
 
 /// One event with the vaults that it touches: what the detail serves and what subscribers are sent.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EventDetail {
     /// The list item.
     #[serde(flatten)]
     pub row: EventRow,
     /// The vaults it names, and its protocol's where it counts against them; largest value first, at most 500.
     pub affected_vaults: Vec<AffectedVault>,
-    /// How many vaults that are in all. Additive, as are the fields after it.
+    /// How many vaults that are in all.
+    // Additive to the interface, as are the fields after it.
     pub affected_vault_count: u64,
     /// The market it is about.
     pub market_id: Option<String>,
@@ -98,6 +102,7 @@ pub struct EventDetail {
 
 /// A vault that an event touches.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AffectedVault {
     /// The vault.
     pub vault_id: VaultId,
@@ -113,6 +118,7 @@ pub struct AffectedVault {
 
 /// `meta` of the feed: there is no count of everything.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FeedMeta {
     /// The page, counted from 1.
     pub page: u64,
@@ -132,6 +138,8 @@ impl FeedMeta {
 
 /// `{"data": [...], "meta": {page, limit, hasMore}}`: a page of the feed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(inline))]
 pub struct Feed<T> {
     /// The rows of this page.
     pub data: Vec<T>,
@@ -141,6 +149,7 @@ pub struct Feed<T> {
 
 /// Something that happened to one market.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MarketEvent {
     /// The event's number.
     pub id: i64,
@@ -176,6 +185,7 @@ pub struct MarketEvent {
 
 /// A vault with a critical incident in the last 365 days, told by the newest of them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CriticalVault {
     /// The vault.
     pub vault_id: VaultId,
@@ -203,6 +213,7 @@ pub struct CriticalVault {
 
 /// Where an event is told.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Link {
     /// What the link shows.
     pub label: String,

@@ -45,11 +45,12 @@ named_enum! {
 
 /// The health record.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Health {
     /// Whether the service can answer.
     pub status: HealthStatus,
-    /// The version of the interface document.
+    /// The version of the service and of the document at `/v1/openapi.json`.
     pub version: &'static str,
     /// Active vaults.
     pub vault_count: u64,
@@ -73,6 +74,7 @@ pub struct Health {
 
 /// The latest completed score run.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct LastScoreRun {
     /// When it completed.
@@ -95,6 +97,7 @@ pub struct FailSafe {
 
 /// Exposures of vaults against the asset registry.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct AssetRegistryCoverage {
     /// Exposures of active vaults.
@@ -107,6 +110,7 @@ pub struct AssetRegistryCoverage {
 
 /// Assets that vaults name against the approved versions.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct AssetIdentityCoverage {
     /// What makes two assets one, for example `chain_and_address`.
@@ -123,6 +127,7 @@ pub struct AssetIdentityCoverage {
 
 /// [`AssetIdentityCoverage`] of one chain.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct ChainIdentityCoverage {
     /// Chain.
@@ -137,6 +142,7 @@ pub struct ChainIdentityCoverage {
 
 /// The signer of decisions.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct EvidenceSigner {
     /// False when the service runs without a signing key.
@@ -156,6 +162,7 @@ pub fn coverage_percent(covered: u64, total: u64) -> Option<f64> {
 
 /// `GET /ready`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Ready {
     /// Whether this process should get traffic.
     pub status: ReadyStatus,

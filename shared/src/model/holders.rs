@@ -15,6 +15,7 @@ use crate::wire::time::Timestamp;
 
 /// `data` of `GET /v1/vault/{network}/{address}/holders`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HolderSnapshot {
     /// `unavailable` where nobody has indexed the vault's holders: then every figure is null.
     pub status: EvidenceStatus,
@@ -60,6 +61,7 @@ pub struct HolderSnapshot {
 
 /// One of the largest holders.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TopHolder {
     /// Who.
     pub address: Address,
@@ -77,19 +79,31 @@ pub struct TopHolder {
 
 /// One point of `GET /v1/vault/{network}/{address}/holders/history`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[allow(missing_docs, reason = "as in `HolderSnapshot`")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HolderHistoryRow {
+    /// The instant the balances are of.
     pub computed_at: Timestamp,
+    /// Holders with a balance.
     pub holder_count: u64,
+    /// Those that the vault's protocol does not manage.
     pub external_holder_count: u64,
+    /// Share of the largest holder, as a fraction.
     pub top1_pct: Option<Ppm>,
+    /// Share of the five largest.
     pub top5_pct: Option<Ppm>,
+    /// Share of the ten largest.
     pub top10_pct: Option<Ppm>,
+    /// Herfindahl–Hirschman index of all holders.
     pub hhi: Option<Ppm>,
+    /// Share that the vault's protocol manages.
     pub protocol_managed_pct: Option<Ppm>,
+    /// The largest holders, at most 20, largest first.
     pub top_holders: Vec<TopHolder>,
+    /// The block up to which transfers were read.
     pub indexed_to_block: Option<u64>,
+    /// Whether the past was read from the token's first block on.
     pub backfill_complete: bool,
+    /// While `indexing`, concentration and top holders are provisional.
     pub coverage_status: CoverageStatus,
 }
 

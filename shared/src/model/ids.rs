@@ -8,6 +8,7 @@ use serde::{Serialize, Serializer};
 
 /// A chain's number: EIP-155 where there is one, else the number the registry gives it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(transparent)]
 pub struct ChainId(pub u64);
 
@@ -19,6 +20,7 @@ impl fmt::Display for ChainId {
 
 /// How a chain writes its addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Namespace {
     /// `0x` and 40 hex digits; case carries no meaning and is folded.

@@ -11,6 +11,7 @@ use serde::Serialize;
 
 /// An index in the list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IndexRow {
     /// The basket's slug.
     pub id: String,
@@ -38,6 +39,7 @@ impl IndexRow {
 
 /// The newest level of an index.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LatestLevel {
     /// The UTC day.
     pub date: Day,
@@ -49,6 +51,7 @@ pub struct LatestLevel {
 
 /// An index with how it was chained.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IndexDetail {
     /// The index, as listed.
     #[serde(flatten)]
@@ -61,6 +64,7 @@ pub struct IndexDetail {
 
 /// How a level is made, for whoever makes it again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IndexMethod {
     /// The rule.
     pub level: &'static str,
@@ -94,6 +98,7 @@ impl IndexMethod {
 
 /// A version of the basket in its index.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IndexLink {
     /// The version.
     pub version_id: String,
@@ -107,6 +112,7 @@ pub struct IndexLink {
 
 /// A day of an index.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IndexLevel {
     /// The UTC day.
     pub date: Day,

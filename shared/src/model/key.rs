@@ -11,6 +11,7 @@ use crate::wire::time::{Day, Timestamp};
 
 /// `data` of `GET /v1/me`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Me {
     /// Who it is.
     pub key: KeyIdentity,
@@ -22,6 +23,7 @@ pub struct Me {
 
 /// Who a key is.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KeyIdentity {
     /// Its number.
     pub id: i64,
@@ -41,6 +43,7 @@ pub struct KeyIdentity {
 
 /// What a key may do in a window of a minute.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KeyLimits {
     /// Requests: contracted, or the plan's default.
     pub requests_per_minute: u32,
@@ -52,6 +55,7 @@ pub struct KeyLimits {
 
 /// What a key has done, as far as it is counted.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct KeyUsage {
     /// The current UTC day.
     pub day: Day,
@@ -67,6 +71,7 @@ pub struct KeyUsage {
 
 /// Requests served by one endpoint in a day.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EndpointUsage {
     /// The route, as `GET /v1/vaults/{id}`.
     pub endpoint: String,

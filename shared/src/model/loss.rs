@@ -34,6 +34,7 @@ named_enum! {
 
 /// One case with a loss. Null is "not available".
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct LossRow {
     /// The case.
@@ -72,6 +73,7 @@ pub struct LossRow {
 
 /// A chain of a case.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct LossChain {
     /// The chain.
@@ -82,6 +84,7 @@ pub struct LossChain {
 
 /// Who lost.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct LossProtocol {
     /// The protocol's id here; null when it is not tracked.
@@ -96,6 +99,7 @@ pub struct LossProtocol {
 
 /// What stands behind a row.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Dossier {
     /// What can be looked up on chain and elsewhere.
@@ -108,6 +112,7 @@ pub struct Dossier {
 
 /// What can be looked up.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct DossierEvidence {
     /// Hashes of the attack's transactions.
@@ -122,6 +127,7 @@ pub struct DossierEvidence {
 
 /// Who says so.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct DossierProvenance {
     /// The casebook.
@@ -140,6 +146,7 @@ pub struct DossierProvenance {
 
 /// Which kinds of evidence there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct DossierCoverage {
     /// At least one transaction.
@@ -173,6 +180,7 @@ pub struct Coverage {
 
 /// `meta` of the loss board: the page, what the filters match, and what the whole corpus covers.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct LossMeta<'a> {
     /// The page, counted from 1.

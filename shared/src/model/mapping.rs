@@ -55,6 +55,7 @@ named_enum! {
 
 /// Who administers a market. An additive part of its detail.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MarketSignerSet {
     /// The mapping's id.
     pub id: String,

@@ -46,6 +46,7 @@ named_enum! {
 
 /// A market in the list. Amounts in USD, rates as fractions.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Market {
     /// `{protocol}-{version}-{chain}-{market_key}`, given on first sight of the contract and kept for ever.
     pub id: String,
@@ -91,14 +92,17 @@ pub struct Market {
     pub is_protocol_listed: bool,
     /// The latest successful sync of the market or of any of its reserves.
     pub last_synced_at: Timestamp,
-    /// What the market is made of. Additive.
+    /// What the market is made of.
+    // Additive to the interface.
     pub shape: MarketShape,
-    /// Reserves whose supply was read: 0 says that `total_supplied_usd` is a sum of nothing. Additive.
+    /// Reserves whose supply was read: 0 says that `total_supplied_usd` is a sum of nothing.
+    // Additive to the interface.
     pub supplied_observed_count: u64,
 }
 
 /// One asset of a pool-shaped market.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MarketReserve {
     /// The vault row of the reserve; null where its supply position is no vault that is known here.
     pub vault_id: Option<VaultId>,
@@ -122,7 +126,7 @@ pub struct MarketReserve {
     pub utilization: Option<f64>,
     /// The protocol's part of the interest.
     pub fee_rate: Option<f64>,
-    /// Whether it lends; for hub-and-spoke reserves from both gates, see [`crate::rules::hub_spoke`].
+    /// Whether it lends; for hub-and-spoke reserves only where both gates were read and let it.
     pub borrow_status: BorrowStatus,
     /// Whether it takes deposits; null when that could not be observed.
     pub is_depositable: Option<bool>,
@@ -134,14 +138,17 @@ pub struct MarketReserve {
     pub total_score: Option<MilliPoints>,
     /// Shut down: listed, but in no total.
     pub is_shutdown: bool,
-    /// The reserve's own supply token. Additive.
+    /// The reserve's own supply token.
+    // Additive to the interface.
     pub token_address: Option<Address>,
-    /// The hub it draws from; null where none is established. Additive.
+    /// The hub it draws from; null where none is established.
+    // Additive to the interface.
     pub hub_address: Option<Address>,
 }
 
 /// A group of assets that a market lends on better terms against each other. Fractions.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EfficiencyMode {
     /// Its number in the market.
     pub emode_id: u64,
@@ -163,21 +170,26 @@ pub struct EfficiencyMode {
 
 /// `data` of `GET /v1/markets/{id}`. `M` is the market, or its encoded bytes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MarketPage<M = Market> {
     /// The list row.
     pub market: M,
     /// Its reserves, largest supply first, shut-down ones included; empty for a pair.
     pub reserves: Vec<MarketReserve>,
-    /// Its efficiency modes, in order of their numbers. Additive.
+    /// Its efficiency modes, in order of their numbers.
+    // Additive to the interface.
     pub emodes: Vec<EfficiencyMode>,
-    /// The hubs that its reserves are known to draw from, with everything each carries; empty for pools and pairs. Additive.
+    /// The hubs that its reserves are known to draw from, with everything each carries; empty for pools and pairs.
+    // Additive to the interface.
     pub hubs: Vec<LiquidityHub>,
-    /// Who administers it, in order of their ids. Additive.
+    /// Who administers it, in order of their ids.
+    // Additive to the interface.
     pub signer_sets: Vec<MarketSignerSet>,
 }
 
 /// A hub that spokes draw from.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LiquidityHub {
     /// Its contract.
     pub address: Address,
@@ -189,6 +201,7 @@ pub struct LiquidityHub {
 
 /// One asset of a hub.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HubAsset {
     /// The asset.
     pub asset_symbol: String,

@@ -15,6 +15,7 @@ pub mod decision;
 pub mod encoded;
 pub mod event;
 pub mod facets;
+pub mod graph;
 pub mod health;
 pub mod holders;
 pub mod ids;

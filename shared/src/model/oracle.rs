@@ -31,6 +31,7 @@ named_enum! {
 
 /// A feed without what moves with the clock: `age_seconds` and `status` follow these fields when it is served.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OracleFeed {
     /// Chain.
     pub chain_id: ChainId,

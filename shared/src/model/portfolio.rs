@@ -12,6 +12,7 @@ use crate::wire::time::Timestamp;
 ///
 /// An address of which nothing is known has no positions: that is no proof that it holds nothing.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Portfolio {
     /// The holder.
     pub address: Address,
@@ -31,6 +32,7 @@ pub struct Portfolio {
 
 /// A share of one vault.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Position {
     /// The vault.
     pub vault_id: VaultId,

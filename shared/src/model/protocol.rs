@@ -12,6 +12,7 @@ use crate::wire::time::Timestamp;
 
 /// A protocol in the list.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProtocolRow {
     /// Protocol.
     pub id: String,
@@ -27,6 +28,7 @@ pub struct ProtocolRow {
 
 /// `data` of `GET /v1/protocols/{id}`. `V` is the vault row, or its encoded bytes where the host splices them in.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProtocolPage<V = VaultRow> {
     /// Who it is.
     pub protocol: ProtocolIdentity,
@@ -43,6 +45,7 @@ pub struct ProtocolPage<V = VaultRow> {
 
 /// A protocol's name and addresses.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProtocolIdentity {
     /// Protocol.
     pub id: String,
@@ -56,6 +59,7 @@ pub struct ProtocolIdentity {
 
 /// One deployed generation of a protocol: what the platform vector judges.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProtocolVersion {
     /// Its name, for example `v3`.
     pub version: String,
@@ -75,6 +79,7 @@ pub struct ProtocolVersion {
 
 /// One incident linked to a protocol.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProtocolIncident {
     /// The event's id in the feed.
     pub id: String,

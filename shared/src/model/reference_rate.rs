@@ -14,6 +14,7 @@ use serde::Serialize;
 
 /// The rate of an asset.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ReferenceRate {
     /// The symbol in upper case: spellings that differ in case only are one.
     pub asset_symbol: String,
@@ -59,6 +60,7 @@ impl ReferenceRate {
 
 /// The rate of an asset with every vault that it is made of.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ReferenceRateDetail {
     /// The rate, as listed.
     #[serde(flatten)]
@@ -71,6 +73,7 @@ pub struct ReferenceRateDetail {
 
 /// A vault that counts.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RateConstituent {
     /// The vault.
     pub vault_id: VaultId,
@@ -92,6 +95,7 @@ pub struct RateConstituent {
 
 /// A vault that does not count.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ExcludedVault {
     /// The vault.
     pub vault_id: VaultId,

@@ -45,6 +45,7 @@ named_enum! {
 
 /// A number with what it was counted from.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Figure {
     /// What is counted.
     pub name: String,
@@ -70,6 +71,7 @@ impl Figure {
 
 /// What a test of the model found. Served with `id` and `published_at`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ValidationReport {
     /// The rules that were tested.
     pub model_version: &'static str,
@@ -89,6 +91,7 @@ pub struct ValidationReport {
 
 /// A backtest as the report lists it, whatever it found and whether it is shown.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TriedBacktest {
     /// What was tested.
     pub signal: Signal,
@@ -106,6 +109,7 @@ pub struct TriedBacktest {
 
 named_enum! {
     /// What a backtest tests.
+    #[cfg_attr(feature = "schema", schemars(rename = "ResearchSignal"))]
     pub enum Signal {
         /// The score that was published at the instant.
         PublishedScore = "published_score",
@@ -136,6 +140,7 @@ impl Grouping {
 
 named_enum! {
     /// How firmly a claim is made.
+    #[cfg_attr(feature = "schema", schemars(rename = "ClaimLevel"))]
     pub enum Level {
         Public = "public",
         Beta = "beta",
@@ -144,6 +149,7 @@ named_enum! {
 
 /// Something that the service says of itself. Served with `id` and `published_at`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Claim {
     /// How firmly.
     pub level: Level,
@@ -165,6 +171,8 @@ pub struct Claim {
 
 /// Where facts come from. Served with `id` and `published_at`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "ResearchSource"))]
 pub struct Source {
     /// As inputs name it.
     pub source: String,
@@ -174,6 +182,7 @@ pub struct Source {
 
 /// The facts of one kind that a source tells.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SourceKind {
     /// The kind of observation.
     pub kind: String,
@@ -187,6 +196,7 @@ pub struct SourceKind {
 
 /// Whether low values preceded losses. Served with `id` and `published_at`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Backtest {
     /// The rules that were tested.
     pub model_version: &'static str,
@@ -278,6 +288,7 @@ impl Backtest {
 
 /// One reading of how the model does. Served with `id` and `published_at`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ModelHealth {
     /// The rules.
     pub model_version: &'static str,
@@ -292,6 +303,7 @@ pub struct ModelHealth {
 
 /// A score, written down before its window began.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Prediction {
     /// The vault's id, the horizon and the instant.
     pub id: String,
@@ -321,6 +333,7 @@ pub struct Prediction {
 
 /// `meta` of a research list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ResearchMeta {
     /// Most rows of the answer, after clamping.
     pub limit: u64,

@@ -38,6 +38,7 @@ impl Serialize for Day {
 
 /// A deployment's part in the canonical total. Missing and excluded figures are null, never zero.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CanonicalAum {
     /// The day of the newest total; null before the first.
     pub snapshot_date: Option<Day>,
@@ -63,6 +64,7 @@ pub struct CanonicalAum {
 
 /// The newest current figures that sources state of a deployment and its product. Null is "not stated".
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RwaMetrics {
     /// Assets of the whole fund, in USD.
     pub fund_aum_usd: Option<f64>,
@@ -83,6 +85,7 @@ pub struct RwaMetrics {
 /// In the list `risk_score` is the headline: the stored score, else the greatest core dimension. The detail shows a stored
 /// score only.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RwaRow {
     /// The enriched asset.
     #[serde(flatten)]
@@ -107,6 +110,8 @@ pub struct RwaRow {
 
 /// So many of so many.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "RwaFieldCoverage"))]
 pub struct Coverage {
     /// How many.
     pub present: u64,
@@ -127,6 +132,7 @@ impl Coverage {
 
 /// `data` of `GET /v1/rwa/coverage`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RwaCoverage {
     /// The day of the newest total.
     pub snapshot_date: Option<Day>,
@@ -150,6 +156,7 @@ pub struct RwaCoverage {
 
 /// Deployments by where their headline comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Universe {
     /// All deployments of real-world assets.
     pub deployments: u64,
@@ -165,6 +172,7 @@ pub struct Universe {
 
 /// Deployments by the standing of their mapping.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IdentityCoverage {
     /// Mapped by a signed review, out of all.
     pub reviewed: Coverage,
@@ -180,6 +188,7 @@ pub struct IdentityCoverage {
 
 /// A field with how many deployments have it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FieldCount {
     /// Its name in the row.
     pub field: &'static str,
@@ -190,6 +199,7 @@ pub struct FieldCount {
 
 /// Fields by generation.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FieldCoverage {
     /// Of `institutional`.
     pub legacy: Vec<FieldCount>,
@@ -199,6 +209,7 @@ pub struct FieldCoverage {
 
 /// Products of market catalogs that are assets of the registry.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CatalogMatch {
     /// Matched, out of all that enabled catalogs name.
     pub matched: Coverage,
@@ -208,6 +219,7 @@ pub struct CatalogMatch {
 
 /// How the total spreads over sources.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Concentration {
     /// Sum of squared shares, 0 to 1, to four decimals; null without a total.
     pub hhi: Option<Decimal>,
@@ -217,6 +229,7 @@ pub struct Concentration {
 
 /// A source's part in the total.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SourceShare {
     /// Source.
     pub source_id: String,
@@ -230,6 +243,7 @@ pub struct SourceShare {
 
 /// A source with its state.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SourceStatus {
     /// Source.
     pub source_id: String,
@@ -259,6 +273,7 @@ pub struct SourceStatus {
 
 /// A finding as it is served.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CoverageFinding {
     /// `P0`, `P1` or `P2`.
     pub severity: &'static str,
@@ -279,6 +294,7 @@ impl From<Finding> for CoverageFinding {
 
 /// Deployments that wait for a decision.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DiscoveryQueue {
     /// How many, `candidates` being at most the oldest 200 of them.
     pub open: u64,
@@ -288,6 +304,7 @@ pub struct DiscoveryQueue {
 
 /// One of them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Candidate {
     /// Chain.
     pub chain_id: ChainId,

@@ -12,6 +12,7 @@ use crate::wire::time::Micros;
 
 /// A point of `GET /v1/rwa/stats/history`: the newest revision of one day.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AumPoint {
     /// The day.
     pub snapshot_date: Day,
@@ -43,6 +44,7 @@ pub struct AumPoint {
 
 /// A reason with how many it concerns.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ReasonCount {
     /// The reason.
     pub reason: String,
@@ -52,6 +54,7 @@ pub struct ReasonCount {
 
 /// A caveat with how many products it concerns.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CaveatCount {
     /// The caveat.
     pub caveat: String,
@@ -61,6 +64,7 @@ pub struct CaveatCount {
 
 /// One chain's or category's part: the other field of the two is null.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AumPart {
     /// Chain.
     pub chain_id: Option<ChainId>,
@@ -74,6 +78,7 @@ pub struct AumPart {
 
 /// `meta` of the history.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AumHistoryMeta {
     /// As asked for.
     pub range: &'static str,
@@ -85,6 +90,7 @@ pub struct AumHistoryMeta {
 
 /// The history.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AumHistory {
     /// Oldest first.
     pub data: Vec<AumPoint>,

@@ -56,6 +56,7 @@ named_enum! {
 
 /// One published attack.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct SecurityEvent {
     /// Its number.
@@ -105,6 +106,7 @@ pub struct SecurityEvent {
 
 /// `meta` of a list whose total is not told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct MoreMeta {
     /// The page, counted from 1.

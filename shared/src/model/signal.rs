@@ -26,6 +26,7 @@ named_enum! {
 
 /// Who or what a signal is about.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SignalEntity {
     /// `vault`, `curator`, `protocol`, `asset`, `chain`, `market`, `oracle`, or another word of the source.
     pub kind: String,
@@ -37,6 +38,7 @@ pub struct SignalEntity {
 
 /// A signal of the list.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct Signal {
     /// Its number.
@@ -65,6 +67,7 @@ pub struct Signal {
 
 /// One signal in full.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct SignalDetail {
     /// The list item.
@@ -88,6 +91,7 @@ pub struct SignalDetail {
 
 /// An entity with its part of the impact.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct EntityImpact {
     /// As in `entities`.
@@ -101,9 +105,12 @@ pub struct EntityImpact {
 
 /// A vault that a signal touches, as of its publication.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "SignalVault"))]
 #[serde(rename_all = "camelCase")]
 pub struct AffectedVault {
     /// Its key in the graph and signal families.
+    #[cfg_attr(feature = "schema", schemars(with = "VaultKey"))]
     #[serde(serialize_with = "as_text")]
     pub vault_key: VaultKey,
     /// Its id.
@@ -128,6 +135,7 @@ fn as_text<S: Serializer>(key: &VaultKey, serializer: S) -> Result<S::Ok, S::Err
 
 /// Where a signal comes from.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct SignalEvidence {
     /// The primary source.
@@ -140,6 +148,7 @@ pub struct SignalEvidence {
 
 /// `meta` of the signals feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct SignalMeta {
     /// The page, counted from 1.

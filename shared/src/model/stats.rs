@@ -12,6 +12,7 @@ use crate::wire::time::Timestamp;
 
 /// `data` of `GET /v1/stats`. Values in USD.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Stats {
     /// Active vaults.
     pub vault_count: u64,
@@ -57,6 +58,7 @@ pub struct Stats {
 
 /// Vaults of one tier.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TierShare {
     /// The tier; null for the unscored.
     pub risk_tier: Option<Tier>,
@@ -68,6 +70,7 @@ pub struct TierShare {
 
 /// Vaults on one chain.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ChainTotal {
     /// Chain.
     pub chain_id: ChainId,
@@ -81,6 +84,7 @@ pub struct ChainTotal {
 
 /// Vaults of a protocol or curator.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NamedTotal {
     /// Its id; null for the vaults without one.
     pub id: Option<String>,
@@ -94,6 +98,7 @@ pub struct NamedTotal {
 
 /// Vaults under one label.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CategoryTotal {
     /// The label.
     pub category: String,

@@ -72,7 +72,7 @@ named_enum! {
 }
 
 named_enum! {
-    /// The lending liquidity at one instant; see [`crate::rules::liquidity`].
+    /// The lending liquidity at one instant.
     pub enum LiquidityStatus {
         /// Some of the supply is not lent out.
         Available = "available",

@@ -13,6 +13,7 @@ use crate::wire::time::Timestamp;
 
 /// `data` of `GET /v1/vault/{network}/{address}/strategies`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StrategyBreakdown {
     /// The vault.
     pub vault_id: VaultId,
@@ -34,6 +35,7 @@ pub struct StrategyBreakdown {
 
 /// One strategy.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StrategyRow {
     /// The source's id of it: unique within the vault.
     pub strategy_id: String,
@@ -75,6 +77,7 @@ pub struct StrategyRow {
 
 /// One thing a strategy earns with.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct YieldSource {
     /// For display.
     pub name: String,
@@ -88,6 +91,7 @@ pub struct YieldSource {
 
 /// `data` of `GET /v1/vault/{network}/{address}/strategy`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StrategyInfo {
     /// The vault.
     pub vault_id: VaultId,

@@ -11,6 +11,7 @@ use crate::wire::time::Day;
 
 /// A symbol in the list.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AssetSymbol {
     /// The symbol. Spellings that differ in case only are one symbol, shown in the most frequent of them.
     pub asset_symbol: String,
@@ -30,6 +31,7 @@ named_enum! {
 
 /// One day of a symbol.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SymbolDay {
     /// The UTC day.
     pub date: Day,
@@ -50,6 +52,7 @@ impl SymbolDay {
 
 /// `meta` of a symbol's history.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SymbolHistoryMeta {
     /// The symbol in upper case: what was matched.
     pub symbol: String,
@@ -61,6 +64,7 @@ pub struct SymbolHistoryMeta {
 
 /// The answer of `GET /v1/assets/{symbol}/history`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SymbolHistory {
     /// Oldest first.
     pub data: Vec<SymbolDay>,

@@ -18,6 +18,7 @@ use crate::wire::time::Timestamp;
 
 /// A vault as every list serves it. USD amounts, rates as decimal fractions.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct VaultRow {
     /// `<protocol_id>-<chain_id>-<address>`.
     pub id: VaultId,
@@ -79,12 +80,12 @@ pub struct VaultRow {
     pub deposit_status: DepositStatus,
     /// Whether withdrawals are served.
     pub withdraw_status: WithdrawStatus,
-    /// Compatibility field, see [`DepositStatus::is_depositable`].
+    /// For older clients: true where `deposit_status` is `open`, false where it is `closed`, null where it is `unknown`.
     pub is_depositable: Option<bool>,
     /// Null means uncapped, unpriced or unknown.
     pub deposit_capacity_usd: Option<f64>,
-    /// Seconds since `last_synced_at`, known only when a row is served: see [`super::EncodedRow::write`] and
-    /// [`VaultRow::served_at`].
+    /// Seconds since `last_synced_at`, as of this answer; null before the first sync.
+    // Written when a row is served: `EncodedRow::write` and `VaultRow::served_at`.
     pub freshness_seconds: Option<u64>,
     /// The latest successful sync that wrote the row.
     pub last_synced_at: Option<Timestamp>,
@@ -94,10 +95,9 @@ pub struct VaultRow {
     pub score_updated_at: Option<Timestamp>,
     /// Whether `tvl_usd` was read.
     pub tvl_status: TvlStatus,
-    /// The part of `apr_net` that is interest, 0 to 1; null when `apr_net` is not positive. Additive to the
-    /// interface, which sorts by it.
+    /// The part of `apr_net` that is interest, 0 to 1; null when `apr_net` is not positive.
     pub real_yield_share: Option<f64>,
-    /// Curator, for filters. Additive to the interface.
+    /// Curator, for filters.
     pub curator_id: Option<String>,
 }
 
@@ -118,6 +118,8 @@ pub fn freshness_seconds(last_synced_at: Option<Timestamp>, now: Timestamp) -> O
 ///
 /// `V` and `P` are what an evaluation returns, or the JSON that was stored of it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "VaultDetail"))]
 pub struct VaultDetail<V = RiskVectors, P = ScoreProvenance> {
     /// The list row's fields.
     #[serde(flatten)]
@@ -156,7 +158,7 @@ pub struct VaultDetail<V = RiskVectors, P = ScoreProvenance> {
     pub is_active: bool,
     /// True while a data-quality quarantine makes the score provisional.
     pub needs_risk_review: bool,
-    /// The curated rule of [`crate::rules::yields::is_high_confidence`].
+    /// True where the score is at least 7.5 and the net APR between 3 and 10 percent.
     pub is_high_confidence: bool,
     /// When the run that confirmed this score completed.
     pub score_computed_at: Option<Timestamp>,
@@ -164,6 +166,7 @@ pub struct VaultDetail<V = RiskVectors, P = ScoreProvenance> {
 
 /// One campaign or fee stream that adds to a rate.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Reward {
     /// Who is paid.
     pub side: RewardSide,
@@ -185,6 +188,7 @@ pub struct Reward {
 
 /// A list row with its rewards beside it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RewardedVault {
     /// The list row's fields.
     #[serde(flatten)]
@@ -195,6 +199,8 @@ pub struct RewardedVault {
 
 /// `data` of `GET /v1/vault/{network}/{address}` and `GET /v1/vaults/{id}`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "VaultPage"))]
 pub struct VaultPage<V = RiskVectors, P = ScoreProvenance> {
     /// The vault.
     pub vault: VaultDetail<V, P>,

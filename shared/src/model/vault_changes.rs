@@ -8,6 +8,7 @@ use crate::wire::page::write_u64;
 
 /// `data` of `GET /v1/vaults/changes`; its answer is [`ChangesMeta`] beside it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct VaultChanges {
     /// Rows as they are now, in the order in which their changes became visible.
     pub vaults: Vec<VaultScoreRow>,
@@ -17,6 +18,7 @@ pub struct VaultChanges {
 
 /// `meta` of `GET /v1/vaults/changes`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ChangesMeta {
     /// Rows from the cursor onward, those of this page included.
     pub total: u64,

@@ -14,6 +14,7 @@ use crate::wire::time::Timestamp;
 
 /// One stored reading of a vault.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SnapshotPoint {
     /// When it was read.
     pub recorded_at: Timestamp,
@@ -46,6 +47,7 @@ impl SnapshotPoint {
 
 /// One persisted change of a published score.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ScoreHistoryPoint {
     /// When it was published.
     pub observed_at: Timestamp,
@@ -65,6 +67,7 @@ pub struct ScoreHistoryPoint {
 
 /// Something that happened to one vault.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct VaultEvent {
     /// The event's number.
     pub id: i64,
@@ -82,7 +85,8 @@ pub struct VaultEvent {
     pub block_number: Option<u64>,
     /// When it happened.
     pub occurred_at: Timestamp,
-    /// Who reported it. Additive to the interface, as are the three fields after it.
+    /// Who reported it.
+    // Additive to the interface, as are the three fields after it.
     pub source: String,
     /// When this service learned of it.
     pub detected_at: Option<Timestamp>,

@@ -15,6 +15,7 @@ use crate::wire::time::Timestamp;
 
 /// A vault's score as the bulk routes serve it. USD amounts, rates as decimal fractions.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct VaultScoreRow {
     /// `<protocol_id>-<chain_id>-<address>`.
     pub id: VaultId,
@@ -46,7 +47,8 @@ pub struct VaultScoreRow {
     pub score_computed_at: Option<Timestamp>,
     /// When the published score or tier last changed value.
     pub score_updated_at: Option<Timestamp>,
-    /// Seconds since `last_synced_at`, known only when a row is served: see [`super::EncodedRow::write`].
+    /// Seconds since `last_synced_at`, as of this answer; null before the first sync.
+    // Written when a row is served: `EncodedRow::write`.
     pub freshness_seconds: Option<u64>,
     /// True while a data-quality quarantine makes the score provisional.
     pub needs_risk_review: bool,

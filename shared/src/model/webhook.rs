@@ -13,6 +13,7 @@ use serde::ser::{SerializeMap, Serializer};
 
 /// A subscription to families of events.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WebhookSubscription {
     /// Its number.
     pub id: i64,
@@ -23,6 +24,7 @@ pub struct WebhookSubscription {
     /// Its owner's words for it.
     pub description: Option<String>,
     /// `active`, `paused` or `disabled`.
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["active", "paused", "disabled"])))]
     pub status: &'static str,
     /// Why it is disabled.
     pub disabled_reason: Option<DisabledReason>,
@@ -43,6 +45,7 @@ pub struct WebhookSubscription {
 
 /// A subscription to a basket: to its rebalances or, pinned, to what becomes of one version.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BasketWebhook {
     /// Its number.
     pub id: i64,
@@ -53,6 +56,7 @@ pub struct BasketWebhook {
     /// The version whose deprecation and retirement it is told of; null when it is told of rebalances instead.
     pub pinned_version_id: Option<String>,
     /// `active`, `paused` or `disabled`.
+    #[cfg_attr(feature = "schema", schemars(extend("enum" = ["active", "paused", "disabled"])))]
     pub status: &'static str,
     /// Why it is disabled.
     pub disabled_reason: Option<DisabledReason>,
@@ -67,6 +71,7 @@ pub struct BasketWebhook {
 
 /// What a deletion says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WebhookDeleted {
     /// The subscription's number.
     pub id: i64,
@@ -76,6 +81,7 @@ pub struct WebhookDeleted {
 
 /// What a replay says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WebhookReplayed {
     /// Deliveries that were enqueued again.
     pub enqueued: u64,
@@ -83,6 +89,7 @@ pub struct WebhookReplayed {
 
 /// One event on its way to one subscription. Nothing of an answer is shown but its status.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WebhookDelivery {
     /// Its number.
     pub id: i64,
@@ -114,6 +121,7 @@ pub struct WebhookDelivery {
 
 /// A delivery's request as it would be sent now: its signatures hold for five minutes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WebhookRequest {
     /// Always `POST`.
     pub method: &'static str,

@@ -36,19 +36,29 @@ named_enum! {
     }
 }
 
-#[derive(Serialize)]
-struct Ready<'a> {
+/// The body of the `ready` frame.
+#[derive(Debug, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct StreamReady<'a> {
+    /// The vault whose operations are delivered; null where all are.
     #[serde(rename = "vaultId")]
-    vault_id: Option<&'a str>,
-    version: u8,
-    replay: Replay,
+    pub vault_id: Option<&'a str>,
+    /// The contract's version: 2.
+    pub version: u8,
+    /// From where the stream delivers.
+    pub replay: StreamReplay,
 }
 
-#[derive(Serialize)]
-struct Replay {
-    cursor: Cursor,
-    window_seconds: i64,
-    max_rows: u32,
+/// What a stream can give of the past.
+#[derive(Debug, Clone, Copy, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct StreamReplay {
+    /// The position after which the stream delivers.
+    pub cursor: Cursor,
+    /// Seconds that the journal reaches back: 86400.
+    pub window_seconds: i64,
+    /// Operations that one connection replays at most: 1000.
+    pub max_rows: u32,
 }
 
 /// A connection's first frames: `ready`, and for a client that cannot be continued the gap and the checkpoint that replaces its
@@ -64,8 +74,8 @@ pub fn opening(vault_id: Option<&str>, start: &Start) -> Vec<u8> {
 
 /// The first frame: the filter, and the position from which the stream delivers.
 pub fn ready(vault_id: Option<&str>, cursor: Cursor) -> Vec<u8> {
-    let replay = Replay { cursor, window_seconds: WINDOW_SECONDS, max_rows: REPLAY_LIMIT };
-    frame(None, "ready", &json(&Ready { vault_id, version: VERSION, replay }))
+    let replay = StreamReplay { cursor, window_seconds: WINDOW_SECONDS, max_rows: REPLAY_LIMIT };
+    frame(None, "ready", &json(&StreamReady { vault_id, version: VERSION, replay }))
 }
 
 /// An operation with the event row as it was captured: `row` is its JSON.

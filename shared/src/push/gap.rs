@@ -8,6 +8,7 @@ use serde::Serialize;
 
 named_enum! {
     /// Why a range is incomplete.
+    #[cfg_attr(feature = "schema", schemars(rename = "StreamGapReason"))]
     pub enum GapReason {
         /// The client read too slowly. It reconnects from the last cursor it was given.
         QueueOverflow = "queue_overflow",
@@ -41,6 +42,8 @@ impl GapReason {
 
 /// An incomplete range: the body of a `gap` frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "StreamGap"))]
 pub struct Gap {
     /// Why.
     pub reason: GapReason,

@@ -63,6 +63,7 @@ named_enum! {
 
 named_enum! {
     /// Why an attempt failed, as its owner may know it: nothing of the answer's content, nothing of our network.
+    #[cfg_attr(feature = "schema", schemars(rename = "DeliveryFailure"))]
     pub enum Failure {
         /// An answer, not 2xx: redirects and 410 like any other.
         Status = "status",

@@ -100,6 +100,8 @@ impl Serialize for EventId {
 
 /// A delivery's body. It is encoded once for all subscriptions, and those bytes are signed and sent.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(inline))]
 pub struct Envelope<'a, T> {
     /// What receivers deduplicate on.
     pub event_id: &'a EventId,
@@ -118,8 +120,9 @@ impl<T: Serialize> Envelope<'_, T> {
     }
 }
 
-/// `data` of [`EventType::WebhookTest`].
+/// `data` of `webhook.test`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TestData {
     /// The subscription that is tested.
     pub subscription_id: i64,

@@ -22,6 +22,7 @@ pub struct Sample<'a> {
 
 named_enum! {
     /// What a backtest shows.
+    #[cfg_attr(feature = "schema", schemars(rename = "BacktestVerdict"))]
     pub enum Verdict {
         /// The whole interval lies above one half.
         LowerLostMore = "lower_values_lost_more",
@@ -34,6 +35,7 @@ named_enum! {
 
 /// One band of values.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Band {
     /// The tier whose range the values lie in.
     pub tier: Tier,

@@ -100,7 +100,12 @@ impl Cache {
         Cache { beyond: Some("public, max-age=31536000, immutable"), withdrawable: true, ..Cache::public(60) }
     }
 
-    /// The same for answers that not everybody may have: each caller class has its own copy.
+    /// Part of the program itself: kept by nobody here, and asked for again after five minutes elsewhere.
+    pub const fn built_in() -> Cache {
+        Cache { beyond: Some("public, max-age=300, must-revalidate"), ..Cache::NEVER }
+    }
+
+    /// The same as [`Cache::public`] for answers that not everybody may have: each caller class has its own copy.
     pub const fn by_class(fresh: u32) -> Cache {
         Cache { by_class: true, ..Cache::public(fresh) }
     }

@@ -28,6 +28,7 @@ pub struct Backing<'a> {
 
 /// The collateral of all of a vault's markets. Shares are fractions of the vault.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CollateralSummary {
     /// Mean score of the scored collateral, weighted by share, to two decimals; null when none is scored.
     pub weighted_score: Option<MilliPoints>,

@@ -104,6 +104,7 @@ pub struct Change {
 
 /// A tier that is on its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Dwell {
     /// The tier of the latest raw score.
     pub candidate_tier: Tier,

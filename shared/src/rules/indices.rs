@@ -93,6 +93,7 @@ pub struct IndexVersion {
 
 named_enum! {
     /// Why a day has no level.
+    #[cfg_attr(feature = "schema", schemars(rename = "LevelGap"))]
     pub enum Gap {
         /// A vault of the version held, or of the one to be linked, was not read on that day.
         Unread = "unread",

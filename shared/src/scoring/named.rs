@@ -20,8 +20,9 @@ impl core::error::Error for UnknownName {}
 /// Declares a vocabulary: the enum, its names, its parser and its JSON form, from one list.
 macro_rules! named_enum {
     ($(#[$meta:meta])* pub enum $name:ident { $($(#[$about:meta])* $variant:ident = $text:literal),+ $(,)? }) => {
-        $(#[$meta])*
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, serde::Serialize, serde::Deserialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+        $(#[$meta])*
         pub enum $name { $(#[doc = concat!("`", $text, "`")] $(#[doc = ""] #[$about])* #[serde(rename = $text)] $variant),+ }
 
         impl $name {

@@ -5,6 +5,8 @@ use serde::Serialize;
 
 /// `{"data": …}`: every answer that is not a paged list.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(inline))]
 pub struct Data<T> {
     /// The resource or resources.
     pub data: T,
@@ -12,9 +14,22 @@ pub struct Data<T> {
 
 /// `{"data": [...], "meta": {page, limit, total, totalPages}}`: a numbered page of a list.
 #[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(inline))]
 pub struct Paged<T> {
     /// The rows of this page.
     pub data: T,
     /// Where this page stands in the whole list.
     pub meta: PageMeta,
+}
+
+/// `{"data": …, "meta": …}` with a meta of the route's own.
+#[derive(Debug, Clone, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(inline))]
+pub struct WithMeta<T, M> {
+    /// The resource or resources.
+    pub data: T,
+    /// What is said of the answer as a whole.
+    pub meta: M,
 }

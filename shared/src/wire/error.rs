@@ -11,10 +11,10 @@ use core::fmt;
 use serde::{Serialize, Serializer};
 
 macro_rules! codes {
-    ($($(#[$doc:meta])* $variant:ident = $status:literal $text:literal $(retry $retry:literal)?;)*) => {
+    ($($(#[doc = $doc:literal])* $variant:ident = $status:literal $text:literal $(retry $retry:literal)?;)*) => {
         /// Every code an answer can carry, with its status and its default `Retry-After`.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
-        pub enum ErrorCode { $($(#[$doc])* $variant,)* }
+        pub enum ErrorCode { $($(#[doc = $doc])* $variant,)* }
 
         impl ErrorCode {
             /// The whole vocabulary.
@@ -23,6 +23,11 @@ macro_rules! codes {
             /// The code as written in `error.code`.
             pub const fn as_str(self) -> &'static str {
                 match self { $(ErrorCode::$variant => $text,)* }
+            }
+
+            /// What it means, in one sentence.
+            pub const fn about(self) -> &'static str {
+                match self { $(ErrorCode::$variant => concat!($($doc),*).trim_ascii(),)* }
             }
 
             /// The HTTP status it goes with.
@@ -116,6 +121,8 @@ pub mod legacy {
 
 /// Where a fault lies in the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "FaultPlace"))]
 #[serde(rename_all = "lowercase")]
 pub enum In {
     /// A path segment.
@@ -130,6 +137,8 @@ pub enum In {
 
 /// One fault of a request: `error.details[]`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "ErrorDetail"))]
 pub struct Detail {
     /// Which part of the request.
     #[serde(rename = "in")]
@@ -139,9 +148,11 @@ pub struct Detail {
     /// What is wrong with it, in words.
     pub reason: String,
     /// Smallest value taken, where there is one.
+    #[cfg_attr(feature = "schema", schemars(with = "f64"))]
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "bound")]
     pub minimum: Option<f64>,
     /// Greatest value taken, where there is one.
+    #[cfg_attr(feature = "schema", schemars(with = "f64"))]
     #[serde(skip_serializing_if = "Option::is_none", serialize_with = "bound")]
     pub maximum: Option<f64>,
     /// The values taken, where they are few.

@@ -14,6 +14,13 @@ impl EtagBuilder {
         Self::default()
     }
 
+    /// What these bytes are recognised by, and nothing else.
+    pub fn of(bytes: &[u8]) -> Self {
+        let mut builder = Self::new();
+        builder.add(bytes);
+        builder
+    }
+
     /// Adds bytes, with their length, so that neighbours cannot run together.
     pub fn add(&mut self, bytes: &[u8]) -> &mut Self {
         self.0.update((bytes.len() as u64).to_le_bytes());

@@ -12,7 +12,7 @@ pub mod request_id;
 pub mod time;
 
 pub use change_cursor::{ChangeClock, ChangeCursor, CursorError};
-pub use envelope::{Data, Paged};
+pub use envelope::{Data, Paged, WithMeta};
 pub use error::{ApiError, Detail, ErrorCode, In};
 pub use page::PageMeta;
 pub use request_id::{RequestId, hex};

@@ -42,6 +42,7 @@ impl PageRequest {
 
 /// `meta` of a numbered page. Source: interface, "Conventions".
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PageMeta {
     /// The page, counted from 1.
     pub page: u64,

@@ -24,7 +24,7 @@ macro_rules! happenings_rows {
                 access: Public, family: Public, cache: Cache::public(15), tags: [Security],
                 query: [Param::page("page"), Param::size("limit", 50, 100), LOSS_SOURCE, IN_UNIVERSE, PUBLISHED_BY, ONE_CHAIN, LOSS_SEVERITY,
                         TITLE_SEARCH, BY_LOSS, HAS_LOSS, MIN_LOSS],
-                answers: "SecurityEvents", errors: [Forbidden],
+                answers: "WithMeta<Vec<SecurityEvent>, MoreMeta>", errors: [Forbidden],
                 about: "The published rows of the security registry, newest attack first; with hasLoss=true the loss board. No rows means that none is \
                         published, not that nothing happened.",
             }
@@ -32,13 +32,13 @@ macro_rules! happenings_rows {
                 access: Public, family: Public, cache: Cache::public(15), tags: [Security],
                 query: [Param::page("page"), Param::size("limit", 50, 100), LOSS_SOURCE, IN_UNIVERSE, ONE_CHAIN, LOSS_SEVERITY, TITLE_SEARCH, BY_LOSS,
                         MIN_LOSS],
-                answers: "LossBoard", errors: [Forbidden],
+                answers: "WithMeta<Vec<LossRow>, LossMeta>", errors: [Forbidden],
                 about: "One row per case that lost US dollars, with what the whole corpus covers. A filter that can match nothing answers an empty page.",
             }
             SignalList: Get "/v1/signals" {
                 access: Public, family: Public, cache: Cache::public(15), tags: [Signals],
                 query: [Param::page("page"), Param::size("limit", 30, 100), SIGNAL_SEVERITY, ENTITY, VAULT_KEY, SIGNAL_CATEGORY, SINCE_INSTANT],
-                answers: "Signals", errors: [Forbidden],
+                answers: "WithMeta<Vec<Signal>, SignalMeta>", errors: [Forbidden],
                 about: "Risk signals with the vaults that they touch, newest first; those of the latest 30 days where since is absent.",
             }
             SignalById: Get "/v1/signals/{id}" {

@@ -31,7 +31,7 @@ macro_rules! registry_rows {
             VaultChanges: Get "/v1/vaults/changes" {
                 access: Data, family: Public, cache: Cache::NEVER, scores: true,
                 query: [SINCE, Param::size("limit", 100, 500), CHANGED],
-                answers: "Changes<VaultChanges>", errors: [MissingParameter, InvalidCursor],
+                answers: "WithMeta<VaultChanges, ChangesMeta>", errors: [MissingParameter, InvalidCursor],
                 about: "Vaults whose reading or published score changed since an instant or a cursor, at least once each, in the order in which the changes became visible. A vault whose chain is shown again, and one that begins or ceases to be active, is given once more with the instants it has.",
             }
             VaultBatch: Post "/v1/vaults/batch" {

@@ -20,6 +20,12 @@ macro_rules! service_rows {
                 query: [], answers: "StatusFeed", errors: [],
                 about: "How the parts of the service do, each with the reason where it does not do well. It answers whatever is broken.",
             }
+            OpenApi: Get "/v1/openapi.json" {
+                access: Public, family: Public, cache: Cache::built_in(),
+                door: EdgeAndRelay,
+                query: [], answers: "OpenApi", errors: [],
+                about: "This document: every route with its parameters, answers, errors and examples, and what webhooks and the stream carry.",
+            }
             Ready: Get "/ready" {
                 access: Public, family: Unmetered, cache: Cache::NEVER,
                 door: EdgeAndRelay,

@@ -8,6 +8,7 @@ use serde::Serialize;
 
 /// The spread of a version. Every figure is exact, or rounded half to even where its digits are said.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Analytics {
     /// Names.
     pub constituents: usize,

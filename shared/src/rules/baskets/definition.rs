@@ -68,6 +68,7 @@ impl Canonicalize for EligibilityRule {
 
 /// Who may be in. An empty list or a null bound asks nothing; a fact that a condition asks for and nobody knows fails it.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EligibilityRule {
     /// The candidate's own category.
     pub asset_category: Vec<AssetCategory>,
@@ -76,6 +77,7 @@ pub struct EligibilityRule {
     /// The category of what stands at the end of its chain of underlyings.
     pub terminal_underlying_category: Vec<AssetCategory>,
     /// The least part of that terminal underlying's backing that is held off chain.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Decimal>"))]
     #[serde(rename = "terminal_underlying_min_backing_offchain_pct", serialize_with = "percent")]
     pub terminal_underlying_min_backing_offchain: Option<Ppm>,
     /// The published tier.
@@ -85,6 +87,7 @@ pub struct EligibilityRule {
     /// Whole days since the candidate was first seen.
     pub min_age_days: Option<u32>,
     /// At most this part of the eligible names, by count, may be of one protocol (one name always may).
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Decimal>"))]
     #[serde(rename = "max_per_protocol_pct", serialize_with = "percent")]
     pub max_per_protocol: Option<Ppm>,
 }

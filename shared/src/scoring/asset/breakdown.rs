@@ -21,6 +21,7 @@ named_enum! {
 
 /// An overlay that lowered the score, as it is published.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AppliedOverlay {
     /// For example `dependency:usdc`.
     pub id: OverlayRule,
@@ -50,13 +51,16 @@ impl From<&Overlay> for AppliedOverlay {
 ///
 /// Source: interface, "Enriched asset", `risk_score_breakdown`; `flags` is additive.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AssetBreakdown {
     /// Chooses the weights.
     pub category: AssetCategory,
     /// The category's weights as fractions; they sum to 1.
+    #[cfg_attr(feature = "schema", schemars(with = "alloc::collections::BTreeMap<Dimension, Decimal>"))]
     #[serde(serialize_with = "fractions")]
     pub weights: &'static [(Dimension, u8)],
     /// The category's dimensions only; null where there is no evidence.
+    #[cfg_attr(feature = "schema", schemars(with = "alloc::collections::BTreeMap<Dimension, Option<MilliPoints>>"))]
     #[serde(serialize_with = "object")]
     pub dimensions: Vec<(Dimension, Option<MilliPoints>)>,
     /// Before any overlay.

@@ -44,6 +44,7 @@ fn is_unprofiled(profile: &ChainSubScores) -> bool {
 ///
 /// Source: interface, "Enriched asset", `chain_overlay`.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ChainOverlay {
     /// What the running score is multiplied by.
     pub multiplier: Ppm,

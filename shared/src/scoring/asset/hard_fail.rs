@@ -165,11 +165,17 @@ impl FlagState {
 
 /// A person's decision, seconded by another, that a flag shall not cap until it expires. Served in provenance.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Override {
+    /// The flag.
     flag: HardFailFlag,
+    /// Who decided.
     preparer: String,
+    /// Who seconded it.
     approver: String,
+    /// Why.
     reason: String,
+    /// When the flag caps again.
     expires_at: Timestamp,
 }
 

@@ -12,6 +12,7 @@ use serde::Serialize;
 
 /// The asset score's rules.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AssetRules {
     /// What to do, in order.
     pub steps: &'static [&'static str],
@@ -39,6 +40,7 @@ pub struct AssetRules {
 
 /// One category.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Category {
     /// Fractions; they sum to 1. Empty for a category that is never scored.
     pub weights: ByName<Decimal>,
@@ -48,6 +50,7 @@ pub struct Category {
 
 /// One overlay.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OverlayEntry {
     /// As applied overlays carry it, before any colon.
     pub id: &'static str,
@@ -59,6 +62,7 @@ pub struct OverlayEntry {
 
 /// An overlay's numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 #[allow(missing_docs, reason = "named as they are published")]
 pub enum OverlayNumbers {
@@ -82,9 +86,11 @@ pub enum OverlayNumbers {
 
 /// A factor as a fraction of two integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[allow(missing_docs, reason = "named as they are published")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Gain {
+    /// Above the line.
     pub numerator: u64,
+    /// Below it.
     pub denominator: u64,
 }
 
@@ -97,6 +103,7 @@ impl From<(u128, u128)> for Gain {
 
 /// What a lockup of at most so many days takes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LockupStep {
     /// Null is any longer one.
     pub up_to_days: Option<u32>,
@@ -106,14 +113,17 @@ pub struct LockupStep {
 
 /// The cap of evidence older than so many cadences.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[allow(missing_docs, reason = "named as they are published")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StalenessStep {
+    /// So many cadences.
     pub cadences: i64,
+    /// What the asset scores at most.
     pub cap: MilliPoints,
 }
 
 /// One hard-fail flag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HardFail {
     /// What the asset scores at most.
     pub cap: MilliPoints,
@@ -123,9 +133,11 @@ pub struct HardFail {
 
 /// The name of an age.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[allow(missing_docs, reason = "named as they are published")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FreshnessStep {
+    /// At most so many cadences.
     pub up_to_cadences: i64,
+    /// The name.
     pub status: FreshnessStatus,
 }
 

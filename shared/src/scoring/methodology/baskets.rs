@@ -9,6 +9,7 @@ use serde::Serialize;
 
 /// How baskets are weighed, and when that is asked again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BasketRules {
     /// What to do.
     pub steps: &'static [&'static str],

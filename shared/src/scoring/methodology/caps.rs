@@ -9,6 +9,7 @@ use serde::Serialize;
 
 /// One cap.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CapRule {
     /// Which.
     pub id: CapId,
@@ -24,6 +25,7 @@ pub struct CapRule {
 
 /// The numbers of a cap's condition.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
 #[allow(missing_docs, reason = "named as they are published")]
 pub enum CapNumbers {
@@ -39,9 +41,11 @@ pub enum CapNumbers {
 
 /// The cap of a resolved major incident younger than so many days.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[allow(missing_docs, reason = "named as they are published")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IncidentStep {
+    /// The age in days.
     pub younger_than_days: u32,
+    /// The most the score may be.
     pub cap: MilliPoints,
 }
 
@@ -116,15 +120,23 @@ fn weak_vector(id: CapId) -> (Option<MilliPoints>, &'static str, Option<CapNumbe
 
 /// Shares of the informational flags, as fractions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[allow(missing_docs, reason = "named as they are published")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FlagRules {
+    /// `stale_audit`: the newest audit is older, in days.
     pub stale_audit_after_days: u32,
+    /// `reward_heavy`: less of the rate than this is interest.
     pub reward_heavy_base_share_below: Decimal,
+    /// `high_utilization`: more than this is lent out.
     pub high_utilization_above: Ppm,
+    /// `single_market`: one market holds more than this.
     pub single_market_share_above: Decimal,
+    /// `custom_oracle`: at least this share is priced by an oracle of its own.
     pub custom_oracle_share_from: Decimal,
+    /// `outlier_apr`: the net rate is above this.
     pub outlier_apr_above: Ppm,
+    /// `outlier_apr`: and more than so many times the median of its peers.
     pub outlier_apr_times_median: i64,
+    /// `outlier_apr`: peers without which the median says nothing.
     pub outlier_apr_min_peers: u64,
 }
 

@@ -9,6 +9,7 @@ use serde::Serialize;
 
 /// What a portfolio's exposures come to against its limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CheckRules {
     /// What to do.
     pub steps: &'static [&'static str],
@@ -30,10 +31,13 @@ impl CheckRules {
 
 /// Which vaults are listed with high confidence: bounds that belong to it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-#[allow(missing_docs, reason = "named as the fields that they bound")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HighConfidenceRules {
+    /// The least score, 0 to 10.
     pub total_score_from: MilliPoints,
+    /// The least net APR, as a fraction.
     pub apr_net_from: f64,
+    /// The greatest net APR, as a fraction.
     pub apr_net_to: f64,
 }
 

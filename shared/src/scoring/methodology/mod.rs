@@ -28,6 +28,7 @@ use serde::{Serialize, Serializer};
 
 /// Everything a score depends on beside its inputs. Source: interface, "Methodology"; methodology, "Principles".
 #[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Methodology {
     /// The version that scores carry while these rules are in force.
     pub methodology_version: &'static str,
@@ -74,6 +75,7 @@ impl Methodology {
 
 /// How numbers are kept and rounded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NumberRules {
     /// Everything in one sentence each.
     pub steps: &'static [&'static str],
@@ -83,6 +85,7 @@ pub struct NumberRules {
 
 /// The exponentials, as fractions of 2^63. All are texts: they do not fit a JSON number.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DecayRules {
     /// One.
     pub one: String,
@@ -114,6 +117,7 @@ impl NumberRules {
 
 /// Where a tier begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TierRule {
     /// The tier.
     pub tier: Tier,

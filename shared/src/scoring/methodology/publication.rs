@@ -10,6 +10,7 @@ use serde::Serialize;
 
 /// When a result becomes the published score.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PublicationRules {
     /// What to do.
     pub steps: &'static [&'static str],
@@ -43,6 +44,7 @@ impl PublicationRules {
 
 /// When a whole run is held back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunRules {
     /// At least this share of the published tiers would move.
     pub mass_move_share: Decimal,

@@ -60,6 +60,8 @@ pub enum InputField {
 
 /// An input with its origin.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(inline))]
 pub struct Observed<T> {
     /// What was used.
     pub value: T,
@@ -71,6 +73,8 @@ pub struct Observed<T> {
 
 /// Everything a vault's score depends on, grouped as the methodology groups it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "ScoreInputs"))]
 pub struct Inputs {
     /// What it holds or lends against.
     pub asset: AssetInputs,
@@ -88,6 +92,7 @@ pub struct Inputs {
 
 /// Inputs of the asset vector.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AssetInputs {
     /// Lending or holdings.
     pub asset_mode: AssetMode,
@@ -102,6 +107,7 @@ pub struct AssetInputs {
 
 /// The asset a lending vault takes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DepositInputs {
     /// Its published score.
     pub deposit_score: Observed<Option<MilliPoints>>,
@@ -111,6 +117,7 @@ pub struct DepositInputs {
 
 /// One exposure.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PublishedExposure {
     /// The asset.
     pub id: String,
@@ -127,10 +134,12 @@ pub struct PublishedExposure {
 
 /// How a collateral is priced and lent against.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CollateralTerms {
     /// Where the price comes from.
     pub oracle: Oracle,
     /// Liquidation loan-to-value as a fraction.
+    #[cfg_attr(feature = "schema", schemars(with = "Option<Decimal>"))]
     #[serde(serialize_with = "basis_points")]
     pub lltv: Option<u32>,
     /// Collateral and loan track one reference.
@@ -139,46 +148,61 @@ pub struct CollateralTerms {
 
 /// Inputs of the platform vector.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[allow(missing_docs, reason = "documented on PlatformInput")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlatformInputs {
+    /// Age of the deployed version in days.
     pub version_age_days: Observed<Option<u32>>,
+    /// Audits of the deployed version.
     pub audits: Observed<Option<u32>>,
+    /// Age of the newest of them in days.
     pub newest_audit_days: Observed<Option<u32>>,
+    /// Greatest live bounty, in whole USD.
     pub bounty_usd: Observed<Option<u64>>,
+    /// What the protocol does with funds.
     pub strategy: Observed<Option<Strategy>>,
+    /// Value of the protocol, in whole USD.
     pub protocol_tvl_usd: Observed<Option<u64>>,
     /// `none`, `unknown` or a tier.
     pub worst_dependency: Observed<WorstDependency>,
+    /// How many protocols are depended upon.
     pub dependencies: Observed<u32>,
 }
 
 /// Inputs of the control vector.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[allow(missing_docs, reason = "documented on ControlInput")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ControlInputs {
     /// Seconds, `immutable`, or null.
     pub timelock_seconds: Observed<Timelock>,
     /// `{threshold, owners}`, `immutable`, `dao`, `eoa`, or null.
     pub signers: Observed<Signers>,
+    /// How a depositor leaves.
     pub exit: Observed<Exit>,
+    /// Whether the deployed code can be read.
     pub source: Observed<Source>,
 }
 
 /// Inputs of the history vector.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[allow(missing_docs, reason = "documented on HistoryInput")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HistoryInputs {
+    /// Age of the vault in days.
     pub vault_age_days: Observed<Option<u32>>,
+    /// Incidents that counted.
     pub incidents: Vec<PublishedIncident>,
     /// A fraction.
+    #[cfg_attr(feature = "schema", schemars(with = "Observed<Option<Decimal>>"))]
     #[serde(serialize_with = "observed_basis_points")]
     pub drawdown: Observed<Option<u32>>,
+    /// Whether utilization was high for three days.
     pub high_util_72h: Observed<bool>,
+    /// Whether half of the value left within a week.
     pub tvl_halved_7d: Observed<bool>,
 }
 
 /// An incident that counted.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PublishedIncident {
     /// How bad it was.
     pub class: IncidentClass,
@@ -190,19 +214,25 @@ pub struct PublishedIncident {
 
 /// What only caps read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[allow(missing_docs, reason = "documented on VaultInput")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CapInputs {
+    /// Value of the vault, in whole USD.
     pub tvl_usd: Observed<Option<u64>>,
+    /// Borrowed over supplied.
     pub utilization: Observed<Option<Ppm>>,
+    /// Bad debt over supplied.
     pub bad_debt: Observed<Option<Ppm>>,
+    /// Whether a data-quality quarantine is active.
     pub needs_risk_review: Observed<bool>,
 }
 
 /// What only flags read.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[allow(missing_docs, reason = "documented on VaultInput")]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FlagInputs {
+    /// The part of the rate that is interest.
     pub base_apr: Observed<Option<Ppm>>,
+    /// The whole net rate.
     pub apr_net: Observed<Option<Ppm>>,
 }
 

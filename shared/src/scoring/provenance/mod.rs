@@ -14,10 +14,12 @@ use serde::{Serialize, Serializer};
 
 /// One vector and how much it weighs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WeightedVector {
     /// Two decimals; null where it cannot be computed.
     pub score: Option<MilliPoints>,
     /// As a fraction; the four sum to 1.
+    #[cfg_attr(feature = "schema", schemars(with = "Decimal"))]
     #[serde(serialize_with = "fraction")]
     pub weight: i64,
 }
@@ -26,6 +28,7 @@ pub struct WeightedVector {
 ///
 /// Source: interface, "Vault detail", `risk_vectors`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RiskVectors {
     /// What the vault holds or lends against.
     pub asset: WeightedVector,
@@ -54,6 +57,7 @@ impl From<Vectors> for RiskVectors {
 ///
 /// Source: methodology, "What is published on the vault detail"; interface, "Vault detail", score provenance.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ScoreProvenance {
     /// The rules that made it.
     pub methodology_version: &'static str,

@@ -42,6 +42,7 @@ impl CapId {
 
 /// A cap that applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cap {
     /// Which rule.
     pub id: CapId,

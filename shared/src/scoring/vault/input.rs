@@ -173,6 +173,7 @@ named_enum! {
 
 named_enum! {
     /// Whether the deployed code can be read.
+    #[cfg_attr(feature = "schema", schemars(rename = "SourceVerification"))]
     pub enum Source {
         Verified = "verified",
         Partial = "partial",

@@ -1,0 +1,60 @@
+// Records a real request and answer for every operation, and a real delivery of every push event, into `openapi/examples`.
+//
+// node openapi/record.mjs <stack.json>, against a stack of `cargo xtask up --fresh --webhook-allow 127.0.0.0/8` that nobody else uses.
+
+import assert from 'node:assert/strict';
+import { readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { Stack } from '../stack.mjs';
+import { Validator, committed, operations, target } from './document.mjs';
+import { Plan } from './plan.mjs';
+import { deliveries, frames } from './pushed.mjs';
+
+/** Where webhooks of the recording go: nobody listens there. */
+const NOBODY = 'https://127.0.0.1:8443/risk';
+/** What stands for it in the examples. */
+const SHOWN = 'https://hooks.example.com/risk';
+const FOLDER = new URL('../../openapi/examples/', import.meta.url);
+/** Elements that are kept of a list of objects, and of scalars. */
+const KEPT = { objects: 2, scalars: 16 };
+
+const stack = new Stack(JSON.parse(readFileSync(process.argv[2], 'utf8')));
+const document = committed();
+const validator = new Validator(document);
+const plan = new Plan(stack, NOBODY);
+
+/** The same with long lists cut short, and without what is a secret or only true of this machine. */
+function shown(value, name = '') {
+  if (Array.isArray(value)) {
+    const kept = value.some((item) => item !== null && typeof item === 'object') ? KEPT.objects : KEPT.scalars;
+    return value.slice(0, kept).map((item) => shown(item));
+  }
+  if (value !== null && typeof value === 'object') {
+    return Object.fromEntries(Object.entries(value).map(([key, member]) => [key, shown(member, key)]));
+  }
+  if (name === 'secret' && typeof value === 'string') return `whsec_${Buffer.alloc(32).toString('base64')}`;
+  if (name === 'prefix' && typeof value === 'string' && value.startsWith('pk_live_')) return 'pk_live_0123';
+  return typeof value === 'string' ? value.replaceAll(NOBODY, SHOWN) : value;
+}
+
+function keep(name, example) {
+  const text = JSON.stringify(shown(example), null, 1).replace(/\n\s+/g, (gap) => (gap.length <= 4 ? gap : ' '));
+  writeFileSync(new URL(`${name}.json`, FOLDER), `${text}\n`);
+}
+
+for (const file of readdirSync(FOLDER)) rmSync(new URL(file, FOLDER));
+for (const one of operations(document)) {
+  const values = await plan.request(one.id);
+  if (values === undefined || one.id === 'OpenApi') continue;
+  const body = values.body && JSON.stringify(values.body);
+  const headers = { ...plan.headers(one.operation), ...(body && { 'content-type': 'application/json' }) };
+  const answer = await stack.get(target(document, one, values), { method: one.method, headers, body });
+  assert.equal(answer.status, 200, `${one.id}: ${answer.text.slice(0, 500)}`);
+  const example = { ...values, response: answer.json };
+  const media = one.operation.responses[200].content['application/json'];
+  const faults = media ? validator.faults(media.schema, shown(example.response)) : [];
+  if (faults.length > 0) console.error(`${one.id} is not what its schema says:\n  ${faults.join('\n  ')}`);
+  keep(one.id, example);
+}
+for (const [name, delivery] of await deliveries(stack, NOBODY)) keep(name, { response: delivery });
+for (const [name, frame] of await frames(stack)) keep(name, { response: frame });
+console.log(`${readdirSync(FOLDER).length} examples`);

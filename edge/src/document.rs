@@ -1,0 +1,30 @@
+//! The OpenAPI document, which is part of the program: it is served while the origin is away.
+
+use crate::origin::Passed;
+use crate::respond::{Answer, Content, Served};
+use rds_shared::route::Route;
+use rds_shared::wire::etag::EtagBuilder;
+use rds_shared::wire::headers::{self, XCache};
+use std::rc::Rc;
+
+/// The bytes that are committed; a check keeps them what the code makes.
+const DOCUMENT: &[u8] = include_bytes!("../../openapi/openapi.json");
+
+thread_local! {
+    /// Hashed and copied once for an isolate.
+    static KEPT: (String, Rc<[u8]>) = (EtagBuilder::of(DOCUMENT).strong(), Rc::from(DOCUMENT));
+}
+
+/// The answer of `route`.
+pub fn answer(route: &Route) -> Answer {
+    let (etag, body) = KEPT.with(|(etag, body)| (etag.clone(), Rc::clone(body)));
+    let headers = Passed::read(|name| match name {
+        "content-type" => Some(headers::JSON.to_owned()),
+        "cache-control" => route.cache.beyond.map(str::to_owned),
+        "etag" => Some(etag.clone()),
+        _ => None,
+    });
+    let served =
+        Served { x_cache: XCache::Bypass, age: None, cache_status: "rds-edge; detail=\"built-in\"".to_owned() };
+    Answer::Content(Content { status: 200, headers, body, served })
+}

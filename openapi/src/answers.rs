@@ -1,0 +1,188 @@
+//! The success of each route, by the type that its handler serialises. No catch-all arm: a route without one does not compile.
+
+use rds_shared::graph::breach::Preview;
+use rds_shared::graph::incidents::IncidentSummary;
+use rds_shared::graph::snapshot::Manifest;
+use rds_shared::graph::verification::Verification;
+use rds_shared::model::allocation::MarketAllocation;
+use rds_shared::model::asset::{AssetDetail, AssetHistory, AssetRow};
+use rds_shared::model::attestation::ReviewerRow;
+use rds_shared::model::basket::{BasketChangeRow, BasketDetail, BasketMethodologyRow, BasketRow, BasketVersionRow};
+use rds_shared::model::chain::ChainRow;
+use rds_shared::model::curator::{CuratorEvents, CuratorPage, CuratorRow};
+use rds_shared::model::decision::CheckResult;
+use rds_shared::model::event::{CriticalVault, EventDetail, EventRow, Feed, MarketEvent};
+use rds_shared::model::facets::AssetFacets;
+use rds_shared::model::graph::{ByKey, Incidents, LookedThrough};
+use rds_shared::model::health::{Health, Ready};
+use rds_shared::model::holders::{HolderHistoryRow, HolderSnapshot};
+use rds_shared::model::index::{IndexDetail, IndexLevel, IndexRow};
+use rds_shared::model::key::Me;
+use rds_shared::model::loss::{LossMeta, LossRow};
+use rds_shared::model::market::{Market, MarketPage};
+use rds_shared::model::oracle::OracleFeed;
+use rds_shared::model::portfolio::Portfolio;
+use rds_shared::model::protocol::{ProtocolPage, ProtocolRow};
+use rds_shared::model::reference_rate::{ReferenceRate, ReferenceRateDetail};
+use rds_shared::model::research::{Backtest, Claim, ModelHealth, Prediction, ResearchMeta, Source, ValidationReport};
+use rds_shared::model::rwa::{RwaCoverage, RwaRow};
+use rds_shared::model::rwa_history::AumHistory;
+use rds_shared::model::security::{MoreMeta, SecurityEvent};
+use rds_shared::model::signal::{Signal, SignalDetail, SignalMeta};
+use rds_shared::model::stats::Stats;
+use rds_shared::model::strategy::{StrategyBreakdown, StrategyInfo};
+use rds_shared::model::symbol::{AssetSymbol, SymbolHistory};
+use rds_shared::model::vault::{RewardedVault, VaultPage, VaultRow};
+use rds_shared::model::vault_changes::{ChangesMeta, VaultChanges};
+use rds_shared::model::vault_history::{ScoreHistoryPoint, SnapshotPoint, VaultEvent};
+use rds_shared::model::vault_score::VaultScoreRow;
+use rds_shared::model::webhook::{
+    BasketWebhook, WebhookDeleted, WebhookDelivery, WebhookReplayed, WebhookSubscription,
+};
+use rds_shared::route::RouteId;
+use rds_shared::scoring::asset::AssetBreakdown;
+use rds_shared::scoring::methodology::Methodology;
+use rds_shared::wire::{Data, Paged, WithMeta};
+use schemars::{JsonSchema, Schema, SchemaGenerator};
+
+/// The detail of an asset of either list.
+type Detail<R> = AssetDetail<R, AssetHistory<AssetBreakdown>>;
+
+/// What a route answers a success with.
+#[derive(Debug)]
+pub enum Success {
+    /// JSON of this schema.
+    Json(Schema),
+    /// Server-sent events.
+    Stream,
+    /// The OpenAPI document.
+    Document,
+}
+
+macro_rules! answers {
+    ($($id:ident => $type:ty,)*) => {
+        /// The success of `route`. What it names is added to the generator's definitions.
+        pub fn of(route: RouteId, generator: &mut SchemaGenerator) -> Success {
+            match route {
+                $(RouteId::$id => Success::Json(schema::<$type>(generator)),)*
+                RouteId::EventStream => Success::Stream,
+                RouteId::OpenApi => Success::Document,
+            }
+        }
+
+        /// How the types are spelled here, for a test that the table says the same.
+        #[cfg(test)]
+        const SPELLED: &[(RouteId, &str)] = &[$((RouteId::$id, stringify!($type)),)*];
+    };
+}
+
+fn schema<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
+    generator.subschema_for::<T>()
+}
+
+answers! {
+    Stats => Data<Stats>,
+    AssetSymbols => Data<Vec<AssetSymbol>>,
+    AssetSymbolHistory => SymbolHistory,
+    Portfolio => Data<Portfolio>,
+    Royco => Paged<Vec<RewardedVault>>,
+    AssetList => Paged<Vec<AssetRow>>,
+    AssetFacets => Data<AssetFacets>,
+    AssetDetail => Data<Detail<AssetRow>>,
+    RwaList => Paged<Vec<RwaRow>>,
+    RwaFacets => Data<AssetFacets>,
+    RwaCoverage => Data<RwaCoverage>,
+    RwaHistory => AumHistory,
+    RwaById => Data<Detail<RwaRow>>,
+    ReviewerList => Data<Vec<ReviewerRow>>,
+    Methodology => Data<Methodology>,
+    ValidationReports => WithMeta<Vec<ValidationReport>, ResearchMeta>,
+    Claims => WithMeta<Vec<Claim>, ResearchMeta>,
+    ResearchSources => WithMeta<Vec<Source>, ResearchMeta>,
+    Predictions => WithMeta<Vec<Prediction>, ResearchMeta>,
+    Backtests => WithMeta<Vec<Backtest>, ResearchMeta>,
+    ModelHealth => WithMeta<Vec<ModelHealth>, ResearchMeta>,
+    BasketList => Data<Vec<BasketRow>>,
+    BasketById => Data<BasketDetail>,
+    BasketVersions => Paged<Vec<BasketVersionRow>>,
+    BasketVersion => Data<BasketDetail>,
+    BasketChanges => Data<Vec<BasketChangeRow>>,
+    BasketMethodologyVersions => Data<Vec<BasketMethodologyRow>>,
+    LookThrough => Data<LookedThrough>,
+    Breach => Data<Preview>,
+    IncidentExposure => Data<Incidents<ByKey>>,
+    IncidentSummary => Data<Incidents<IncidentSummary>>,
+    GraphSnapshot => Data<Manifest>,
+    GraphCheck => Data<CheckResult>,
+    DecisionVerify => Data<Verification>,
+    EventList => Feed<EventRow>,
+    EventById => Data<EventDetail>,
+    EventGroup => Data<EventRow>,
+    SecurityEventList => WithMeta<Vec<SecurityEvent>, MoreMeta>,
+    LossBoard => WithMeta<Vec<LossRow>, LossMeta>,
+    SignalList => WithMeta<Vec<Signal>, SignalMeta>,
+    SignalById => Data<SignalDetail>,
+    IndexList => Data<Vec<IndexRow>>,
+    IndexById => Data<IndexDetail>,
+    IndexLevels => Data<Vec<IndexLevel>>,
+    RateList => Data<Vec<ReferenceRate>>,
+    RateBySymbol => Data<ReferenceRateDetail>,
+    WebhookCreate => Data<WebhookSubscription>,
+    WebhookList => Data<Vec<WebhookSubscription>>,
+    WebhookById => Data<WebhookSubscription>,
+    WebhookDelete => Data<WebhookDeleted>,
+    WebhookTest => Data<WebhookDelivery>,
+    WebhookDeliveries => Data<Vec<WebhookDelivery>>,
+    WebhookReplay => Data<WebhookReplayed>,
+    WebhookEnable => Data<WebhookSubscription>,
+    BasketWebhookCreate => Data<BasketWebhook>,
+    BasketWebhooksOfAll => Data<Vec<BasketWebhook>>,
+    BasketWebhookList => Data<Vec<BasketWebhook>>,
+    BasketWebhookDelete => Data<WebhookDeleted>,
+    BasketWebhookReplay => Data<WebhookReplayed>,
+    BasketWebhookEnable => Data<BasketWebhook>,
+    VaultList => Paged<Vec<VaultRow>>,
+    VaultById => Data<VaultPage>,
+    VaultsWithCriticalIncidents => Data<Vec<CriticalVault>>,
+    VaultScores => Paged<Vec<VaultScoreRow>>,
+    VaultChanges => WithMeta<VaultChanges, ChangesMeta>,
+    VaultBatch => Data<Vec<VaultRow>>,
+    VaultDetail => Data<VaultPage>,
+    VaultSnapshots => Data<Vec<SnapshotPoint>>,
+    VaultScoreHistory => Data<Vec<ScoreHistoryPoint>>,
+    VaultEvents => Data<Vec<VaultEvent>>,
+    VaultHolders => Data<HolderSnapshot>,
+    VaultHolderHistory => Data<Vec<HolderHistoryRow>>,
+    VaultMarkets => Data<MarketAllocation>,
+    VaultStrategies => Data<StrategyBreakdown>,
+    VaultStrategy => Data<StrategyInfo>,
+    Chains => Data<Vec<ChainRow>>,
+    ProtocolList => Data<Vec<ProtocolRow>>,
+    ProtocolById => Data<ProtocolPage>,
+    CuratorList => Paged<Vec<CuratorRow>>,
+    CuratorById => Data<CuratorPage>,
+    CuratorEvents => Data<CuratorEvents>,
+    MarketList => Paged<Vec<Market>>,
+    MarketById => Data<MarketPage>,
+    MarketEvents => Data<Vec<MarketEvent>>,
+    OracleList => Paged<Vec<OracleFeed>>,
+    OracleByAddress => Data<OracleFeed>,
+    Me => Data<Me>,
+    Health => Health,
+    Ready => Ready,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_table_and_the_document_name_the_same_types() {
+        let bare = |text: &str| {
+            text.replace([' ', '\n'], "").replace("Detail<", "AssetDetail<").replace("AssetAsset", "Asset")
+        };
+        for (id, spelled) in SPELLED {
+            assert_eq!(bare(id.route().answers), bare(spelled), "{}", id.name());
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! The whole document.
+
+use crate::examples::Examples;
+use crate::schemas::{generator, published};
+use crate::{operations, parameters, push, responses, sections};
+use rds_shared::VERSION;
+use rds_shared::route::ROUTES;
+use serde_json::{Map, Value, json};
+
+const ABOUT: &str = "\
+How safe are yield vaults, lending markets and the assets behind them: scores from 0 to 10, tiers, and the evidence behind every number.
+
+**Keys.** Send `Authorization: Bearer pk_live_…`. Without a key an address has 10 requests a minute, and lists end after 200 rows. A key that does \
+not hold is 401, never anonymous access.
+
+**Answers.** `{data, meta}`. Times are ISO 8601 in UTC, amounts are US dollars, rates and shares are fractions (0.05 is 5 %). A null is written, \
+never left out: it means that nobody knows.
+
+**Errors.** `{error: {code, message, request_id}}`, with `details` that name each parameter at fault. 429, 503 and 504 say in `Retry-After` when \
+to come back.
+
+**Copies.** Every GET is answered to HEAD too. Where an answer has an `ETag`, send it back as `If-None-Match`. When a fresh read fails, the last \
+good copy is served with `X-Cache: STALE-ERROR`.";
+
+/// The document, made from the table, the types and the recorded examples.
+pub fn document(examples: &Examples) -> Value {
+    let mut generator = generator();
+    let mut paths: Map<String, Value> = Map::new();
+    for route in ROUTES {
+        let operation = operations::of(route, &mut generator, examples);
+        let item = paths.entry(route.path).or_insert_with(|| json!({}));
+        if let Some(item) = item.as_object_mut() {
+            item.insert(route.method.as_str().to_lowercase(), operation);
+        }
+    }
+    let webhooks = push::webhooks(&mut generator, examples);
+    let mut named = push::frames(&mut generator);
+    named.push(("Error".to_owned(), responses::envelope(&mut generator)));
+    let mut schemas: Map<String, Value> =
+        generator.take_definitions(true).into_iter().map(|(name, schema)| (name, published(schema))).collect();
+    schemas.extend(named);
+    json!({
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Risk Data Service",
+            "version": VERSION,
+            "summary": "Risk scores of on-chain yield vaults, lending markets and assets.",
+            "description": ABOUT,
+            "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
+        },
+        "servers": [{"url": "/", "description": "The service that this document was read from."}],
+        "tags": sections::tags(),
+        "paths": paths,
+        "webhooks": webhooks,
+        "components": {
+            "securitySchemes": {
+                "ApiKey": {"type": "http", "scheme": "bearer", "bearerFormat": "pk_live_ and 32 hex digits",
+                    "description": "A key of plan `data`, `decisioning` or `embedded`; each plan includes those before it."},
+                "IndexToken": {"type": "http", "scheme": "bearer", "bearerFormat": "ix_live_ and 32 hex digits",
+                    "description": "A token for indices and reference rates, and for nothing else."},
+            },
+            "parameters": parameters::components(),
+            "headers": responses::header_components(),
+            "responses": responses::components(),
+            "schemas": schemas,
+        },
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    fn walk<'a>(value: &'a Value, path: &str, see: &mut impl FnMut(&str, &'a Value)) {
+        see(path, value);
+        match value {
+            Value::Object(members) => {
+                members.iter().for_each(|(name, value)| walk(value, &format!("{path}/{name}"), see))
+            }
+            Value::Array(items) => {
+                items.iter().enumerate().for_each(|(place, value)| walk(value, &format!("{path}/{place}"), see))
+            }
+            _ => {}
+        }
+    }
+
+    #[test]
+    fn every_route_of_the_table_is_an_operation() {
+        let document = document(&Examples::default());
+        for route in ROUTES {
+            let operation = &document["paths"][route.path][route.method.as_str().to_lowercase()];
+            assert_eq!(operation["operationId"], route.id.name(), "{}", route.path);
+            assert!(operation["responses"]["200"]["content"].is_object(), "{}", route.path);
+        }
+    }
+
+    #[test]
+    fn every_reference_leads_somewhere_and_no_component_stands_alone() {
+        let document = document(&Examples::default());
+        let mut used = BTreeSet::new();
+        walk(&document, "", &mut |path, value| {
+            if let Some(target) = value.get("$ref").and_then(Value::as_str) {
+                assert!(document.pointer(target.trim_start_matches('#')).is_some(), "{path} refers to {target}");
+                used.insert(target.to_owned());
+            }
+        });
+        for kind in ["schemas", "responses", "headers", "parameters"] {
+            for name in document["components"][kind].as_object().unwrap().keys() {
+                assert!(used.contains(&format!("#/components/{kind}/{name}")), "{kind}/{name} is used nowhere");
+            }
+        }
+    }
+
+    #[test]
+    fn no_name_or_word_of_the_code_shows() {
+        walk(&document(&Examples::default()), "", &mut |path, value| {
+            if let (true, Some(text)) = (path.ends_with("/description"), value.as_str()) {
+                for trace in ["::", "Source:", "[`", "`Self", "Serialize"] {
+                    assert!(!text.contains(trace), "{path}: {text}");
+                }
+            }
+        });
+    }
+
+    #[test]
+    fn every_field_is_explained_and_no_two_types_share_a_name() {
+        let document = document(&Examples::default());
+        for (name, schema) in document["components"]["schemas"].as_object().unwrap() {
+            assert!(!name.ends_with(|last: char| last.is_ascii_digit()), "{name} is the name of two types");
+            let fields = schema["properties"].as_object().into_iter().flatten();
+            for (field, schema) in fields {
+                let explained =
+                    schema.get("description").is_some() || schema.get("const").is_some() || name.ends_with("Frame");
+                assert!(explained, "{name}.{field} is not explained");
+            }
+        }
+    }
+}

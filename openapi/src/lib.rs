@@ -1,0 +1,28 @@
+//! The OpenAPI document: made from the route table and from the types that are answered with, never written by hand.
+//!
+//! | module | makes |
+//! |---|---|
+//! | [`document`] | the whole |
+//! | [`sections`] | tags: which family a route belongs to |
+//! | [`operations`] | one route: summary, parameters, body, answers, security |
+//! | [`parameters`], [`bodies`] | what a caller sends |
+//! | [`answers`] | the schema of each route's success, by its type |
+//! | [`responses`] | statuses, their headers, and errors with their codes |
+//! | [`push`] | webhook events and the stream's frames |
+//! | [`schemas`] | what `schemars` makes of the types, in the words of a reader who does not know Rust |
+//! | [`examples`] | requests and answers that were recorded from the running service |
+//! | [`text`] | the document as text: members in an order that a reader expects |
+//! | [`compatibility`] | what a change of the document would break |
+
+pub mod answers;
+pub mod bodies;
+pub mod compatibility;
+pub mod document;
+pub mod examples;
+pub mod operations;
+pub mod parameters;
+pub mod push;
+pub mod responses;
+pub mod schemas;
+pub mod sections;
+pub mod text;

@@ -1,0 +1,145 @@
+//! What is pushed: the deliveries of webhooks, and the frames of the event stream.
+
+use crate::examples::Examples;
+use crate::schemas::published;
+use rds_shared::model::basket::BasketNotice;
+use rds_shared::model::event::EventDetail;
+use rds_shared::model::security::SecurityEvent;
+use rds_shared::push::cursor::Cursor;
+use rds_shared::push::frames::{Operation, StreamReady};
+use rds_shared::push::gap::Gap;
+use rds_shared::push::webhook::{Envelope, EventType, TestData};
+use schemars::{Schema, SchemaGenerator};
+use serde_json::{Map, Value, json};
+
+/// `webhooks` of the document: one request for each event type.
+pub fn webhooks(generator: &mut SchemaGenerator, examples: &Examples) -> Value {
+    let mut all = Map::new();
+    for event in EventType::ALL.iter().copied() {
+        let (schema, about) = delivery(event, generator);
+        let mut schema = published(schema);
+        if let Some(slot) = schema.pointer_mut("/properties/event_type") {
+            *slot = json!({"const": event.as_str(), "description": "What it tells."});
+        }
+        let mut media = json!({"schema": schema});
+        if let (Some(example), Some(members)) = (examples.pushed(event.as_str()), media.as_object_mut()) {
+            members.insert("example".into(), example.clone());
+        }
+        all.insert(event.as_str().to_owned(), json!({"post": {
+            "operationId": event.as_str(),
+            "tags": ["Webhooks"],
+            "summary": about,
+            "description": format!("{about}. Delivered at least once: deduplicate on `event_id`. Any 2xx within 10 seconds ends it; \
+                otherwise six attempts are made, after 10 s, 1 min, 5 min, 30 min and 2 h."),
+            "security": [],
+            "parameters": delivery_headers(),
+            "requestBody": {"required": true, "content": {"application/json": media}},
+            "responses": {"2XX": {"description": "Taken. What else is in the answer is not looked at."}},
+        }}));
+    }
+    all.into()
+}
+
+fn delivery(event: EventType, generator: &mut SchemaGenerator) -> (Schema, &'static str) {
+    match event {
+        EventType::EventPublished => (of::<EventDetail>(generator), "An event became public"),
+        EventType::EventRetracted => (of::<EventDetail>(generator), "A public event was retracted or demoted"),
+        EventType::RatingChanged => (of::<EventDetail>(generator), "A vault's published score or tier moved"),
+        EventType::SecurityEventPublished => {
+            (of::<SecurityEvent>(generator), "A security event entered the broad feed")
+        }
+        EventType::WebhookTest => (of::<TestData>(generator), "The subscription's owner asked for a test"),
+        EventType::BasketRebalanced => (of::<BasketNotice>(generator), "A basket has a new version"),
+        EventType::BasketVersionDeprecated => (of::<BasketNotice>(generator), "A basket's version will be retired"),
+        EventType::BasketVersionRetired => (of::<BasketNotice>(generator), "A basket's version was retired"),
+    }
+}
+
+fn of<T: schemars::JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
+    generator.subschema_for::<Envelope<'static, T>>()
+}
+
+/// Headers of a delivery, ours and those of Standard Webhooks.
+fn delivery_headers() -> Value {
+    let header = |name: &str, about: &str| json!({"name": name, "in": "header", "required": true, "description": about, "schema": {"type": "string"}});
+    json!([
+        header(
+            "X-Service-Signature",
+            "`t=<unix seconds>,v1=<hex>`, one `v1` a secret: HMAC-SHA-256 over the seconds, a dot and the raw body. Refuse what is five minutes off."
+        ),
+        header("X-Service-Event-Id", "Equals `event_id`: what to deduplicate on."),
+        header("X-Service-Delivery-Attempt", "The attempt's number, from 1 to 6."),
+        header("webhook-id", "Standard Webhooks: the event's id."),
+        header("webhook-timestamp", "Standard Webhooks: the attempt's unix seconds."),
+        header("webhook-signature", "Standard Webhooks: `v1,<base64>`, one a secret, separated by spaces."),
+    ])
+}
+
+/// The media type of the stream, with a frame of each kind that was caught.
+pub fn stream_media(examples: &Examples) -> Value {
+    let frames = ["ready", "published", "promoted", "retracted", "cursor", "gap", "draining"];
+    let caught = frames.iter().filter_map(|frame| Some(((*frame).to_owned(), json!({"value": examples.pushed(&format!("stream.{frame}"))?}))));
+    let caught: Map<String, Value> = caught.collect();
+    let mut media = json!({"schema": {"$ref": "#/components/schemas/StreamFrame"}});
+    if let (false, Some(members)) = (caught.is_empty(), media.as_object_mut()) {
+        members.insert("examples".into(), caught.into());
+    }
+    media
+}
+
+/// Schemas of the frames, by name: each as a parser of server-sent events gives it, with `data` read as JSON.
+pub fn frames(generator: &mut SchemaGenerator) -> Vec<(String, Value)> {
+    let cursor = published(generator.subschema_for::<Cursor>());
+    let row = published(generator.subschema_for::<EventDetail>());
+    let ready = published(generator.subschema_for::<StreamReady<'static>>());
+    let gap = published(generator.subschema_for::<Gap>());
+    let operations: Vec<&str> = Operation::ALL.iter().map(|operation| operation.as_str()).collect();
+    let with_id = |event: Value, data: Value, about: &str| json!({"type": "object", "description": about, "required": ["id", "event", "data"], "properties": {"id": cursor, "event": event, "data": data}});
+    let without = |event: &str, data: Value, about: &str| json!({"type": "object", "description": about, "required": ["event", "data"], "properties": {"event": {"const": event}, "data": data}});
+    let mut all = vec![
+        (
+            "ReadyFrame".to_owned(),
+            without("ready", ready, "The first frame: the filter, and the position from which the stream delivers."),
+        ),
+        (
+            "OperationFrame".to_owned(),
+            with_id(
+                json!({"type": "string", "enum": operations}),
+                row,
+                "Something became public, was promoted or retracted: the event as it was captured then. `id` is the cursor to resume with.",
+            ),
+        ),
+        (
+            "CursorFrame".to_owned(),
+            with_id(
+                json!({"const": "cursor"}),
+                json!({"type": "object"}),
+                "Moves the cursor past operations that the filter hides. Keep its `id`.",
+            ),
+        ),
+        (
+            "GapFrame".to_owned(),
+            without(
+                "gap",
+                gap,
+                "An incomplete range, with its reason and the way to go on. It has no `id`: the client's own cursor stays.",
+            ),
+        ),
+        (
+            "DrainingFrame".to_owned(),
+            without(
+                "draining",
+                json!({"type": "object", "required": ["retry"], "properties": {"retry": {"const": 1000, "description": "Milliseconds to wait."}}}),
+                "This server is about to go: reconnect after a second.",
+            ),
+        ),
+    ];
+    let choices: Vec<Value> =
+        all.iter().map(|(name, _)| json!({"$ref": format!("#/components/schemas/{name}")})).collect();
+    all.push(("StreamFrame".to_owned(), json!({
+        "oneOf": choices,
+        "description": "One frame of the stream, as a parser of server-sent events gives it, with `data` read as JSON. A comment every 20 \
+            seconds keeps the connection open. Cursors are 64-bit numbers behind `v2:`: keep them as text.",
+    })));
+    all
+}

@@ -5,8 +5,8 @@ use super::call::Call;
 use super::pipeline::Trace;
 use super::{
     allocation, assets, basket_webhooks, baskets, chains, changes, critical, curators, decisions, documents,
-    event_stream, events, graph, health, holders, indices, markets, me, methodology, openapi, oracles, portfolio, protocols,
-    reference_rates, research, reviewers, royco, rwa, security, signals, stats, status, strategies, symbols,
+    event_stream, events, graph, health, holders, indices, markets, me, methodology, openapi, oracles, portfolio,
+    protocols, reference_rates, research, reviewers, royco, rwa, security, signals, stats, status, strategies, symbols,
     vault_detail, vaults, webhooks,
 };
 use crate::app::App;

@@ -10,7 +10,7 @@ use rds_shared::model::attestation::ReviewerRow;
 use rds_shared::model::basket::{BasketChangeRow, BasketDetail, BasketMethodologyRow, BasketRow, BasketVersionRow};
 use rds_shared::model::chain::ChainRow;
 use rds_shared::model::curator::{CuratorEvents, CuratorPage, CuratorRow};
-use rds_shared::model::decision::CheckResult;
+use rds_shared::model::decision::{CheckResult, PublishedSigner, SealedDecision};
 use rds_shared::model::event::{CriticalVault, EventDetail, EventRow, Feed, MarketEvent};
 use rds_shared::model::facets::AssetFacets;
 use rds_shared::model::graph::{ByKey, Incidents, LookedThrough};
@@ -30,6 +30,7 @@ use rds_shared::model::rwa_history::AumHistory;
 use rds_shared::model::security::{MoreMeta, SecurityEvent};
 use rds_shared::model::signal::{Signal, SignalDetail, SignalMeta};
 use rds_shared::model::stats::Stats;
+use rds_shared::model::status_feed::StatusFeed;
 use rds_shared::model::strategy::{StrategyBreakdown, StrategyInfo};
 use rds_shared::model::symbol::{AssetSymbol, SymbolHistory};
 use rds_shared::model::vault::{RewardedVault, VaultPage, VaultRow};
@@ -57,6 +58,8 @@ pub enum Success {
     Stream,
     /// The OpenAPI document.
     Document,
+    /// A page or file of the documentation.
+    Page,
 }
 
 macro_rules! answers {
@@ -67,6 +70,7 @@ macro_rules! answers {
                 $(RouteId::$id => Success::Json(schema::<$type>(generator)),)*
                 RouteId::EventStream => Success::Stream,
                 RouteId::OpenApi => Success::Document,
+                RouteId::Docs | RouteId::DocsFile => Success::Page,
             }
         }
 
@@ -114,6 +118,8 @@ answers! {
     IncidentSummary => Data<Incidents<IncidentSummary>>,
     GraphSnapshot => Data<Manifest>,
     GraphCheck => Data<CheckResult>,
+    DecisionById => Data<SealedDecision>,
+    SignerList => Data<Vec<PublishedSigner>>,
     DecisionVerify => Data<Verification>,
     EventList => Feed<EventRow>,
     EventById => Data<EventDetail>,
@@ -169,6 +175,7 @@ answers! {
     OracleByAddress => Data<OracleFeed>,
     Me => Data<Me>,
     Health => Health,
+    Status => StatusFeed,
     Ready => Ready,
 }
 

@@ -46,6 +46,7 @@ pub struct IssuedDecision {
 
 /// `GET /v1/graph/decision/{id}`: what its holder was given, for whoever has the id.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct SealedDecision {
     /// The SHA-256 of `envelope`; 64 hex characters.
@@ -65,6 +66,7 @@ impl SealedDecision {
 
 /// A row of `GET /v1/graph/signers`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct PublishedSigner {
     /// The key's address: what its signatures lead back to.

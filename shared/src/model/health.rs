@@ -85,6 +85,7 @@ pub struct LastScoreRun {
 
 /// The platform's mode and why it is so.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct FailSafe {
     /// The mode.

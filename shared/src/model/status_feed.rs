@@ -43,6 +43,7 @@ named_enum! {
 
 /// The status feed. It is no envelope's data: these are its members.
 #[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StatusFeed {
     /// The worst of api, reachability and errors.
     pub status: ComponentStatus,
@@ -61,6 +62,7 @@ pub struct StatusFeed {
 /// Percent of the minutes of a window, with three decimals, rounded down: 100 means all. A minute in which nobody took a
 /// sample was a minute down. A window is left out until samples reach back to its beginning.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Uptime {
     /// The last 24 hours.
     #[serde(rename = "24h", skip_serializing_if = "Option::is_none")]
@@ -72,6 +74,7 @@ pub struct Uptime {
 
 /// One part of the service.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Component {
     /// Which.
     pub name: ComponentName,
@@ -85,6 +88,7 @@ pub struct Component {
 
 /// Figures behind `errors` and `reachability`.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StatusSignals {
     /// Answers of the last 15 minutes that were faults of ours (5xx), as a fraction of all; 0 without any.
     pub error_rate_15m: f64,

@@ -12,6 +12,7 @@ use serde::Serialize;
 ///
 /// What is signed are the 64 hex characters of the content hash, as a decision's are of its id: any Ethereum library verifies it.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct VersionSignature {
     /// The registry's name for the key.
     pub signing_key_id: Option<String>,

@@ -107,7 +107,7 @@ async fn the_demo_shows_every_tier_status_and_kind_of_change() {
         (
             "SELECT DISTINCT e.event_type FROM event_feed f JOIN event e ON e.id = f.event_id \
              WHERE e.source IN ('rating-change', 'observed-change')",
-            &["AllocationChange", "BadDebt", "DepositabilityChange", "RatingChange"],
+            &["AllocationChange", "BadDebt", "BasketHalted", "DepositabilityChange", "RatingChange"],
         ),
         (
             "SELECT concat_ws(' ', state, published_by) FROM security_event",

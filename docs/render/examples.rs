@@ -7,7 +7,7 @@ use serde_json::Value;
 use std::fmt::Write;
 
 /// Lines of an example; a longer one has its lists cut to their first item.
-const LINES: usize = 60;
+const LINES: usize = 36;
 
 /// A recorded body as HTML, shortened where it is long.
 pub fn body(example: &Value) -> String {

@@ -78,7 +78,9 @@ fn delivery_headers() -> Value {
 /// The media type of the stream, with a frame of each kind that was caught.
 pub fn stream_media(examples: &Examples) -> Value {
     let frames = ["ready", "published", "promoted", "retracted", "cursor", "gap", "draining"];
-    let caught = frames.iter().filter_map(|frame| Some(((*frame).to_owned(), json!({"value": examples.pushed(&format!("stream.{frame}"))?}))));
+    let caught = frames.iter().filter_map(|frame| {
+        Some(((*frame).to_owned(), json!({"value": examples.pushed(&format!("stream.{frame}"))?})))
+    });
     let caught: Map<String, Value> = caught.collect();
     let mut media = json!({"schema": {"$ref": "#/components/schemas/StreamFrame"}});
     if let (false, Some(members)) = (caught.is_empty(), media.as_object_mut()) {

@@ -54,7 +54,9 @@ fn explain(name: &str, field: &mut Value) {
     });
     let Some(Value::String(about)) = members.get_mut("description") else { return };
     let is_deprecated = about.starts_with("Deprecated");
-    if let Some((_, unit)) = is_number.then(|| unit_of(name)).flatten().filter(|(words, _)| !words.iter().any(|word| about.contains(word))) {
+    if let Some((_, unit)) =
+        is_number.then(|| unit_of(name)).flatten().filter(|(words, _)| !words.iter().any(|word| about.contains(word)))
+    {
         about.push_str(unit);
     }
     if is_deprecated {

@@ -117,7 +117,13 @@ fn sorted<'a>(members: &'a Map<String, Value>, order: Order<'_>) -> Vec<(&'a Str
 }
 
 /// All on one line.
-fn pieces<T>(open: char, close: char, items: impl Iterator<Item = T>, mut each: impl FnMut(T, &mut String), out: &mut String) {
+fn pieces<T>(
+    open: char,
+    close: char,
+    items: impl Iterator<Item = T>,
+    mut each: impl FnMut(T, &mut String),
+    out: &mut String,
+) {
     out.push(open);
     for (place, item) in items.enumerate() {
         out.push_str(if place == 0 { "" } else { ", " });

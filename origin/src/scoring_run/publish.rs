@@ -6,8 +6,8 @@ use crate::store::scores::{self, HistoryRow, RunStamp, ScoreRow};
 use crate::store::scoring::VaultRow;
 use crate::store::{At, StoreError, Tx};
 use rds_shared::rules::dwell::{BoundaryClock, Publication, Rating};
-use rds_shared::scoring::provenance::{RiskVectors, ScoreProvenance};
-use rds_shared::scoring::vault::{Flag, RequiredInput, VaultOutcome, evaluate};
+use rds_shared::scoring::provenance::{PublishedProvenance, RiskVectors, ScoreProvenance};
+use rds_shared::scoring::vault::{Flag, VaultOutcome, evaluate};
 use rds_shared::scoring::{METHODOLOGY_VERSION, MilliPoints};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -19,14 +19,6 @@ pub struct Published<'a> {
     confirmed: Vec<String>,
     history: Vec<HistoryRow>,
     changes: Vec<VaultChange>,
-}
-
-/// The stored document: the provenance, and what was missing of an unscored vault.
-#[derive(Serialize)]
-struct Document<'a> {
-    #[serde(flatten)]
-    provenance: ScoreProvenance,
-    missing: &'a [RequiredInput],
 }
 
 impl<'a> Published<'a> {
@@ -80,7 +72,7 @@ impl<'a> Published<'a> {
         // The run id is left open: see the column's comment.
         let provenance =
             ScoreProvenance::new("", &vault.input, outcome, after.dwell(self.run.computed_at.0), &vault.observations);
-        let provenance = document(&Document { provenance, missing: outcome.missing() })?;
+        let provenance = document(&PublishedProvenance { provenance, missing: outcome.missing() })?;
         let vectors = document(&RiskVectors::from(outcome.vectors))?;
         let digest = Sha256::new().chain_update(&vectors).chain_update(&provenance).finalize();
         let rating = after.rating;

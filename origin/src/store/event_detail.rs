@@ -36,7 +36,7 @@ pub async fn placed(executor: impl PgExecutor<'_>, ids: &[i64]) -> Result<Vec<Pl
                 p.curator_id AS shown_curator, cu.name AS curator_name, p.chain_ids, p.is_served, k.id AS market_id, \
                 coalesce((SELECT f.occurrence_count FROM event_feed f WHERE f.group_key = e.group_key), 1) AS occurrence_count, \
                 t.vault_ids, t.vaults \
-         FROM event e JOIN event_place p ON p.event_id = e.id \
+         FROM event e CROSS JOIN LATERAL (SELECT * FROM event_place p WHERE p.event_id = e.id OFFSET 0) AS p \
          LEFT JOIN protocol pr ON pr.id = p.protocol_id LEFT JOIN chain c ON c.chain_id = p.chain_id \
          LEFT JOIN curator cu ON cu.id = p.curator_id LEFT JOIN market_key k ON k.contract = e.market \
          CROSS JOIN LATERAL ( \

@@ -44,7 +44,7 @@ const SERVED: &str =
 
 /// Them as they are served: the event that tells of one is named while that event is public itself.
 const ROW: &str = "SELECT s.*, (s.loss_usd * 100)::bigint AS loss_cents, c.slug AS chain_slug, \
-     (SELECT e.id FROM event e JOIN event_place p ON p.event_id = e.id \
+     (SELECT e.id FROM event e CROSS JOIN LATERAL (SELECT * FROM event_served s WHERE s.event_id = e.id OFFSET 0) AS p \
       WHERE e.id = s.promoted_event_id AND e.state = 'published' AND p.is_served) AS shown_event_id";
 
 /// Where a row stands.

@@ -18,9 +18,11 @@ export interface Report {
 /** Asks a service as a customer would, and says what came of it. */
 export async function report(baseUrl: string, key: string, indexToken: string, caller: string): Promise<Report> {
   const headers = { 'cf-connecting-ip': caller };
-  const client = createClient<paths>({ baseUrl, headers });
-  const keyed = createClient<paths>({ baseUrl, headers: { ...headers, authorization: `Bearer ${key}` } });
-  const index = createClient<paths>({ baseUrl, headers: { ...headers, authorization: `Bearer ${indexToken}` } });
+  // Lists are written with commas: in the document, style form without explode.
+  const usual = { baseUrl, querySerializer: { array: { style: 'form', explode: false } } } as const;
+  const client = createClient<paths>({ ...usual, headers });
+  const keyed = createClient<paths>({ ...usual, headers: { ...headers, authorization: `Bearer ${key}` } });
+  const index = createClient<paths>({ ...usual, headers: { ...headers, authorization: `Bearer ${indexToken}` } });
 
   const list = await client.GET('/v1/vaults', { params: { query: { riskTier: ['prime', 'core'], sortBy: 'total_score', limit: 5 } } });
   if (list.data === undefined) throw new Error(list.error.error.message);

@@ -20,11 +20,13 @@ use rds_shared::model::index::{IndexDetail, IndexLevel, IndexRow};
 use rds_shared::model::key::Me;
 use rds_shared::model::loss::{LossMeta, LossRow};
 use rds_shared::model::market::{Market, MarketPage};
-use rds_shared::model::oracle::OracleFeed;
+use rds_shared::model::oracle::ServedFeed;
 use rds_shared::model::portfolio::Portfolio;
 use rds_shared::model::protocol::{ProtocolPage, ProtocolRow};
 use rds_shared::model::reference_rate::{ReferenceRate, ReferenceRateDetail};
-use rds_shared::model::research::{Backtest, Claim, ModelHealth, Prediction, ResearchMeta, Source, ValidationReport};
+use rds_shared::model::research::{
+    Backtest, Claim, ModelHealth, Prediction, Recorded, ResearchMeta, Source, ValidationReport,
+};
 use rds_shared::model::rwa::{RwaCoverage, RwaRow};
 use rds_shared::model::rwa_history::AumHistory;
 use rds_shared::model::security::{MoreMeta, SecurityEvent};
@@ -33,7 +35,7 @@ use rds_shared::model::stats::Stats;
 use rds_shared::model::status_feed::StatusFeed;
 use rds_shared::model::strategy::{StrategyBreakdown, StrategyInfo};
 use rds_shared::model::symbol::{AssetSymbol, SymbolHistory};
-use rds_shared::model::vault::{RewardedVault, VaultPage, VaultRow};
+use rds_shared::model::vault::{self, RewardedVault, VaultRow};
 use rds_shared::model::vault_changes::{ChangesMeta, VaultChanges};
 use rds_shared::model::vault_history::{ScoreHistoryPoint, SnapshotPoint, VaultEvent};
 use rds_shared::model::vault_score::VaultScoreRow;
@@ -43,9 +45,12 @@ use rds_shared::model::webhook::{
 use rds_shared::route::RouteId;
 use rds_shared::scoring::asset::AssetBreakdown;
 use rds_shared::scoring::methodology::Methodology;
+use rds_shared::scoring::provenance::{PublishedProvenance, RiskVectors};
 use rds_shared::wire::{Data, Paged, WithMeta};
 use schemars::{JsonSchema, Schema, SchemaGenerator};
 
+/// A vault's page, with its provenance as it is stored.
+type VaultPage = vault::VaultPage<RiskVectors, PublishedProvenance<'static>>;
 /// The detail of an asset of either list.
 type Detail<R> = AssetDetail<R, AssetHistory<AssetBreakdown>>;
 
@@ -100,12 +105,12 @@ answers! {
     RwaById => Data<Detail<RwaRow>>,
     ReviewerList => Data<Vec<ReviewerRow>>,
     Methodology => Data<Methodology>,
-    ValidationReports => WithMeta<Vec<ValidationReport>, ResearchMeta>,
-    Claims => WithMeta<Vec<Claim>, ResearchMeta>,
-    ResearchSources => WithMeta<Vec<Source>, ResearchMeta>,
+    ValidationReports => WithMeta<Vec<Recorded<ValidationReport>>, ResearchMeta>,
+    Claims => WithMeta<Vec<Recorded<Claim>>, ResearchMeta>,
+    ResearchSources => WithMeta<Vec<Recorded<Source>>, ResearchMeta>,
     Predictions => WithMeta<Vec<Prediction>, ResearchMeta>,
-    Backtests => WithMeta<Vec<Backtest>, ResearchMeta>,
-    ModelHealth => WithMeta<Vec<ModelHealth>, ResearchMeta>,
+    Backtests => WithMeta<Vec<Recorded<Backtest>>, ResearchMeta>,
+    ModelHealth => WithMeta<Vec<Recorded<ModelHealth>>, ResearchMeta>,
     BasketList => Data<Vec<BasketRow>>,
     BasketById => Data<BasketDetail>,
     BasketVersions => Paged<Vec<BasketVersionRow>>,
@@ -171,8 +176,8 @@ answers! {
     MarketList => Paged<Vec<Market>>,
     MarketById => Data<MarketPage>,
     MarketEvents => Data<Vec<MarketEvent>>,
-    OracleList => Paged<Vec<OracleFeed>>,
-    OracleByAddress => Data<OracleFeed>,
+    OracleList => Paged<Vec<ServedFeed>>,
+    OracleByAddress => Data<ServedFeed>,
     Me => Data<Me>,
     Health => Health,
     Status => StatusFeed,

@@ -127,7 +127,7 @@ fn success_of(route: &Route, success: &Success, examples: &Examples) -> Value {
     let (media_type, mut media) = match success {
         Success::Json(schema) => (headers::JSON, json!({"schema": published(schema.clone())})),
         Success::Stream => (headers::EVENT_STREAM, push::stream_media(examples)),
-        Success::Page => (headers::HTML, json!({"schema": {"type": "string", "description": "A page, or what its name says."}})),
+        Success::Page => ("text/html", json!({"schema": {"type": "string", "description": "A page, or what its name says."}})),
         Success::Document => (headers::JSON, json!({"schema": {"type": "object", "description": "OpenAPI 3.1."}})),
     };
     if let (Some(response), Some(members)) =

@@ -6,9 +6,9 @@ use crate::store::scores::{self, HistoryRow, RunStamp, ScoreRow};
 use crate::store::scoring::VaultRow;
 use crate::store::{At, StoreError, Tx, word};
 use rds_shared::rules::dwell::{BoundaryClock, Publication, Rating};
-use rds_shared::scoring::provenance::{Observations, RiskVectors, ScoreProvenance};
+use rds_shared::scoring::provenance::{Observations, PublishedProvenance, RiskVectors, ScoreProvenance};
 use rds_shared::scoring::run::RunFacts;
-use rds_shared::scoring::vault::{Flag, RequiredInput, VaultInput, VaultOutcome, evaluate};
+use rds_shared::scoring::vault::{Flag, VaultInput, VaultOutcome, evaluate};
 use rds_shared::scoring::{METHODOLOGY_VERSION, MilliPoints};
 use serde::Serialize;
 use sha2::{Digest, Sha256};
@@ -22,14 +22,6 @@ pub struct Published<'a> {
     changes: Vec<VaultChange>,
     /// Whether a score of another version of the methodology was replaced.
     pub is_new_methodology: bool,
-}
-
-/// The stored document: the provenance, and what was missing of an unscored vault.
-#[derive(Serialize)]
-struct Document<'a> {
-    #[serde(flatten)]
-    provenance: ScoreProvenance,
-    missing: &'a [RequiredInput],
 }
 
 impl<'a> Published<'a> {
@@ -106,7 +98,7 @@ impl<'a> Published<'a> {
         // The run id is left open: see the column's comment.
         let provenance =
             ScoreProvenance::new("", &vault.input, outcome, after.dwell(self.run.computed_at.0), &vault.observations);
-        let provenance = document(&Document { provenance, missing: outcome.missing() })?;
+        let provenance = document(&PublishedProvenance { provenance, missing: outcome.missing() })?;
         let vectors = document(&RiskVectors::from(outcome.vectors))?;
         let digest = Sha256::new().chain_update(&vectors).chain_update(&provenance).finalize();
         let rating = after.rating;

@@ -67,6 +67,20 @@ pub struct OracleFeed {
     pub last_synced_at: Timestamp,
 }
 
+/// A feed as it is served.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "OracleFeed"))]
+pub struct ServedFeed {
+    /// What does not move with the clock.
+    #[serde(flatten)]
+    pub feed: OracleFeed,
+    /// Seconds since it last spoke, as of this answer; null where that is not known.
+    pub age_seconds: Option<u64>,
+    /// Whether it keeps its heartbeat, as of this answer.
+    pub status: FeedStatus,
+}
+
 /// A feed's JSON, encoded once.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EncodedFeed {

@@ -69,6 +69,20 @@ impl Figure {
     }
 }
 
+/// A record as it is served: under its id, with when it was published.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(inline))]
+pub struct Recorded<T> {
+    /// Its id.
+    pub id: String,
+    /// What it says.
+    #[serde(flatten)]
+    pub record: T,
+    /// When it was published.
+    pub published_at: Timestamp,
+}
+
 /// What a test of the model found. Served with `id` and `published_at`.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]

@@ -10,17 +10,17 @@ macro_rules! findings_rows {
             }
             ValidationReports: Get "/v1/research/validation-reports" {
                 access: Public, family: Public, cache: Cache::public(60), tags: [Research],
-                query: [MODEL_VERSION, RESEARCH_LIMIT], answers: "WithMeta<Vec<ValidationReport>, ResearchMeta>", errors: [],
+                query: [MODEL_VERSION, RESEARCH_LIMIT], answers: "WithMeta<Vec<Recorded<ValidationReport>>, ResearchMeta>", errors: [],
                 about: "What was found when the model was put to the test, with what stood in the way of finding more.",
             }
             Claims: Get "/v1/research/claims" {
                 access: Public, family: Public, cache: Cache::public(60), tags: [Research],
-                query: [LEVEL, SURFACE, RESEARCH_LIMIT], answers: "WithMeta<Vec<Claim>, ResearchMeta>", errors: [],
+                query: [LEVEL, SURFACE, RESEARCH_LIMIT], answers: "WithMeta<Vec<Recorded<Claim>>, ResearchMeta>", errors: [],
                 about: "What the service says of itself, each with the rows that it was checked against.",
             }
             ResearchSources: Get "/v1/research/sources" {
                 access: Public, family: Public, cache: Cache::public(60), tags: [Research],
-                query: [SOURCE_LIMIT], answers: "WithMeta<Vec<Source>, ResearchMeta>", errors: [],
+                query: [SOURCE_LIMIT], answers: "WithMeta<Vec<Recorded<Source>>, ResearchMeta>", errors: [],
                 about: "Where the facts come from: how many of which kind, and from when.",
             }
             Predictions: Get "/v1/research/predictions" {
@@ -30,12 +30,12 @@ macro_rules! findings_rows {
             }
             Backtests: Get "/v1/research/backtests" {
                 access: Public, family: Public, cache: Cache::public(60), tags: [Research],
-                query: [MODEL_VERSION, BACKTEST_OUTCOME, RESEARCH_LIMIT], answers: "WithMeta<Vec<Backtest>, ResearchMeta>", errors: [],
+                query: [MODEL_VERSION, BACKTEST_OUTCOME, RESEARCH_LIMIT], answers: "WithMeta<Vec<Recorded<Backtest>>, ResearchMeta>", errors: [],
                 about: "Whether low values preceded losses, with method and weakness in the row. A preview; not investment guidance.",
             }
             ModelHealth: Get "/v1/research/model-health" {
                 access: Public, family: Public, cache: Cache::public(60), tags: [Research],
-                query: [RESEARCH_LIMIT], answers: "WithMeta<Vec<ModelHealth>, ResearchMeta>", errors: [],
+                query: [RESEARCH_LIMIT], answers: "WithMeta<Vec<Recorded<ModelHealth>>, ResearchMeta>", errors: [],
                 about: "How well the model is fed and how still it stands: coverage, freshness, overrides, moves. A preview.",
             }
             BasketList: Get "/v1/baskets" {

@@ -138,12 +138,12 @@ macro_rules! registry_rows {
             OracleList: Get "/v1/oracle" {
                 access: Public, family: Public, cache: Cache::public(15), tags: [Feeds],
                 query: [Param::page("page"), Param::size("limit", 20, 100), CHAIN, VENDOR, FEED_KIND, FEED_STATUS],
-                answers: "Paged<Vec<OracleFeed>>", errors: [Forbidden],
+                answers: "Paged<Vec<ServedFeed>>", errors: [Forbidden],
                 about: "Price feeds and their like, by chain and address, each with its age and whether it keeps its heartbeat.",
             }
             OracleByAddress: Get "/v1/oracle/{chain}/{address}" {
                 access: Public, family: Public, cache: Cache::public(15), tags: [Feeds],
-                query: [], answers: "Data<OracleFeed>", errors: [InvalidAddress, AddressNamespaceMismatch],
+                query: [], answers: "Data<ServedFeed>", errors: [InvalidAddress, AddressNamespaceMismatch],
                 about: "One feed by chain and contract.",
             }
         }

@@ -5,7 +5,7 @@ mod inputs;
 pub use inputs::*;
 
 use super::number::{Decimal, MilliPoints, SumUnits};
-use super::vault::{Cap, Flag, VaultInput, VaultOutcome, Vectors};
+use super::vault::{Cap, Flag, RequiredInput, VaultInput, VaultOutcome, Vectors};
 use super::{METHODOLOGY_VERSION, tables};
 use crate::rules::dwell::Dwell;
 use alloc::string::String;
@@ -75,6 +75,18 @@ pub struct ScoreProvenance {
     pub flags: Vec<Flag>,
     /// Everything the score depends on.
     pub inputs: Inputs,
+}
+
+/// The same with what was missing, as it is stored and served.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(rename = "ScoreProvenance"))]
+pub struct PublishedProvenance<'a> {
+    /// The provenance.
+    #[serde(flatten)]
+    pub provenance: ScoreProvenance,
+    /// Required inputs for want of which the vault is unscored.
+    pub missing: &'a [RequiredInput],
 }
 
 impl ScoreProvenance {

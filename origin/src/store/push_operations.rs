@@ -22,9 +22,33 @@ pub struct OperationRow {
 
 /// Appends operations in their order. Takes no lock: whoever delivers them gives them their place.
 pub async fn append(tx: &mut Tx<'_>, recorded_at: At, rows: &[OperationRow]) -> Result<(), StoreError> {
-    if rows.is_empty() {
-        return Ok(());
+    match rows {
+        [] => Ok(()),
+        [row] => append_one(tx, recorded_at, row).await,
+        rows => append_all(tx, recorded_at, rows).await,
     }
+}
+
+/// Most transactions tell of one thing: nothing has to be unpacked and put into order for that.
+async fn append_one(tx: &mut Tx<'_>, recorded_at: At, row: &OperationRow) -> Result<(), StoreError> {
+    let OperationRow { family, stream_op, event_id, vault_ids, chain_ids, body } = row;
+    sqlx::query(
+        "INSERT INTO push_operation (recorded_at, family, stream_op, event_id, vault_ids, chain_ids, body) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7)",
+    )
+    .bind(recorded_at)
+    .bind(family)
+    .bind(stream_op)
+    .bind(event_id)
+    .bind(vault_ids)
+    .bind(chain_ids)
+    .bind(body.as_bytes())
+    .execute(&mut **tx)
+    .await?;
+    Ok(())
+}
+
+async fn append_all(tx: &mut Tx<'_>, recorded_at: At, rows: &[OperationRow]) -> Result<(), StoreError> {
     fn column<'r, T>(rows: &'r [OperationRow], read: impl Fn(&'r OperationRow) -> T) -> Vec<T> {
         rows.iter().map(read).collect()
     }

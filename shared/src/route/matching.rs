@@ -52,12 +52,66 @@ pub fn parameter_name(segment: &'static str) -> Option<&'static str> {
     segment.strip_prefix('{')?.strip_suffix('}')
 }
 
+/// What tells most templates from a path before any segment is looked at.
+#[derive(Clone, Copy)]
+struct Outline {
+    /// Separators of the template, and of every path that has its form.
+    separators: usize,
+    /// Bytes before the first parameter: every path of its form begins with them.
+    head: usize,
+    /// The template has no parameter: there is one path of its form.
+    is_literal: bool,
+}
+
+impl Outline {
+    const fn of(template: &str) -> Self {
+        let mut outline = Outline { separators: 0, head: template.len(), is_literal: true };
+        let mut rest = template.as_bytes();
+        while let Some((byte, after)) = rest.split_first() {
+            match *byte {
+                b'/' => outline.separators += 1,
+                b'{' if outline.is_literal => {
+                    outline.head = template.len() - rest.len();
+                    outline.is_literal = false;
+                }
+                _ => {}
+            }
+            rest = after;
+        }
+        outline
+    }
+
+    /// False where the path cannot have the template's form.
+    fn fits(&self, template: &str, path: &str, separators: usize) -> bool {
+        self.separators == separators
+            && (!self.is_literal || template.len() == path.len())
+            && path.as_bytes().get(..self.head) == template.as_bytes().get(..self.head)
+    }
+}
+
+/// The outline of each row, in the table's order.
+#[expect(clippy::indexing_slicing, reason = "the compiler makes it, and would not compile an index out of bounds")]
+static OUTLINES: [Outline; ROUTES.len()] = {
+    let mut outlines = [Outline { separators: 0, head: 0, is_literal: true }; ROUTES.len()];
+    let mut at = 0;
+    while at < ROUTES.len() {
+        outlines[at] = Outline::of(ROUTES[at].path);
+        at += 1;
+    }
+    outlines
+};
+
 /// Finds the route for `method` and the raw (still encoded) `path`, without its query.
 ///
 /// The most literal template wins (`/v1/vaults/batch` before `/v1/vaults/{id}`), and it alone decides about the method.
 pub fn match_route(method: Option<Method>, path: &str) -> Matching {
+    let separators = path.bytes().filter(|byte| *byte == b'/').count();
+    let fitting = || {
+        let rows = ROUTES.iter().zip(&OUTLINES);
+        rows.filter(|(route, outline)| outline.fits(route.path, path, separators)).map(|(route, _)| route)
+    };
     let mut best: Option<(u32, &'static str)> = None;
-    for route in ROUTES {
+    for route in fitting() {
         if let Some(literals) = literal_segments(route.path, path)
             && best.is_none_or(|(most, _)| literals > most)
         {
@@ -65,7 +119,7 @@ pub fn match_route(method: Option<Method>, path: &str) -> Matching {
         }
     }
     let Some((_, template)) = best else { return Matching::NotFound };
-    match ROUTES.iter().find(|route| route.path == template && Some(route.method) == method) {
+    match fitting().find(|route| route.path == template && Some(route.method) == method) {
         None => Matching::WrongMethod(allow(template)),
         Some(route) => match values(template, path) {
             Some(path) => Matching::Found(Found { route, path }),

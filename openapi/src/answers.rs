@@ -63,7 +63,7 @@ pub enum Success {
     Stream,
     /// The OpenAPI document.
     Document,
-    /// A page or file of the documentation.
+    /// A page for people.
     Page,
 }
 
@@ -123,9 +123,9 @@ answers! {
     IncidentSummary => Data<Incidents<IncidentSummary>>,
     GraphSnapshot => Data<Manifest>,
     GraphCheck => Data<CheckResult>,
+    DecisionVerify => Data<Verification>,
     DecisionById => Data<SealedDecision>,
     SignerList => Data<Vec<PublishedSigner>>,
-    DecisionVerify => Data<Verification>,
     EventList => Feed<EventRow>,
     EventById => Data<EventDetail>,
     EventGroup => Data<EventRow>,
@@ -180,8 +180,8 @@ answers! {
     OracleByAddress => Data<ServedFeed>,
     Me => Data<Me>,
     Health => Health,
-    Status => StatusFeed,
     Ready => Ready,
+    Status => StatusFeed,
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use crate::examples::Examples;
 use crate::schemas::{generator, published};
-use crate::{operations, parameters, push, responses, sections};
+use crate::{deprecations, operations, parameters, push, responses, sections};
 use rds_shared::VERSION;
 use rds_shared::route::ROUTES;
 use serde_json::{Map, Value, json};
@@ -39,7 +39,7 @@ pub fn document(examples: &Examples) -> Value {
     let mut schemas: Map<String, Value> =
         generator.take_definitions(true).into_iter().map(|(name, schema)| (name, published(schema))).collect();
     schemas.extend(named);
-    json!({
+    let mut document = json!({
         "openapi": "3.1.0",
         "info": {
             "title": "Risk Data Service",
@@ -64,7 +64,9 @@ pub fn document(examples: &Examples) -> Value {
             "responses": responses::components(),
             "schemas": schemas,
         },
-    })
+    });
+    deprecations::mark(&mut document);
+    document
 }
 
 #[cfg(test)]

@@ -9,6 +9,7 @@
 //! | [`answers`] | the schema of each route's success, by its type |
 //! | [`responses`] | statuses, their headers, and errors with their codes |
 //! | [`push`] | webhook events and the stream's frames |
+//! | [`deprecations`] | which fields are on their way out |
 //! | [`schemas`] | what `schemars` makes of the types, in the words of a reader who does not know Rust |
 //! | [`examples`] | requests and answers that were recorded from the running service |
 //! | [`text`] | the document as text: members in an order that a reader expects |
@@ -17,6 +18,7 @@
 pub mod answers;
 pub mod bodies;
 pub mod compatibility;
+pub mod deprecations;
 pub mod document;
 pub mod examples;
 pub mod operations;

@@ -161,6 +161,7 @@ fn path(route: &Route, name: &'static str, example: Option<&Example>) -> Value {
         "symbol" if under("/v1/rates") => ("The deposit asset's symbol, in any case.", text),
         "symbol" => ("The symbol, exact but for its case. A slash in it is written `%2F`.", text),
         "asset_id" => ("The asset's number, as the lists give it.", text),
+        "file" => ("The page's name, as its links give it.", text),
         "groupKey" => ("The group's key, as events carry it in `group_key`.", text),
         "versionId" => ("The version, as `/v1/baskets/{id}/versions` lists it.", text),
         "whId" => ("The subscription's number.", number),

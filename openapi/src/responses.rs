@@ -4,7 +4,9 @@ use crate::answers::{self, Success};
 use crate::examples::Examples;
 use crate::push;
 use crate::schemas::published;
+use rds_shared::route::deprecation::Place;
 use rds_shared::route::{Access, Family, ROUTES, Route, RouteId, is_of_graph};
+use rds_shared::wire::error::legacy;
 use rds_shared::wire::{ErrorCode, headers};
 use schemars::SchemaGenerator;
 use serde_json::{Map, Value, json};
@@ -80,7 +82,8 @@ pub fn header_components() -> Value {
         "X-RateLimit-Subclient-Remaining": whole("On shared keys: the client's requests left in the window."),
         "Retry-After": {"description": "Seconds after which a retry makes sense.", "required": true, "schema": {"type": "integer", "minimum": 0}},
         "WWW-Authenticate": text("The scheme that would do: `Bearer`."),
-        "Link": text("Where to go from what was retired: `rel=\"successor-version\"`."),
+        "Link": text("Where to go from what was retired (`rel=\"successor-version\"`), and where to read of what is deprecated (`rel=\"deprecation\"`)."),
+        "Deprecation": text("RFC 9745: since when a field of the answer is deprecated, as `@` and unix seconds."),
         "X-Service-FailSafe-Mode": text("The platform's fail-safe mode, where it is not `normal`."),
     })
 }
@@ -98,7 +101,7 @@ pub fn envelope(generator: &mut SchemaGenerator) -> Value {
                 "code": code,
                 "message": {"type": "string", "description": "For a person to read; it may be worded differently tomorrow."},
                 "request_id": {"type": "string", "pattern": "^[0-9a-f]{32}$", "description": "Names the request in our logs; equals the header `X-Request-Id`."},
-                "legacy_code": {"type": "string", "description": "The former lower-case code, where there was one."},
+                "legacy_code": {"type": "string", "enum": legacy::ALL, "description": "The former lower-case code, where there was one."},
                 "details": {"type": "array", "items": detail, "description": "Each fault of the request, where it is the request's."},
                 "successor": {"type": "string", "description": "The version to go on with, of a retired one."},
             },
@@ -124,10 +127,16 @@ fn success_of(route: &Route, success: &Success, examples: &Examples) -> Value {
         names.extend(["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "X-RateLimit-Window"]);
         names.extend(["X-RateLimit-Subclient-Limit", "X-RateLimit-Subclient-Remaining"]);
     }
+    if route.tells_fail_safe() {
+        names.push("X-Service-FailSafe-Mode");
+    }
+    if route.deprecated.iter().any(|field| field.place == Place::Answer) {
+        names.extend(["Deprecation", "Link"]);
+    }
     let (media_type, mut media) = match success {
         Success::Json(schema) => (headers::JSON, json!({"schema": published(schema.clone())})),
         Success::Stream => (headers::EVENT_STREAM, push::stream_media(examples)),
-        Success::Page => ("text/html", json!({"schema": {"type": "string", "description": "A page, or what its name says."}})),
+        Success::Page => ("text/html", json!({"schema": {"type": "string"}})),
         Success::Document => (headers::JSON, json!({"schema": {"type": "object", "description": "OpenAPI 3.1."}})),
     };
     if let (Some(response), Some(members)) =
@@ -143,6 +152,9 @@ pub fn codes(route: &Route) -> Codes {
     let mut all: BTreeSet<ErrorCode> = route.errors.iter().copied().collect();
     all.extend([ErrorCode::InternalError, ErrorCode::ServiceUnavailable, ErrorCode::DeadlineExceeded]);
     all.insert(ErrorCode::UriTooLong);
+    if route.scores {
+        all.insert(ErrorCode::FailClosed);
+    }
     if !route.query.is_empty() {
         all.insert(ErrorCode::InvalidParameter);
     }

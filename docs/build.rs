@@ -5,7 +5,8 @@ mod render;
 
 use std::error::Error;
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::ops::Range;
+use std::path::PathBuf;
 use std::{env, fs};
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -20,24 +21,30 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed={}", here.join("../shared/verifier").display());
     let documents = render::site(&here, &fs::read_to_string(&contract)?)?;
     let mut table = String::from("/// Every document.\npub static DOCUMENTS: &[Document] = &[\n");
-    for (number, document) in documents.iter().enumerate() {
-        let file = out.join(format!("document-{number}"));
-        fs::write(&file, &document.body)?;
-        writeln!(table, "    {},", entry(document, &file))?;
+    let mut all = Vec::new();
+    for document in &documents {
+        let begins = all.len();
+        all.extend_from_slice(&document.body);
+        writeln!(table, "    {},", entry(document, begins..all.len()))?;
     }
     table.push_str("];\n");
+    writeln!(table, "/// Bytes of all of them.\nconst UNPACKED: usize = {};", all.len())?;
+    fs::write(out.join("packed"), zstd::bulk::compress(&all, LEVEL)?)?;
     fs::write(out.join("documents.rs"), table)?;
     Ok(())
 }
 
+/// How hard it is packed: as hard as it goes without asking for more memory where it is unpacked.
+const LEVEL: i32 = 19;
+
 /// A document as an entry of the table.
-fn entry(document: &render::Document, file: &Path) -> String {
+fn entry(document: &render::Document, place: Range<usize>) -> String {
     format!(
-        "Document {{ name: {:?}, media_type: {:?}, etag: {:?}, body: include_bytes!({:?}), cache_control: {:?}, policy: {:?} }}",
+        "Document {{ name: {:?}, media_type: {:?}, etag: {:?}, place: {:?}, cache_control: {:?}, policy: {:?} }}",
         document.name,
         document.media_type,
         format!("\"{}\"", document.fingerprint()),
-        file,
+        place,
         document.cache_control(),
         document.policy()
     )

@@ -3,10 +3,10 @@
 import assert from 'node:assert/strict';
 import { after, describe, test } from 'node:test';
 import { expectShape } from './expect.mjs';
-import * as fields from './interface-fields.mjs';
 import { failing, verb } from './operator.mjs';
 import { originEnvironment } from './private-stack.mjs';
 import { newCaller, sharedStack } from './stack.mjs';
+import { StatusFeed } from './status-fields.mjs';
 
 const stack = sharedStack();
 const MODE = 'x-service-failsafe-mode';
@@ -74,7 +74,7 @@ describe('the status feed', () => {
   test('has its shape, is kept for a minute, and says how its own allowance stands', async () => {
     const caller = { 'cf-connecting-ip': newCaller() };
     const first = await stack.get('/v1/status', { headers: caller });
-    expectShape(first, fields.StatusFeed);
+    expectShape(first, StatusFeed);
     assert.deepEqual([first.headers.get('x-ratelimit-limit'), first.headers.get('x-ratelimit-remaining')], ['60', '59']);
     const second = await stack.get('/v1/status', { headers: caller });
     assert.deepEqual([second.headers.get('x-cache'), second.text], ['HIT', first.text]);

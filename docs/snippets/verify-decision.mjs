@@ -1,3 +1,4 @@
+// Verifies a decision with nothing of ours: its id is its hash, and its signature leads to its signer.
 import { createHash } from 'node:crypto';
 import { verifyMessage } from 'ethers';
 

@@ -4,6 +4,12 @@
 //! rendered at run time, no page loads anything from elsewhere, and every page can be read without a script.
 #![no_std]
 
+extern crate alloc;
+
+use alloc::vec::Vec;
+use core::ops::Range;
+use ruzstd::decoding::FrameDecoder;
+
 /// A page, or a file that pages need.
 #[derive(Debug)]
 pub struct Document {
@@ -13,8 +19,8 @@ pub struct Document {
     pub media_type: &'static str,
     /// Its strong ETag.
     pub etag: &'static str,
-    /// What it holds.
-    pub body: &'static [u8],
+    /// Where what it holds stands among all of them.
+    place: Range<usize>,
     /// Who may keep it: pages are asked for again each time, files are named by their content in the pages that load them.
     cache_control: &'static str,
     /// What a page may load, and from where.
@@ -22,6 +28,29 @@ pub struct Document {
 }
 
 include!(concat!(env!("OUT_DIR"), "/documents.rs"));
+
+/// What all documents hold, one behind the other, packed as one: pages resemble each other.
+static PACKED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/packed"));
+
+/// The unpacked documents: some two million bytes. A host opens it once, when the first one is asked for.
+#[derive(Debug)]
+pub struct Library(Vec<u8>);
+
+impl Library {
+    /// Unpacks them. A program that was built right always can; with a damaged one every document is empty.
+    pub fn open() -> Self {
+        let mut all = Vec::with_capacity(UNPACKED);
+        if FrameDecoder::new().decode_all_to_vec(PACKED, &mut all).is_err() {
+            all.clear();
+        }
+        Library(all)
+    }
+
+    /// What `document` holds.
+    pub fn body(&self, document: &Document) -> &[u8] {
+        self.0.get(document.place.clone()).unwrap_or_default()
+    }
+}
 
 /// The document with this name.
 pub fn find(name: &str) -> Option<&'static Document> {

@@ -1,9 +1,14 @@
 //! The documentation: its pages are compiled in, so they are there while the origin is away and cost nobody's allowance.
 
 use crate::respond::Reply;
-use rds_docs::Document;
+use rds_docs::{Document, Library};
 use rds_shared::wire::{ApiError, etag};
 use std::borrow::Cow;
+
+thread_local! {
+    /// Unpacked when an isolate is first asked for a page.
+    static LIBRARY: Library = Library::open();
+}
 
 /// The page that a path names; without a name, the one to begin with.
 pub(crate) fn find(name: Option<&str>) -> Result<&'static Document, ApiError> {
@@ -18,7 +23,12 @@ pub(crate) fn represent(document: &'static Document, if_none_match: Option<&str>
         false => {
             let mut headers = Vec::from(headers);
             headers.push(("content-type", Cow::Borrowed(document.media_type)));
-            Reply { status: 200, headers, body: Some(document.body.into()), streams: false }
+            Reply {
+                status: 200,
+                headers,
+                body: Some(LIBRARY.with(|library| library.body(document).into())),
+                streams: false,
+            }
         }
     }
 }

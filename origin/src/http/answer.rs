@@ -9,7 +9,7 @@ use axum::http::header::{
 };
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use axum::response::Response;
-use rds_docs::Document;
+use rds_docs::{Document, Library};
 use rds_shared::access::budget::Verdict;
 use rds_shared::access::gate::metered_headers;
 use rds_shared::model::health::FailSafeMode;
@@ -260,11 +260,14 @@ fn streamed(events: Option<EventBody>) -> Response {
     response
 }
 
+/// Unpacked when the first page is asked for.
+static LIBRARY: LazyLock<Library> = LazyLock::new(Library::open);
+
 /// A page says itself how it may be kept and what it may load.
 fn documented(document: &'static Document, status: StatusCode, head_only: bool) -> Response {
     let mut response = match status {
         StatusCode::NOT_MODIFIED => with_headers(Body::empty()),
-        _ => with_body(document.media_type, document.body, head_only),
+        _ => with_body(document.media_type, LIBRARY.body(document), head_only),
     };
     *response.status_mut() = status;
     for (name, value) in document.headers() {

@@ -12,6 +12,7 @@ import { bearer, mint, revoke } from './operator.mjs';
 import { OwnBasket } from './own-basket.mjs';
 import { up } from './private-stack.mjs';
 import { Receiver, authority } from './receiver.mjs';
+import { requests } from './requests.mjs';
 import { newCaller } from './stack.mjs';
 
 const stripe = new Stripe('sk_test_unused');
@@ -23,19 +24,7 @@ let receiver;
 let key;
 let basket;
 
-const ask = (method, target, { body, headers } = {}) =>
-  stack.get(target, {
-    method,
-    body: typeof body === 'string' ? body : body && JSON.stringify(body),
-    headers: { ...key.headers, ...(body && { 'content-type': 'application/json' }), ...headers },
-  });
-/** A request that must succeed; its `data`. */
-const done = async (method, target, options) => {
-  const answer = await ask(method, target, options);
-  assert.equal(answer.status, 200, answer.text);
-  assert.equal(answer.headers.get('cache-control'), 'no-store');
-  return answer.json.data;
-};
+const { ask, done } = requests(() => ({ stack, key }));
 const follow = (path, pinned_version_id, headers) => done('POST', basket.path('/webhooks'), { body: { url: receiver.url(path), pinned_version_id }, headers });
 /** What came to a path so far: event types and versions. */
 const told = (path) => receiver.all(path).map(({ json }) => [json.event_type, json.data.version_id]);

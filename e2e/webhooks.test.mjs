@@ -11,6 +11,7 @@ import { expectError } from './expect.mjs';
 import { bearer, mint, revoke, verb } from './operator.mjs';
 import { ended, isAlive, serve, up } from './private-stack.mjs';
 import { Receiver, authority } from './receiver.mjs';
+import { requests } from './requests.mjs';
 import { until } from './stack.mjs';
 
 const stripe = new Stripe('sk_test_unused');
@@ -21,19 +22,7 @@ let origin;
 let receiver;
 let key;
 
-const ask = (method, target, { body, headers } = {}) =>
-  stack.get(target, {
-    method,
-    body: body && JSON.stringify(body),
-    headers: { ...key.headers, ...(body && { 'content-type': 'application/json' }), ...headers },
-  });
-/** A request that must succeed; its `data`. */
-const done = async (method, target, options) => {
-  const answer = await ask(method, target, options);
-  assert.equal(answer.status, 200, answer.text);
-  assert.equal(answer.headers.get('cache-control'), 'no-store');
-  return answer.json.data;
-};
+const { ask, done } = requests(() => ({ stack, key }));
 const subscribe = (path, families = FAMILIES, headers) =>
   done('POST', '/v1/webhooks', { body: { url: receiver.url(path), families, description: 'e2e' }, headers });
 const subscription = (id) => done('GET', `/v1/webhooks/${id}`);

@@ -80,7 +80,7 @@ fn open(manifest: Manifest, bodies: &BTreeMap<&str, String>, ids: &MarketIds) ->
     let lending: Vec<LendingMarket> = frozen::rows(body(frozen::LENDING))?;
     let breach = answers::breach(&lending, ids)?;
     let incident_summary = answers::incident_summary(&manifest, &incidents, graph.facts())?;
-    Ok(Snapshot { manifest, graph, incidents, breach, incident_summary })
+    Ok(Snapshot { manifest, graph, incidents, breach: breach.into(), incident_summary: incident_summary.into() })
 }
 
 /// Builds if it is this process's turn, by the domain's clock. `true` when it did.

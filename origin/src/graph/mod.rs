@@ -21,6 +21,7 @@ pub mod lending;
 
 use crate::http::answer::Failure;
 use arc_swap::ArcSwapOption;
+use axum::body::Bytes;
 use rds_shared::graph::incidents::IncidentMap;
 use rds_shared::graph::look_through::ExposureGraph;
 use rds_shared::graph::snapshot::Manifest;
@@ -39,9 +40,9 @@ pub struct Snapshot {
     /// Incidents over these vaults.
     pub incidents: IncidentMap,
     /// The breach preview as it is answered.
-    pub breach: Vec<u8>,
+    pub breach: Bytes,
     /// The incident summary as it is answered.
-    pub incident_summary: Vec<u8>,
+    pub incident_summary: Bytes,
 }
 
 impl Snapshot {

@@ -29,7 +29,7 @@ pub struct Placed {
     pub chain_ids: Vec<i64>,
 }
 
-/// The events of these ids, whatever their state, in id order.
+/// The events of these ids, whatever their state, in id order. Each place is looked up by itself: see `event_feed::refresh`.
 pub async fn placed(executor: impl PgExecutor<'_>, ids: &[i64]) -> Result<Vec<Placed>, StoreError> {
     let rows = sqlx::query(
         "SELECT e.*, p.protocol_id AS shown_protocol, pr.name AS protocol_name, p.chain_id AS shown_chain, c.name AS chain_name, \

@@ -105,7 +105,8 @@ async fn events_of(tx: &mut Tx<'_>, chains: &[i64], vaults: &[&str]) -> Result<V
     Ok(ids.bind(chains).bind(vaults).fetch_all(&mut **tx).await?)
 }
 
-/// Writes the places of those shown rows that belong elsewhere now; answers how many.
+/// Writes the places of those shown rows that belong elsewhere now; answers how many. Each place is looked up by itself: see
+/// `event_feed::refresh`.
 async fn replace(tx: &mut Tx<'_>, events: &[i64]) -> Result<u64, StoreError> {
     if events.is_empty() {
         return Ok(0);

@@ -42,9 +42,10 @@ const DUE: &str = "security_event s LEFT JOIN chain c USING (chain_id) \
 const SERVED: &str =
     "security_event s LEFT JOIN chain c USING (chain_id) WHERE s.state = 'published' AND coalesce(c.is_served, true)";
 
-/// Them as they are served: the event that tells of one is named while that event is public itself.
+/// Them as they are served: the event that tells of one is named while that event is public itself. Each event's place is
+/// looked up by itself, as `event_feed::refresh` does and says why.
 const ROW: &str = "SELECT s.*, (s.loss_usd * 100)::bigint AS loss_cents, c.slug AS chain_slug, \
-     (SELECT e.id FROM event e CROSS JOIN LATERAL (SELECT * FROM event_served s WHERE s.event_id = e.id OFFSET 0) AS p \
+     (SELECT e.id FROM event e CROSS JOIN LATERAL (SELECT * FROM event_served p WHERE p.event_id = e.id OFFSET 0) AS p \
       WHERE e.id = s.promoted_event_id AND e.state = 'published' AND p.is_served) AS shown_event_id";
 
 /// Where a row stands.

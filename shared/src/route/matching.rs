@@ -242,7 +242,28 @@ mod tests {
         assert_eq!(found.canonical_path(), "/v1/assets/s%2FlvlUSD/history");
     }
 
+    /// Segments that make paths near the table's: its own, whole or changed a little.
+    fn near_path() -> impl Strategy<Value = String> {
+        (0..ROUTES.len(), "[a-z0-9:%{}]{0,6}", 0..8_usize).prop_map(|(at, other, which)| {
+            let segment = |(place, segment): (usize, &'static str)| match parameter_name(segment) {
+                None if place != which => String::from(segment),
+                _ => other.clone(),
+            };
+            ROUTES[at].path.split('/').enumerate().map(segment).collect::<Vec<_>>().join("/")
+        })
+    }
+
     proptest! {
+        #[test]
+        fn an_outline_keeps_every_path_of_its_templates_form(path in prop_oneof![near_path(), "[a-z0-9/{}]{0,40}"]) {
+            let separators = path.bytes().filter(|byte| *byte == b'/').count();
+            for (route, outline) in ROUTES.iter().zip(&OUTLINES) {
+                if literal_segments(route.path, &path).is_some() {
+                    prop_assert!(outline.fits(route.path, &path, separators), "{} is of the form of {}", path, route.path);
+                }
+            }
+        }
+
         #[test]
         fn no_path_breaks_the_matcher(path in "[a-z0-9/%._~{}-]{0,60}") {
             if let Matching::Found(found) = match_route(Some(Method::Get), &path) {

@@ -1,0 +1,25 @@
+// Requests under one key, for tests that make many: what a client of the service would call its two verbs.
+
+import assert from 'node:assert/strict';
+
+/**
+ * @param {() => { stack: object, key: object }} current what the requests go to and under, once it is there
+ * @returns `ask`, any request, and `done`, one that must succeed and resolves to its `data`
+ */
+export function requests(current) {
+  const ask = (method, target, { body, headers } = {}) => {
+    const { stack, key } = current();
+    return stack.get(target, {
+      method,
+      body: typeof body === 'string' ? body : body && JSON.stringify(body),
+      headers: { ...key.headers, ...(body && { 'content-type': 'application/json' }), ...headers },
+    });
+  };
+  const done = async (method, target, options) => {
+    const answer = await ask(method, target, options);
+    assert.equal(answer.status, 200, answer.text);
+    assert.equal(answer.headers.get('cache-control'), 'no-store');
+    return answer.json.data;
+  };
+  return { ask, done };
+}

@@ -76,6 +76,8 @@ use std::time::Duration;
 
 /// How long a caller waits for a pooled connection before the database counts as unavailable.
 const ACQUIRE_TIMEOUT: Duration = Duration::from_secs(2);
+/// How long after its last answer a connection is taken to be alive without being asked.
+const TRUSTED_FOR: Duration = Duration::from_millis(250);
 /// How long a connection may take to answer when it is given back.
 const RELEASE_TIMEOUT: Duration = Duration::from_secs(2);
 /// What one statement of the service may take: twice what a read may, for those that nobody waits for.
@@ -161,17 +163,31 @@ fn is_unavailable(sqlstate: &str) -> bool {
 /// A call that was given up may have left its connection behind without an answer. Such a one is closed when it comes back: else it
 /// would keep its place in the pool until the kernel gives it up, a quarter of an hour later.
 fn pool_options(url: &str, max_connections: u32) -> Result<(PgPoolOptions, PgConnectOptions), StoreError> {
-    let options = PgConnectOptions::from_str(url)?
-        .application_name("rds-origin")
-        .options([("jit", "off"), ("tcp_user_timeout", PEER_TIMEOUT)]);
-    let pool = PgPoolOptions::new().max_connections(max_connections).acquire_timeout(ACQUIRE_TIMEOUT).after_release(
-        |connection, _| {
+    // Statements here are many and short: starting a compiler or two helpers for one takes longer than the statement.
+    let options = PgConnectOptions::from_str(url)?.application_name("rds-origin").options([
+        ("jit", "off"),
+        ("max_parallel_workers_per_gather", "0"),
+        ("tcp_user_timeout", PEER_TIMEOUT),
+    ]);
+    let pool = PgPoolOptions::new()
+        .max_connections(max_connections)
+        .acquire_timeout(ACQUIRE_TIMEOUT)
+        .test_before_acquire(false)
+        .before_acquire(|connection, standing| {
+            Box::pin(async move {
+                // One that has only just answered is taken at its word: it would be asked thousands of times a second.
+                match standing.idle_for < TRUSTED_FOR {
+                    true => Ok(true),
+                    false => connection.ping().await.map(|()| true),
+                }
+            })
+        })
+        .after_release(|connection, _| {
             Box::pin(async move {
                 let answered = tokio::time::timeout(RELEASE_TIMEOUT, connection.ping()).await;
                 answered.unwrap_or(Err(sqlx::Error::PoolTimedOut)).map(|()| true)
             })
-        },
-    );
+        });
     Ok((pool, options))
 }
 

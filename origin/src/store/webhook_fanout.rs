@@ -13,8 +13,8 @@ pub struct Operation {
     pub id: i64,
     /// When it was made.
     pub recorded_at: Timestamp,
-    /// Whom webhooks deliver it to; none is for the stream alone.
-    pub family: Option<String>,
+    /// Whom webhooks deliver it to.
+    pub family: String,
     /// The chains that it names.
     pub chain_ids: Vec<i64>,
     /// Whether one of them is withheld: nobody is told of it.
@@ -31,40 +31,85 @@ pub async fn join(db: &Db) -> Result<(), StoreError> {
     Ok(())
 }
 
+/// Whether the journal goes on behind the place that it has been fanned out to.
+pub async fn is_due(db: &Db) -> Result<bool, StoreError> {
+    let sql = "
+        -- webhook_fanout_is_due
+        select exists (select from journal_consumer c, journal_state s where c.name = 'webhooks' and c.position < s.head)";
+    Ok(sqlx::query_scalar(sql).fetch_one(&db.pool).await?)
+}
+
 /// How far the journal has been fanned out, for whoever takes the turn; none while somebody else has it.
 pub async fn take_turn(tx: &mut Tx<'_>) -> Result<Option<i64>, StoreError> {
     let sql = "select position from journal_consumer where name = 'webhooks' for update skip locked";
     Ok(sqlx::query_scalar(sql).fetch_optional(&mut **tx).await?)
 }
 
+/// Who is told of anything.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Wanted {
+    /// The event types that anybody subscribes to who is not disabled; those of baskets apart.
+    pub families: Vec<String>,
+    /// Whether anybody subscribes to a basket who is not disabled.
+    pub baskets: bool,
+}
+
+/// What is wanted now. Asked after the head was read, so that it knows of everybody who subscribed before what the head counts.
+pub async fn wanted(tx: &mut Tx<'_>) -> Result<Wanted, StoreError> {
+    let sql = "
+        -- wanted_webhook_events
+        select array(select distinct unnest(families) from webhook_subscription
+                     where basket_id is null and status <> 'disabled') as families,
+               exists (select from webhook_subscription where basket_id is not null and status <> 'disabled') as baskets";
+    let row = sqlx::query(sql).fetch_one(&mut **tx).await?;
+    Ok(Wanted { families: row.try_get("families")?, baskets: row.try_get("baskets")? })
+}
+
 /// Bytes of bodies in one step, at most; the first operation comes however large it is.
 const BYTES: i64 = 8 << 20;
 
-/// Up to `limit` places of the journal behind `after`, with those of their operations that are still there, and the last place.
-pub async fn behind(
-    tx: &mut Tx<'_>,
-    after: i64,
-    limit: i64,
-) -> Result<(Vec<Operation>, Option<i64>, usize), StoreError> {
+/// A stretch of the journal.
+#[derive(Debug)]
+pub struct Stretch {
+    /// Those of its operations that are of a wanted family, in order.
+    pub operations: Vec<Operation>,
+    /// Its last place; none when there is nothing.
+    pub last: Option<i64>,
+    /// Places whose operation is gone.
+    pub lost: usize,
+}
+
+/// Up to `limit` places of the journal behind `after`, with those of their operations that are of one of these families.
+///
+/// Bodies that nobody wants stay where they are. Each operation is looked up by itself: of a journal that grows faster than the
+/// planner counts it, it would read all instead.
+pub async fn behind(tx: &mut Tx<'_>, after: i64, limit: i64, families: &[String]) -> Result<Stretch, StoreError> {
     let sql = "
         -- webhook_fanout_behind
-        select j.seq, o.id, o.recorded_at, o.family, o.chain_ids, o.body,
-               exists (select from chain c where c.chain_id = any (o.chain_ids) and not c.is_served) as is_withheld
-        from (
-            select j.*, sum(s.bytes) over (order by j.seq) - s.bytes as bytes_before
-            from (select seq, operation_id, recorded_at from journal where seq > $1 order by seq limit $2) as j
-            left join push_operation o on o.id = j.operation_id and o.recorded_at = j.recorded_at
-            cross join lateral (select coalesce(octet_length(o.body), 0) as bytes) as s
-        ) as j
-        left join push_operation o on o.id = j.operation_id and o.recorded_at = j.recorded_at
-        where j.bytes_before < $3
-        order by j.seq";
-    let rows = sqlx::query(sql).bind(after).bind(limit).bind(BYTES).fetch_all(&mut **tx).await?;
-    let mut operations = Vec::with_capacity(rows.len());
+        select seq, is_whole, id, recorded_at, family, chain_ids, body, is_withheld from (
+            select j.seq, o.id is not null as is_whole, case when w.wanted then o.id end as id, o.recorded_at, o.family,
+                o.chain_ids, case when w.wanted then o.body end as body,
+                w.wanted and exists (select from chain c where c.chain_id = any (o.chain_ids) and not c.is_served) as is_withheld,
+                sum(b.own) over (order by j.seq rows unbounded preceding) - b.own as bytes_before
+            from (select seq, operation_id, recorded_at from journal where seq > $1 order by seq limit $2) j
+            left join lateral (
+                select * from push_operation p where p.id = j.operation_id and p.recorded_at = j.recorded_at offset 0) o on true
+            cross join lateral (select coalesce(o.family = any ($4), false) as wanted offset 0) w
+            cross join lateral (select case when w.wanted then octet_length(o.body) else 0 end as own offset 0) b
+        ) r
+        where bytes_before < $3
+        order by seq";
+    let rows = sqlx::query(sql).bind(after).bind(limit).bind(BYTES).bind(families).fetch_all(&mut **tx).await?;
+    let mut stretch = Stretch { operations: Vec::new(), last: None, lost: 0 };
     for row in &rows {
+        let seq = row.try_get("seq")?;
+        stretch.last = Some(seq);
+        if !row.try_get::<bool, _>("is_whole")? {
+            stretch.lost += 1;
+        }
         let Some(id) = row.try_get("id")? else { continue };
-        operations.push(Operation {
-            seq: row.try_get("seq")?,
+        stretch.operations.push(Operation {
+            seq,
             id,
             recorded_at: row.try_get::<At, _>("recorded_at")?.into(),
             family: row.try_get("family")?,
@@ -73,24 +118,7 @@ pub async fn behind(
             body: row.try_get("body")?,
         });
     }
-    let last = rows.last().map(|row| row.try_get("seq")).transpose()?;
-    Ok((operations, last, rows.len()))
-}
-
-/// The event types that anybody subscribes to who is not disabled.
-pub async fn wanted(tx: &mut Tx<'_>) -> Result<Vec<String>, StoreError> {
-    let sql = "
-        -- wanted_webhook_families
-        select distinct unnest(families) from webhook_subscription where basket_id is null and status <> 'disabled'";
-    Ok(sqlx::query_scalar(sql).fetch_all(&mut **tx).await?)
-}
-
-/// Whether anybody subscribes to a basket who is not disabled.
-pub async fn anyone_follows_a_basket(tx: &mut Tx<'_>) -> Result<bool, StoreError> {
-    let sql = "
-        -- wanted_basket_events
-        select exists (select from webhook_subscription where basket_id is not null and status <> 'disabled')";
-    Ok(sqlx::query_scalar(sql).fetch_one(&mut **tx).await?)
+    Ok(stretch)
 }
 
 /// The version of a basket that an event tells of.

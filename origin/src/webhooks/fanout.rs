@@ -4,7 +4,8 @@
 //! doubles nothing. Any number of processes may try; who does not get the turn leaves at once.
 
 use crate::app::App;
-use crate::store::webhook_fanout::{self as table, OfVersion, Operation, Told};
+use crate::store::journal::read;
+use crate::store::webhook_fanout::{self as table, OfVersion, Operation, Told, Wanted};
 use crate::store::{Db, StoreError};
 use rds_shared::push::webhook::{Envelope, EventId, EventType};
 use rds_shared::wire::Timestamp;
@@ -19,6 +20,8 @@ use std::time::Duration;
 const OPERATIONS: i64 = 200;
 /// How often the journal is looked at.
 const POLL: Duration = Duration::from_millis(100);
+/// How soon again after something was read: what comes within this time is written, and committed, together.
+const GATHER: Duration = Duration::from_millis(20);
 /// How long a failed step rests.
 const REST: Duration = Duration::from_secs(1);
 
@@ -27,39 +30,54 @@ const REST: Duration = Duration::from_secs(1);
 pub struct Step {
     /// Deliveries enqueued.
     pub enqueued: u64,
-    /// Whether there may be more to do at once.
+    /// Whether it went on in the journal.
+    pub moved: bool,
+    /// Whether the journal goes on behind it.
     pub more: bool,
 }
 
-/// Fans the next operations of the journal out.
+/// Fans the next operations of the journal out. Where there are none it only reads: a turn that is taken is a commit on disk.
 pub async fn step(db: &Db, now: Timestamp) -> Result<Step, StoreError> {
+    if !table::is_due(db).await? {
+        return Ok(Step::default());
+    }
     db.run_tx("webhook_fanout", |tx| {
         Box::pin(async move {
             let Some(after) = table::take_turn(tx).await? else { return Ok(Step::default()) };
-            let (operations, last, places) = table::behind(tx, after, OPERATIONS).await?;
-            let Some(last) = last else { return Ok(Step::default()) };
-            if operations.len() < places {
-                let lost = places - operations.len();
-                tracing::error!(lost, after, "operations left the journal before webhooks were told of them");
+            // The head first: whoever subscribed before what it counts is among those who are asked for next.
+            let head = i64::try_from(read::head(&mut **tx).await?).unwrap_or(i64::MAX);
+            if head <= after {
+                return Ok(Step::default());
             }
-            let mut wanted = table::wanted(tx).await?;
-            if table::anyone_follows_a_basket(tx).await? {
-                wanted.extend(EventType::BASKET.map(|event_type| event_type.as_str().to_owned()));
+            let Wanted { mut families, baskets } = table::wanted(tx).await?;
+            if baskets {
+                families.extend(EventType::BASKET.map(|event_type| event_type.as_str().to_owned()));
             }
-            let told: Vec<Told> = operations.iter().filter_map(|operation| told(operation, &wanted)).collect();
+            if families.is_empty() {
+                // Nobody is told of anything up to here, so nothing of it is read.
+                table::advance(tx, head).await?;
+                return Ok(Step { enqueued: 0, moved: true, more: false });
+            }
+            let stretch = table::behind(tx, after, OPERATIONS, &families).await?;
+            let Some(last) = stretch.last else { return Ok(Step::default()) };
+            if stretch.lost > 0 {
+                tracing::error!(stretch.lost, after, "operations left the journal before webhooks were told of them");
+            }
+            let told: Vec<Told> = stretch.operations.iter().filter_map(told).collect();
             let enqueued = if told.is_empty() { 0 } else { table::enqueue(tx, &told, now).await? };
             table::advance(tx, last).await?;
-            // A step ends early where bodies are large: only an empty one is the last.
-            Ok(Step { enqueued, more: true })
+            Ok(Step { enqueued, moved: true, more: last < head })
         })
     })
     .await
 }
 
-/// An operation as subscribers are told of it; none when it is not for them.
-fn told(operation: &Operation, wanted: &[String]) -> Option<Told> {
-    let family = operation.family.as_ref().filter(|family| !operation.is_withheld && wanted.contains(family))?;
-    let event_type: EventType = family.parse().ok()?;
+/// An operation as subscribers are told of it; none when it is for nobody.
+fn told(operation: &Operation) -> Option<Told> {
+    if operation.is_withheld {
+        return None;
+    }
+    let event_type: EventType = operation.family.parse().ok()?;
     // The row as it was captured, not read and written again: those very bytes go out.
     let data: &RawValue = match serde_json::from_slice(&operation.body) {
         Ok(data) => data,
@@ -77,7 +95,7 @@ fn told(operation: &Operation, wanted: &[String]) -> Option<Told> {
     let body = envelope.encode().ok()?;
     Some(Told {
         event_id: event_id.to_string(),
-        event_type: family.clone(),
+        event_type: operation.family.clone(),
         seq: operation.seq,
         occurred_at: operation.recorded_at,
         chain_ids: operation.chain_ids.clone(),
@@ -123,13 +141,13 @@ pub async fn keep_fanned_out(app: &App) {
     }
     loop {
         match step(&app.db, app.clock.now()).await {
-            Ok(Step { enqueued, more }) => {
+            Ok(Step { enqueued, moved, more }) => {
                 if enqueued > 0 {
                     app.metrics.webhooks.enqueued.fetch_add(enqueued, Relaxed);
                     app.webhooks.due();
                 }
                 if !more {
-                    tokio::time::sleep(POLL).await;
+                    tokio::time::sleep(if moved { GATHER } else { POLL }).await;
                 }
             }
             // The catalog's refresh says when the database is down; once is enough.

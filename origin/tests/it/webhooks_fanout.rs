@@ -154,9 +154,10 @@ async fn w2_a_crash_during_fan_out_loses_nothing_and_doubles_nothing() {
         // What the database makes of the transaction of a process that dies before its commit.
         let mut tx = world.app().db.pool.begin().await.unwrap();
         let after = webhook_fanout::take_turn(&mut tx).await.unwrap().expect("the turn is free again");
-        let (operations, last, _) = webhook_fanout::behind(&mut tx, after, 10).await.unwrap();
-        assert_eq!(operations.len(), 2);
-        webhook_fanout::advance(&mut tx, last.unwrap()).await.unwrap();
+        let families = webhook_fanout::wanted(&mut tx).await.unwrap().families;
+        let stretch = webhook_fanout::behind(&mut tx, after, 10, &families).await.unwrap();
+        assert_eq!((stretch.operations.len(), stretch.lost), (2, 0));
+        webhook_fanout::advance(&mut tx, stretch.last.unwrap()).await.unwrap();
         tx.rollback().await.unwrap();
     }
     assert_eq!(fanout::step(&world.app().db, now).await.unwrap().enqueued, 2);

@@ -1,4 +1,4 @@
-// Requests under one key, for tests that make many: what a client of the service would call its two verbs.
+// Requests to one stack under one key, for tests that make many of them.
 
 import assert from 'node:assert/strict';
 

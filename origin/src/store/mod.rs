@@ -67,6 +67,7 @@ mod word;
 
 pub use at::At;
 
+use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};
 use sqlx::{ConnectOptions, Connection, PgPool, Postgres, Transaction};
 use std::future::Future;
@@ -214,6 +215,18 @@ impl Db {
     pub fn connect_lazy(url: &str, max_connections: u32) -> Result<Db, StoreError> {
         let (pool, options) = pool_options(url, max_connections)?;
         Ok(Db { pool: pool.connect_lazy_with(options.options([("statement_timeout", STATEMENT_TIMEOUT)])) })
+    }
+
+    /// A connection that has just answered: for whoever has more to lose by a broken one than the time of being told. Broken ones
+    /// are closed on the way; fails when the database cannot be reached.
+    pub async fn answering(&self) -> Result<PoolConnection<Postgres>, StoreError> {
+        loop {
+            let mut connection = self.pool.acquire().await?;
+            match connection.ping().await {
+                Ok(()) => return Ok(connection),
+                Err(_) => drop(connection.detach()),
+            }
+        }
     }
 
     /// Runs `body` in one transaction and commits it.

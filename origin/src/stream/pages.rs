@@ -32,17 +32,19 @@ pub async fn read(app: &App, extent: &mut Extent, after: u64, vault: Option<&str
     // Closed never: the semaphore lives as long as the service.
     let _turn = app.streams.pages.acquire().await;
     app.streams.meters.pages.fetch_add(1, Relaxed);
-    let (db, most) = (&app.db.pool, if vault.is_some() { SCAN } else { PAGE });
-    let Stretch { mut entries, mut more } = in_time(ANSWER, table::after(db, after, most, vault)).await?;
+    let most = if vault.is_some() { SCAN } else { PAGE };
+    // A stream ends with a page that cannot be read, so a connection that broke while it rested must not be the reason.
+    let db = &mut *in_time(ANSWER, app.db.answering()).await?;
+    let Stretch { mut entries, mut more } = in_time(ANSWER, table::after(&mut *db, after, most, vault)).await?;
     if !is_dense(&extent.jumps, after, &entries) {
-        *extent = in_time(ANSWER, table::extent(db, app.clock.now())).await?;
+        *extent = in_time(ANSWER, table::extent(&mut *db, app.clock.now())).await?;
         if !is_dense(&extent.jumps, after, &entries) {
             return Ok(Page::Gone);
         }
     }
-    if entries.is_empty() && in_time(ANSWER, table::head(db)).await? > after {
+    if entries.is_empty() && in_time(ANSWER, table::head(&mut *db)).await? > after {
         // A jump that begins here, or a place whose successors are gone.
-        *extent = in_time(ANSWER, table::extent(db, app.clock.now())).await?;
+        *extent = in_time(ANSWER, table::extent(&mut *db, app.clock.now())).await?;
         let landing = successor(&extent.jumps, after).saturating_sub(1);
         return Ok(match landing > after {
             true => Page::Frames(Batch { upto: landing, ..Batch::default() }),
@@ -52,7 +54,7 @@ pub async fn read(app: &App, extent: &mut Extent, after: u64, vault: Option<&str
     let fetched = entries.len();
     if let Some(whole) = entries.iter().position(|entry| !entry.is_whole) {
         if whole == 0 {
-            *extent = in_time(ANSWER, table::extent(db, app.clock.now())).await?;
+            *extent = in_time(ANSWER, table::extent(&mut *db, app.clock.now())).await?;
             let upto = entries.iter().take_while(|entry| !entry.is_whole).last().map_or(after, |entry| entry.seq);
             return Ok(Page::Missing(upto));
         }

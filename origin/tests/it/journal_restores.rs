@@ -206,7 +206,7 @@ async fn f12_a_step_that_takes_longer_than_a_tick_may_is_made_all_the_same() {
     // It is counted after its commit, so whoever sees the number in the database may not see the count yet.
     eventually("the step is made", async || meters.steps.load(Relaxed) == 1).await;
     assert_eq!(crate::streaming::head(&test.app.db).await, STEP as u64);
-    assert_eq!(meters.ticks_timed_out.load(Relaxed), 0, "at the first try");
+    assert_eq!(meters.ticks_failed.load(Relaxed), 0, "at the first try");
 }
 
 #[tokio::test]

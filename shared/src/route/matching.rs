@@ -242,7 +242,7 @@ mod tests {
         assert_eq!(found.canonical_path(), "/v1/assets/s%2FlvlUSD/history");
     }
 
-    /// Segments that make paths near the table's: its own, whole or changed a little.
+    /// A path near the table's: one of its templates, with every parameter and at most one other segment replaced.
     fn near_path() -> impl Strategy<Value = String> {
         (0..ROUTES.len(), "[a-z0-9:%{}]{0,6}", 0..8_usize).prop_map(|(at, other, which)| {
             let segment = |(place, segment): (usize, &'static str)| match parameter_name(segment) {

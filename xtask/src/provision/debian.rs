@@ -44,8 +44,6 @@ pub fn environment(prefix: &Path) -> Result<Vec<(OsString, OsString)>> {
         ("PATH".into(), std::env::join_paths(path)?),
         ("RUSTC".into(), rustc(prefix).into_os_string()),
         ("LD_LIBRARY_PATH".into(), libraries.into_os_string()),
-        // Flags meant for the caller's own compiler may be unknown to this one.
-        ("RUSTFLAGS".into(), OsString::new()),
     ])
 }
 

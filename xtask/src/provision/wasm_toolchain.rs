@@ -55,6 +55,8 @@ impl Toolchain {
     /// Applies the toolchain to a command, and keeps wasm builds out of the host's target folder.
     pub fn apply(&self, command: &mut Command) {
         command.env("CARGO_TARGET_DIR", workspace::wasm_target());
+        // Flags meant for the caller's own builds may be unknown to this compiler, and would hide those of `.cargo/config.toml`.
+        command.env_remove("RUSTFLAGS").env_remove("CARGO_ENCODED_RUSTFLAGS");
         for (name, value) in &self.environment {
             command.env(name, value);
         }

@@ -87,7 +87,8 @@ fn build_into(cache: &Cache, folder: &str, output: &str, options: &[&str], name:
     let into = source.join(output);
     let entry = Some(source.join("entry.mjs")).filter(|entry| entry.is_file());
     let bundle = Bundle { entry, script: into.join("index.js"), module: into.join("index_bg.wasm") };
-    let inputs = [".cargo", "Cargo.toml", "Cargo.lock", "shared", "docs", "openapi", folder].map(|name| root.join(name));
+    let inputs =
+        [".cargo", "Cargo.toml", "Cargo.lock", "shared", "docs", "openapi", folder].map(|name| root.join(name));
     let versions = [&toolchain.version, tools::WORKER_BUILD, npm::ESBUILD, npm::BINARYEN];
     let fingerprint = workspace::fingerprint(&inputs, &versions.join(" "))?;
     let stamp = into.join(".inputs");

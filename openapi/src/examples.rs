@@ -1,6 +1,6 @@
 //! Requests and answers that were recorded from the running service: one file an operation, in `examples/`.
 //!
-//! `e2e/openapi-record.mjs` writes them, with long lists cut short. Nothing in them is made up.
+//! `e2e/openapi/record.mjs` writes them, with long lists cut short. Nothing in them is made up.
 
 use anyhow::{Context, Result};
 use rds_shared::route::RouteId;

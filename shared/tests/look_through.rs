@@ -134,6 +134,39 @@ fn a_signer_set_bears_the_whole_position_and_a_bridge_only_what_it_bridged() {
 }
 
 #[test]
+fn who_answers_for_an_asset_answers_for_what_is_held_of_it_and_no_more() {
+    let run = AssetRoute {
+        clusters: vec!["nodes".into()],
+        signer_sets: vec![bridge("issuer", true)],
+        ..AssetRoute::plain("X", "X")
+    };
+    let mut inner = vault('b', vec![(50, Holding::Asset(run.clone())), (50, plain("Y"))]);
+    inner.clusters = vec!["nodes".into()];
+    let mut outer = vault('a', vec![(40, Holding::Vault(key('b'))), (30, Holding::Asset(run.clone()))]);
+    outer.idle = Some(run);
+    let mut whole = vault('c', vec![(100, Holding::Vault(key('a')))]);
+    whole.signer_sets = vec![bridge("issuer", false)];
+    let graph = graph(vec![outer, inner, whole]);
+    // The cluster has all of what is held in `b`, of which an asset of its own is a part.
+    let told = |name| {
+        let looked = graph.look_through(&key(name)).unwrap();
+        (looked.clusters[0].share.get(), looked.signer_sets[0].share.get())
+    };
+    assert_eq!(told('b'), (1_000_000_000_000, 500_000_000_000));
+    assert_eq!(told('a'), (1_000_000_000_000, 800_000_000_000));
+    assert_eq!(told('c'), (1_000_000_000_000, 1_000_000_000_000));
+    let verdict = |name, field, limit| check(&one_position(name), graph.index(), &limits(&[(field, limit)])).verdict;
+    assert_eq!(verdict('a', "maxSharePerSignerSet", 0.79), Verdict::Reject);
+    assert_eq!(
+        verdict('c', "maxSharePerSignerSet", 0.79),
+        Verdict::Reject,
+        "through its assets, whatever is unverified"
+    );
+    assert_eq!(verdict('c', "maxSharePerSignerSet", 0.8), Verdict::Caution);
+    assert_eq!(verdict('b', "maxSharePerCluster", 0.99), Verdict::Reject);
+}
+
+#[test]
 fn a_breach_on_unverified_mappings_alone_is_caution() {
     let mut a = vault('a', vec![(100, plain("X"))]);
     a.signer_sets = vec![bridge("safe", false)];

@@ -39,7 +39,7 @@ pub(super) struct Opened {
     pub assets: BTreeMap<RouteId, Share>,
     /// Parts held in nobody knows what.
     pub gaps: BTreeMap<Gap, Share>,
-    /// Who answers for it: curators, protocols, chains, clusters and signer sets, of this vault and those inside.
+    /// Who answers for it: curators, protocols, chains, clusters and signer sets, of this vault, of those inside and of assets.
     pub answerable: Reaches,
     /// Cycles that it leads into.
     pub cycles: BTreeSet<usize>,
@@ -71,7 +71,8 @@ impl ExposureGraph {
         let keys = {
             let chains: BTreeSet<String> = facts.vaults().iter().map(|vault| vault.key.chain_id.to_string()).collect();
             let named = facts.vaults().iter().flat_map(answerable).map(|(dimension, key, _)| (dimension, key));
-            let borne = routes.iter().flat_map(borne).map(|(dimension, key, _)| (dimension, key));
+            let borne =
+                routes.iter().flat_map(|it| borne(it).chain(operated(it))).map(|(dimension, key, _)| (dimension, key));
             let chains = chains.iter().map(|chain| (Dimension::Chain, chain.as_str()));
             Keys::new(named.chain(borne).chain(chains).collect())
         };
@@ -156,7 +157,7 @@ impl ExposureGraph {
             let portion = Share::from_ppm(part.share).unwrap_or(Share::ZERO);
             idle = idle.minus(portion);
             match &part.holding {
-                Holding::Asset(route) => opened.hold(self.route(route), portion),
+                Holding::Asset(route) => self.hold(&mut opened, route, portion),
                 Holding::Vault(key) => match inside(key) {
                     Inside::Open(inner) => opened.absorb(inner, portion),
                     Inside::Cycle => opened.miss(Gap::Cycle, portion),
@@ -168,7 +169,7 @@ impl ExposureGraph {
         match (&vault.parts, &vault.idle) {
             _ if idle == Share::ZERO => {}
             (None, _) => opened.miss(Gap::HoldingsUnknown, idle),
-            (Some(_), Some(route)) => opened.hold(self.route(route), idle),
+            (Some(_), Some(route)) => self.hold(&mut opened, route, idle),
             (Some(_), None) => opened.miss(Gap::Idle, idle),
         }
         let chain = vault.key.chain_id.to_string();
@@ -178,6 +179,19 @@ impl ExposureGraph {
             }
         }
         opened
+    }
+
+    /// Puts a part of a vault into an asset, and behind whoever answers for that.
+    fn hold(&self, opened: &mut Opened, route: &AssetRoute, portion: Share) {
+        if portion == Share::ZERO {
+            return;
+        }
+        opened.hold(self.route(route), portion);
+        for (dimension, key, trust) in operated(route) {
+            if let Some(slot) = self.index.keys.slot(dimension, key) {
+                add(&mut opened.answerable, slot, Reach::new(portion, trust));
+            }
+        }
     }
 
     /// The place of a route; all routes are known before any vault is opened.
@@ -232,8 +246,8 @@ impl Opened {
         self.cycles.extend(&inner.cycles);
     }
 
-    /// Puts the whole vault behind a key. What vaults inside put there too is part of that, and counts only where they
-    /// are better founded.
+    /// Puts the whole vault behind a key. What its assets and the vaults inside put there too is part of that, and counts
+    /// only where they are better founded.
     fn answer(&mut self, at: Slot, trust: Trust) {
         let own = Reach::new(Share::ONE, trust);
         let inner = self.answerable.get(&at).copied().filter(|_| !trust.is_sure());
@@ -268,6 +282,12 @@ fn answerable(vault: &VaultFacts) -> impl Iterator<Item = (Dimension, &str, Trus
     facts
         .map(|(dimension, key)| (dimension, key.as_str(), Trust::FACT))
         .chain(vault.signer_sets.iter().map(|set| (Dimension::SignerSet, set.id.as_str(), set.trust)))
+}
+
+/// Who answers for a holding. It is added up with who answers for vaults, where the whole of a vault takes in its parts.
+fn operated(route: &AssetRoute) -> impl Iterator<Item = (Dimension, &str, Trust)> {
+    let clusters = route.clusters.iter().map(|cluster| (Dimension::Cluster, cluster.as_str(), Trust::FACT));
+    clusters.chain(route.signer_sets.iter().map(|set| (Dimension::SignerSet, set.id.as_str(), set.trust)))
 }
 
 /// What a holding puts its share behind. A vendor of two of its feeds bears it once.

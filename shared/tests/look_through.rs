@@ -241,6 +241,61 @@ fn of_vaults_that_all_hold_each_other_each_tells_fifty_cycles_and_its_own_among_
     }
 }
 
+/// Vaults that each hold all the others, a thousandth each, and an asset of their own.
+fn all_of_each_other(many: usize) -> Vec<VaultFacts> {
+    let numbered = |n: usize| VaultKey::parse(&format!("1:0x{n:040x}")).unwrap();
+    let holding = |n: usize| {
+        let mut one = vault('a', vec![]);
+        one.key = numbered(n);
+        let others = (0..many).filter(|other| *other != n);
+        let held = others.map(|other| Part { share: Ppm(1_000), holding: Holding::Vault(numbered(other)) });
+        one.parts = Some(held.collect());
+        one.idle = Some(AssetRoute::plain("X", "X"));
+        one
+    };
+    (0..many).map(holding).collect()
+}
+
+#[test]
+fn a_thousand_vaults_that_all_hold_each_other_are_opened_and_nothing_of_them_is_approved_blindly() {
+    let vaults = all_of_each_other(1_000);
+    let (first, last) = (vaults[0].key.clone(), vaults[999].key.clone());
+    let graph = graph(vaults);
+    for key in [first, last] {
+        let looked = graph.look_through(&key).unwrap();
+        assert_eq!(looked.assets[0].share.get(), 1_000_000_000);
+        assert_eq!(
+            (looked.unattributed[0].reason.as_str(), looked.unattributed[0].share.get()),
+            ("cycle", 999_000_000_000)
+        );
+        assert_eq!(looked.cycles.len(), 50);
+        for ask in ["maxSharePerAsset", "maxSharePerCurator", "maxSharePerSignerSet"] {
+            let portfolio = Portfolio::new([(key.clone(), usd(100.0))]).unwrap();
+            let outcome = check(&portfolio, graph.index(), &limits(&[(ask, 1.0)]));
+            assert_eq!(
+                outcome.unresolved_vaults,
+                std::slice::from_ref(&key),
+                "{ask}: who is behind the rest is not known"
+            );
+            assert_eq!(outcome.verdict, Verdict::Caution);
+        }
+    }
+}
+
+#[test]
+fn whoever_answers_for_a_circle_of_two_is_known_and_for_one_of_three_with_two_ways_round_is_not() {
+    let circle = |held: &[(char, &str)]| {
+        let parts = |others: &str| others.chars().map(|other| (40, Holding::Vault(key(other)))).collect();
+        graph(held.iter().map(|(name, others)| vault(*name, parts(others))).collect())
+    };
+    let unresolved = |graph: &ExposureGraph| {
+        check(&one_position('a'), graph.index(), &limits(&[("maxSharePerCurator", 1.0)])).unresolved_vaults
+    };
+    assert_eq!(unresolved(&circle(&[('a', "b"), ('b', "a")])), []);
+    // From the first, the others are one step away; what they hold of each other is not followed.
+    assert_eq!(unresolved(&circle(&[('a', "bc"), ('b', "ac"), ('c', "ab")])), [key('a')]);
+}
+
 #[test]
 fn a_limit_on_what_nobody_knows_is_never_approved() {
     let feed = |vendor: Option<&str>| OracleFeed { id: "feed".into(), vendor: vendor.map(Into::into) };

@@ -2,10 +2,11 @@
 //!
 //! A vault is opened after all that it holds, once, and what it holds is added up in proportion; nothing is lost to
 //! rounding. Where vaults hold each other, the way back to a vault that is no further inside is not followed: what lies
-//! behind it is counted as unattributed, and the cycle is told.
+//! behind it is counted as unattributed, and the cycle is told. More than sixty-four vaults that hold each other are not
+//! followed into each other at all, so that time grows with what all vaults hold together and with nothing else.
 
 use super::amount::{Share, scaled};
-use super::cycles::{MOST, components, distances, shortest};
+use super::cycles::{Circle, MOST, Steps, components};
 use super::facts::{AssetRoute, Facts, Holding, Trust, VaultFacts};
 use super::index::{ExposureIndex, Keys, Known, Reach, Reaches, Slot, VaultExposure, add};
 use super::limits::Dimension;
@@ -43,6 +44,9 @@ pub(super) struct Opened {
     pub answerable: Reaches,
     /// Cycles that it leads into.
     pub cycles: BTreeSet<usize>,
+    /// Whether a way into a vault was left that does not lead back to where it began: whoever answers for that vault may have
+    /// more behind them than is counted.
+    pub is_cut: bool,
 }
 
 /// The exposure graph: all vaults, opened.
@@ -58,7 +62,10 @@ pub struct ExposureGraph {
 /// What is known of a vault inside another.
 enum Inside<'a> {
     Open(&'a Opened),
-    Cycle,
+    /// The vault that is being opened: all of it is counted already.
+    Root,
+    /// One that is not followed from here.
+    Cut,
     Unknown,
 }
 
@@ -106,21 +113,25 @@ impl ExposureGraph {
 
     /// Opens the vaults of a component; all that they hold outside it is open already.
     fn open(&mut self, nesting: &[Vec<usize>], component: &[usize]) {
-        let cycles: Vec<Vec<usize>> = shortest(nesting, component).into_iter().collect();
+        let circle = Circle::of(nesting, component);
+        let cycles: Vec<Vec<usize>> = circle.cycles().into_iter().collect();
         let first = self.cycles.len();
         // Each tells those that it is on, and of the others what there is room for.
+        let mut on: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for (number, cycle) in cycles.iter().enumerate() {
+            cycle.iter().for_each(|vault| on.entry(*vault).or_default().push(number));
+        }
         let told = |vault: usize| {
-            let on = |(_, cycle): &(usize, &Vec<usize>)| cycle.contains(&vault);
-            let its_own = cycles.iter().enumerate().filter(on);
-            let others = cycles.iter().enumerate().filter(|cycle| !on(cycle));
-            its_own.chain(others).take(MOST).map(|(place, _)| first + place).collect::<Vec<_>>()
+            let its_own = on.get(&vault).map_or(&[][..], Vec::as_slice);
+            let others = (0..cycles.len()).filter(|number| its_own.binary_search(number).is_err());
+            its_own.iter().copied().chain(others).take(MOST).map(|number| first + number).collect::<Vec<_>>()
         };
-        let told: Vec<_> = component.iter().map(|vault| told(*vault)).collect();
+        let open = |(number, vault): (usize, &usize)| (*vault, self.open_from(&circle, number), told(*vault));
+        let opened: Vec<_> = component.iter().enumerate().map(open).collect();
         let vaults = self.facts.vaults();
         let key = |place: usize| vaults.get(place).map(|vault| vault.key.clone());
         self.cycles.extend(cycles.into_iter().map(|cycle| cycle.into_iter().filter_map(key).collect()));
-        let opened: Vec<_> = component.iter().map(|root| (*root, self.open_from(nesting, component, *root))).collect();
-        for ((place, mut vault), told) in opened.into_iter().zip(told) {
+        for (place, mut vault, told) in opened {
             vault.cycles.extend(told);
             if let Some(slot) = self.opened.get_mut(place) {
                 *slot = vault;
@@ -129,22 +140,26 @@ impl ExposureGraph {
     }
 
     /// Opens one vault of a component: of nestings inside it, only those that lead further from the vault are followed.
-    fn open_from(&self, nesting: &[Vec<usize>], component: &[usize], root: usize) -> Opened {
-        let order = distances(nesting, component, root);
-        let distance: BTreeMap<usize, u32> = order.iter().copied().collect();
+    fn open_from(&self, circle: &Circle<'_>, root: usize) -> Opened {
+        let steps = if circle.is_followed() { circle.steps(root, None) } else { Steps::none(root, circle) };
         let mut local: BTreeMap<usize, Opened> = BTreeMap::new();
-        for (place, steps) in order.into_iter().rev() {
-            let Some(vault) = self.facts.vaults().get(place) else { continue };
+        for number in steps.order().iter().rev() {
+            let Some(vault) = circle.vault(*number).and_then(|place| self.facts.vaults().get(place)) else { continue };
             let inside = |key: &VaultKey| {
                 let Some(inner) = self.facts.position(key) else { return Inside::Unknown };
-                match distance.get(&inner) {
-                    Some(further) if *further > steps => local.get(&inner).map_or(Inside::Unknown, Inside::Open),
-                    Some(_) => Inside::Cycle,
-                    None => self.opened.get(inner).map_or(Inside::Unknown, Inside::Open),
+                let Some(held) = circle.number(inner) else {
+                    return self.opened.get(inner).map_or(Inside::Unknown, Inside::Open);
+                };
+                match steps.to(held) {
+                    Some(further) if Some(further) > steps.to(*number) => {
+                        local.get(&held).map_or(Inside::Cut, Inside::Open)
+                    }
+                    Some(0) => Inside::Root,
+                    Some(_) | None => Inside::Cut,
                 }
             };
             let opened = self.combine(vault, inside);
-            local.insert(place, opened);
+            local.insert(*number, opened);
         }
         local.remove(&root).unwrap_or_default()
     }
@@ -160,7 +175,11 @@ impl ExposureGraph {
                 Holding::Asset(route) => self.hold(&mut opened, route, portion),
                 Holding::Vault(key) => match inside(key) {
                     Inside::Open(inner) => opened.absorb(inner, portion),
-                    Inside::Cycle => opened.miss(Gap::Cycle, portion),
+                    Inside::Root => opened.miss(Gap::Cycle, portion),
+                    Inside::Cut => {
+                        opened.miss(Gap::Cycle, portion);
+                        opened.is_cut = true;
+                    }
                     Inside::Unknown => opened.miss(Gap::VaultUnknown, portion),
                 },
                 Holding::Unnamed => opened.miss(Gap::HoldingsUnknown, portion),
@@ -211,6 +230,7 @@ fn exposure(opened: &Opened, routes: &[AssetRoute], borne: &[Vec<(Slot, Trust)>]
     let held = || opened.assets.keys().filter_map(|route| routes.get(*route));
     let known = Known {
         assets: opened.gaps.is_empty(),
+        answerable: !opened.is_cut,
         feeds: held().all(|route| !route.oracles.is_empty()),
         vendors: held().flat_map(|route| &route.oracles).all(|feed| feed.vendor.is_some()),
     };
@@ -244,6 +264,7 @@ impl Opened {
             add(&mut self.answerable, *at, reach.within(portion));
         }
         self.cycles.extend(&inner.cycles);
+        self.is_cut |= inner.is_cut;
     }
 
     /// Puts the whole vault behind a key. What its assets and the vaults inside put there too is part of that, and counts

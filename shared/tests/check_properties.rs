@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use rds_shared::graph::amount::{Share, Usd};
 use rds_shared::graph::check::{CheckOutcome, Verdict, check};
-use rds_shared::graph::facts::{Facts, Trust};
+use rds_shared::graph::facts::{Facts, Holding, Reference, Trust, VaultFacts};
 use rds_shared::graph::index::{ExposureIndex, Mapping};
 use rds_shared::graph::limits::{Dimension, Limits};
 use rds_shared::graph::look_through::ExposureGraph;
@@ -87,6 +87,33 @@ proptest! {
     }
 
     #[test]
+    fn a_mapping_that_is_not_sure_never_makes_a_reject_of_facts(
+        positions in positions(), facts in vaults(), limits in limits(), vault in 0..VAULTS, id in select(vec!["s1", "b1", "new"]),
+        what in 0..3_usize, (verified, confidence) in select(vec![(false, 1_000_000), (false, 0), (true, 799_999)]),
+    ) {
+        let verdict = |vaults: &[VaultFacts]| {
+            let graph = ExposureGraph::build(Facts::new(vaults.to_vec()).unwrap());
+            check(&portfolio(&positions), graph.index(), &limits).verdict
+        };
+        let mut more = facts.clone();
+        let doubtful = Reference { id: id.into(), trust: Trust { verified, confidence: Ppm(confidence) } };
+        let changed = &mut more[vault];
+        let routes = changed.parts.iter_mut().flatten().filter_map(|part| match &mut part.holding {
+            Holding::Asset(route) => Some(route),
+            Holding::Vault(_) | Holding::Unnamed => None,
+        });
+        let routes = routes.chain(&mut changed.idle);
+        match what {
+            0 => changed.signer_sets.push(doubtful),
+            1 => routes.for_each(|route| route.bridges.push(doubtful.clone())),
+            _ => routes.for_each(|route| route.signer_sets.push(doubtful.clone())),
+        }
+        let (before, after) = (verdict(&facts), verdict(&more));
+        prop_assert_eq!(after == Verdict::Reject, before == Verdict::Reject);
+        prop_assert!(after >= before);
+    }
+
+    #[test]
     fn only_proportions_decide(positions in positions(), given in given(), limits in limits(), factor in 1..1_000_u128) {
         let scaled: Vec<_> =
             positions.iter().map(|(vault, usd)| (vault.clone(), Usd::from_micros(usd.micros() * factor))).collect();
@@ -131,7 +158,7 @@ proptest! {
                 let holds = |holder: &VaultKey, held: &VaultKey| {
                     let place = graph.facts().position(holder).unwrap();
                     let parts = graph.facts().vaults()[place].parts.iter().flatten();
-                    parts.into_iter().any(|part| part.holding == rds_shared::graph::facts::Holding::Vault(held.clone()))
+                    parts.into_iter().any(|part| part.holding == Holding::Vault(held.clone()))
                 };
                 let next = cycle.iter().cycle().skip(1);
                 prop_assert!(cycle.iter().zip(next).all(|(holder, held)| holds(holder, held)), "{cycle:?}");

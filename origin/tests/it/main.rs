@@ -38,6 +38,7 @@ mod graph_exposures;
 mod graph_incidents;
 mod graph_look_through;
 mod graph_mappings;
+mod graph_real;
 mod graph_snapshots;
 mod graph_world;
 mod http_access;

@@ -2,7 +2,7 @@
 //!
 //! A vault is opened after all that it holds, once, and what it holds is added up in proportion; nothing is lost to
 //! rounding. Where vaults hold each other, the way back to a vault that is no further inside is not followed: what lies
-//! behind it is counted as unattributed, and the cycle is told. More than sixty-four vaults that hold each other are not
+//! behind it is counted as unattributed, and the cycle is told. More than thirty-two vaults that hold each other are not
 //! followed into each other at all, so that time grows with what all vaults hold together and with nothing else.
 
 use super::amount::{Share, scaled};
@@ -141,7 +141,7 @@ impl ExposureGraph {
 
     /// Opens one vault of a component: of nestings inside it, only those that lead further from the vault are followed.
     fn open_from(&self, circle: &Circle<'_>, root: usize) -> Opened {
-        let steps = if circle.is_followed() { circle.steps(root, None) } else { Steps::none(root, circle) };
+        let steps = if circle.is_followed() { circle.steps(root, None) } else { Steps::none(root) };
         let mut local: BTreeMap<usize, Opened> = BTreeMap::new();
         for number in steps.order().iter().rev() {
             let Some(vault) = circle.vault(*number).and_then(|place| self.facts.vaults().get(place)) else { continue };

@@ -166,6 +166,22 @@ async fn a_feed_of_a_market_whose_name_another_has_too_prices_nothing() {
 }
 
 #[tokio::test]
+async fn half_of_what_prices_a_holding_does_not_pass_for_all_of_it() {
+    let world = World::new().await;
+    // The first vault stands in another market too, which nobody mistakes.
+    let used = json!({"chain_id": 1, "address": address(0xf9), "feed_kind": "price", "used_by": ["Clear"], "reserve_symbols": ["USDXe"]});
+    world.test.ingest(&[market(1, 0xc8, "Clear", Some(0)), line("oracle_feed", SEEN, used)].concat()).await;
+    build(&world.test).await;
+    let priced = async || opened(&world.test, &key(0)).await["assets"][1]["oracles"].as_array().unwrap().len();
+    assert_eq!(priced().await, 2);
+    world.test.ingest(&market(1, 0xc6, "Prime Pool", None)).await;
+    build(&world.test).await;
+    assert_eq!(priced().await, 0);
+    let unresolved = world.check(&limited(0, "maxSharePerOracle", 1.0)).await["unresolvedVaults"].clone();
+    assert_eq!(unresolved, json!([key(0)]));
+}
+
+#[tokio::test]
 async fn a_feed_of_a_symbol_that_two_tokens_of_a_market_have_prices_neither() {
     let world = World::new().await;
     let twin = json!({"chain_id": 1, "market_address": address(0xc0), "reserve": "USDX-2", "asset_symbol": "USDXe", "asset_address": address(0xd7)});

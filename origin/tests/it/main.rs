@@ -12,6 +12,7 @@ mod baskets_world;
 mod chaos;
 mod db;
 mod decisions_checks;
+mod decisions_retired;
 mod decisions_signed;
 mod decisions_world;
 mod edge_peer;

@@ -49,7 +49,7 @@ fn bridge(id: &str, verified: bool) -> Reference {
 
 fn limits(of: &[(&str, f64)]) -> Limits {
     let mut limits = Limits::default();
-    of.iter().for_each(|(field, fraction)| limits.set(field, *fraction).unwrap());
+    of.iter().for_each(|(field, fraction)| limits.set(field, &fraction.to_string()).unwrap());
     limits
 }
 

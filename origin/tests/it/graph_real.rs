@@ -69,14 +69,14 @@ async fn the_real_vaults_are_a_graph_that_says_what_is_not_known_of_them() {
     assert!(!deposit.bridges[0].trust.is_sure(), "one minter of several");
 
     // A limit on what nobody knows is not approved; one on what the registry knows is judged.
-    let verdict = |field: &str, limit: f64| {
+    let verdict = |field: &str, limit: &str| {
         let mut limits = Limits::default();
         limits.set(field, limit).unwrap();
         let amount = rds_shared::graph::amount::Usd::from_number(100.0).unwrap();
         check(&Portfolio::new([(key.clone(), amount)]).unwrap(), snapshot.graph.index(), &limits).verdict
     };
     assert_eq!(
-        (verdict("maxSharePerBridge", 0.1), verdict("maxSharePerProtocol", 0.1)),
+        (verdict("maxSharePerBridge", "0.1"), verdict("maxSharePerProtocol", "0.1")),
         (Verdict::Caution, Verdict::Reject)
     );
 }

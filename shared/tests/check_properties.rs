@@ -126,6 +126,24 @@ proptest! {
     }
 
     #[test]
+    fn shares_of_a_whole_are_one_together_and_each_is_its_own_to_a_millionth(
+        positions in proptest::collection::vec(1..1_000_000_u128, 1..40), keys in 1..40_usize, dimension in select(Dimension::ALL),
+    ) {
+        let trust = Trust { verified: true, confidence: Ppm::ONE };
+        let mapping = |n: usize| Mapping { dimension, key: (n % keys).to_string(), share: Share::ONE, trust };
+        let given = (0..positions.len()).map(|n| (key(n), vec![mapping(n)])).collect();
+        let of: Vec<_> = positions.iter().enumerate().map(|(n, cents)| (key(n), Usd::from_micros(cents * 10_000))).collect();
+        let outcome = checked(&of, &given, &Limits::default());
+        let listed = &outcome.exposures[&dimension];
+        prop_assert_eq!(listed.iter().map(|it| it.share.0).sum::<i64>(), 1_000_000);
+        let total = outcome.total_usd.micros();
+        for exposure in listed {
+            let share = u128::from(exposure.share.0.unsigned_abs());
+            prop_assert!((share * total).abs_diff(exposure.usd.micros() * 1_000_000) < total);
+        }
+    }
+
+    #[test]
     fn every_vault_is_accounted_for_to_the_last_digit(vaults in vaults()) {
         let graph = ExposureGraph::build(Facts::new(vaults).unwrap());
         for vault in graph.facts().vaults() {
@@ -198,6 +216,15 @@ proptest! {
         }).sum();
         let one = u128::from(Share::ONE.get());
         prop_assert!(outcome.unattributed_usd.micros().abs_diff(lacking / one) <= 1);
+        let shares = |dimension| outcome.exposures[&dimension].iter().map(|it| it.share.0).sum::<i64>();
+        let unattributed = i64::try_from(lacking / (portfolio.total().micros() * one / 1_000_000)).unwrap();
+        prop_assert!((1_000_000 - shares(Dimension::Asset) - unattributed).abs() <= 1);
+        let plain = |vault: &VaultKey| graph.facts().position(vault).is_some_and(|place| {
+            !graph.facts().vaults()[place].parts.iter().flatten().any(|part| matches!(part.holding, Holding::Vault(_)))
+        });
+        if portfolio.positions().all(|(vault, _)| plain(vault)) {
+            prop_assert_eq!(shares(Dimension::Chain), 1_000_000);
+        }
         for exposure in outcome.exposures.values().flatten() {
             prop_assert!(exposure.usd <= portfolio.total().plus(Usd::from_micros(1)), "{exposure:?}");
         }

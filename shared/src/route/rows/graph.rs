@@ -38,7 +38,7 @@ macro_rules! graph_rows {
             DecisionVerify: Get "/v1/graph/decision/{id}/verify" {
                 access: Public, family: GraphRead, cache: Cache::public(60), tags: [Signers],
                 query: [], answers: "Data<Verification>", errors: [InvalidParameter],
-                about: "Whether a decision is ours and as it was made: recomputed at the edge from the stored envelope, its signature and the signer registry.",
+                about: "Whether a decision is ours and as it was made: recomputed at the edge from the stored envelope, its signature and the signer registry. While the origin is away the last good copy answers, marked stale; if the registry is known to have changed since, signerActiveAtIssuance is false until it can be read.",
             }
         }
     };

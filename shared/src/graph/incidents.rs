@@ -97,7 +97,7 @@ pub struct IncidentShare<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub struct IncidentName<'a> {
-    /// The event's number.
+    /// The event's number, under which `/v1/events/{id}` has it: a JSON number there and here.
     pub event_id: u64,
     /// The event's title.
     pub title: &'a str,

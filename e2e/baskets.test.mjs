@@ -1,7 +1,6 @@
 // Baskets through the edge: their shapes, a hash that anybody recomputes, and a version that is gone at once when it is retired.
 
 import assert from 'node:assert/strict';
-import { execFileSync } from 'node:child_process';
 import { before, describe, test } from 'node:test';
 import { verifyMessage as ethersRecover } from 'ethers';
 import { verifyMessage } from 'viem';
@@ -11,6 +10,7 @@ import { data, paged } from './interface-fields.mjs';
 import { failing, verb } from './operator.mjs';
 import { OwnBasket, recomputed } from './own-basket.mjs';
 import { originEnvironment } from './private-stack.mjs';
+import { noPython, python } from './python.mjs';
 import { listOf } from './shape.mjs';
 import { sharedStack } from './stack.mjs';
 
@@ -32,15 +32,6 @@ content = {
 text = json.dumps(content, sort_keys=True, separators=(",", ":"), ensure_ascii=False)
 print(hashlib.sha256(text.encode()).hexdigest())
 `;
-
-function hasPython() {
-  try {
-    execFileSync('python3', ['-c', 'import hashlib']);
-    return true;
-  } catch {
-    return false;
-  }
-}
 
 before(async () => {
   basket = await OwnBasket.create(stack);
@@ -96,11 +87,10 @@ describe('what is served of baskets', () => {
     }
   });
 
-  test('is hashed so that Python does, with its standard library alone', { skip: !hasPython() && 'there is no python3' }, async () => {
+  test('is hashed so that Python does, with its standard library alone', { skip: noPython }, async () => {
     for (const rest of ['', `/version/${first}`, `/version/${second}`]) {
       const { data: version } = (await stack.ok(at(rest))).json;
-      const printed = execFileSync('python3', ['-c', PYTHON], { input: JSON.stringify(version), encoding: 'utf8' });
-      assert.equal(printed.trim(), version.content_hash);
+      assert.equal(python(PYTHON, JSON.stringify(version)), version.content_hash);
     }
   });
 

@@ -55,7 +55,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
                 self.failed(failure, XCache::Miss)
             }
             Err(failure) => match copy.filter(|copy| !asked.route.cache.withdrawable || copy.covers(&known)) {
-                Some(copy) => stale(&copy, &failure, self.host.now()),
+                Some(copy) => stale(&copy, &failure, self.host.now(), &known),
                 None => self.failed(failure, XCache::Miss),
             },
         }
@@ -186,7 +186,8 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
                 let renewed = policy::consent(asked.route, &answer);
                 let confirmed = Rc::new(copy.confirmed(fresher, renewed, tags, now));
                 self.remember(asked, &confirmed);
-                copied(&confirmed, now, XCache::Hit, format!("{EDGE}; fwd=stale; fwd-status=304; stored"))
+                let how = format!("{EDGE}; fwd=stale; fwd-status=304; stored");
+                Answer::Content(copied(&confirmed, now, XCache::Hit, how))
             }
             (Some(lifetime), _) => {
                 let entry = Rc::new(Entry::new(Passed::from(&answer), answer.body, lifetime, tags, now));
@@ -199,6 +200,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
                         x_cache: XCache::Miss,
                         age: None,
                         cache_status: format!("{EDGE}; fwd=miss; fwd-status={}; stored", answer.status),
+                        is_outdated: false,
                     },
                 })
             }
@@ -244,34 +246,38 @@ fn stream_header(name: &str) -> Option<String> {
 }
 
 fn hit(copy: &Entry, now: Timestamp) -> Answer {
-    copied(copy, now, XCache::Hit, format!("{EDGE}; hit; ttl={}", copy.lifetime.ttl(copy.age(now))))
+    let how = format!("{EDGE}; hit; ttl={}", copy.lifetime.ttl(copy.age(now)));
+    Answer::Content(copied(copy, now, XCache::Hit, how))
 }
 
-/// The last good copy. Source: interface, "Common behaviors", 1.
-fn stale(copy: &Entry, failure: &Failure, now: Timestamp) -> Answer {
+/// The last good copy, where changes up to `known` are known. Source: interface, "Common behaviors", 1.
+fn stale(copy: &Entry, failure: &Failure, now: Timestamp, known: &TagVersions) -> Answer {
     let ttl = copy.lifetime.ttl(copy.age(now));
     let how = match failure {
         Failure::HeldOff { .. } => "hit".to_owned(),
         Failure::Timeout | Failure::Unreachable => "fwd=stale".to_owned(),
         Failure::Unable(answer) => format!("fwd=stale; fwd-status={}", answer.status),
     };
-    copied(copy, now, XCache::StaleError, format!("{EDGE}; {how}; ttl={ttl}; detail=\"stale-if-error\""))
+    let mut content =
+        copied(copy, now, XCache::StaleError, format!("{EDGE}; {how}; ttl={ttl}; detail=\"stale-if-error\""));
+    content.served.is_outdated = !copy.covers(known);
+    Answer::Content(content)
 }
 
-fn copied(copy: &Entry, now: Timestamp, x_cache: XCache, cache_status: String) -> Answer {
-    Answer::Content(Content {
+fn copied(copy: &Entry, now: Timestamp, x_cache: XCache, cache_status: String) -> Content {
+    Content {
         status: 200,
         headers: copy.headers.clone(),
         body: copy.body(now),
-        served: Served { x_cache, age: Some(copy.age(now)), cache_status },
-    })
+        served: Served { x_cache, age: Some(copy.age(now)), cache_status, is_outdated: false },
+    }
 }
 
 /// The origin's words as they came, kept by nobody.
 fn hand_on(answer: OriginAnswer, x_cache: XCache) -> Answer {
     let how = if x_cache == XCache::Bypass { "bypass" } else { "miss" };
-    let served =
-        Served { x_cache, age: None, cache_status: format!("{EDGE}; fwd={how}; fwd-status={}", answer.status) };
+    let cache_status = format!("{EDGE}; fwd={how}; fwd-status={}", answer.status);
+    let served = Served { x_cache, age: None, cache_status, is_outdated: false };
     let headers = Passed::from(&answer);
     Answer::Content(Content { status: answer.status, headers, body: answer.body.into(), served })
 }

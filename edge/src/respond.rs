@@ -68,6 +68,8 @@ pub struct Served {
     pub age: Option<u64>,
     /// RFC 9211: the standard's words.
     pub cache_status: String,
+    /// Whether a change is known that it does not have: it stands in for an answer that could not be read.
+    pub is_outdated: bool,
 }
 
 /// What of the request shapes the response.

@@ -7,7 +7,7 @@ use proptest::prelude::*;
 use proptest::sample::select;
 use rds_shared::graph::amount::{Share, Usd};
 use rds_shared::graph::check::{CheckOutcome, Verdict, check};
-use rds_shared::graph::facts::{Facts, Trust};
+use rds_shared::graph::facts::{Facts, Holding, Reference, Trust, VaultFacts};
 use rds_shared::graph::index::{ExposureIndex, Mapping};
 use rds_shared::graph::limits::{Dimension, Limits};
 use rds_shared::graph::look_through::ExposureGraph;
@@ -87,6 +87,33 @@ proptest! {
     }
 
     #[test]
+    fn a_mapping_that_is_not_sure_never_makes_a_reject_of_facts(
+        positions in positions(), facts in vaults(), limits in limits(), vault in 0..VAULTS, id in select(vec!["s1", "b1", "new"]),
+        what in 0..3_usize, (verified, confidence) in select(vec![(false, 1_000_000), (false, 0), (true, 799_999)]),
+    ) {
+        let verdict = |vaults: &[VaultFacts]| {
+            let graph = ExposureGraph::build(Facts::new(vaults.to_vec()).unwrap());
+            check(&portfolio(&positions), graph.index(), &limits).verdict
+        };
+        let mut more = facts.clone();
+        let doubtful = Reference { id: id.into(), trust: Trust { verified, confidence: Ppm(confidence) } };
+        let changed = &mut more[vault];
+        let routes = changed.parts.iter_mut().flatten().filter_map(|part| match &mut part.holding {
+            Holding::Asset(route) => Some(route),
+            Holding::Vault(_) | Holding::Unnamed => None,
+        });
+        let routes = routes.chain(&mut changed.idle);
+        match what {
+            0 => changed.signer_sets.push(doubtful),
+            1 => routes.for_each(|route| route.bridges.push(doubtful.clone())),
+            _ => routes.for_each(|route| route.signer_sets.push(doubtful.clone())),
+        }
+        let (before, after) = (verdict(&facts), verdict(&more));
+        prop_assert_eq!(after == Verdict::Reject, before == Verdict::Reject);
+        prop_assert!(after >= before);
+    }
+
+    #[test]
     fn only_proportions_decide(positions in positions(), given in given(), limits in limits(), factor in 1..1_000_u128) {
         let scaled: Vec<_> =
             positions.iter().map(|(vault, usd)| (vault.clone(), Usd::from_micros(usd.micros() * factor))).collect();
@@ -96,6 +123,24 @@ proptest! {
             (outcome.verdict, found.collect::<Vec<_>>())
         };
         prop_assert_eq!(found(&scaled), found(&positions));
+    }
+
+    #[test]
+    fn shares_of_a_whole_are_one_together_and_each_is_its_own_to_a_millionth(
+        positions in proptest::collection::vec(1..1_000_000_u128, 1..40), keys in 1..40_usize, dimension in select(Dimension::ALL),
+    ) {
+        let trust = Trust { verified: true, confidence: Ppm::ONE };
+        let mapping = |n: usize| Mapping { dimension, key: (n % keys).to_string(), share: Share::ONE, trust };
+        let given = (0..positions.len()).map(|n| (key(n), vec![mapping(n)])).collect();
+        let of: Vec<_> = positions.iter().enumerate().map(|(n, cents)| (key(n), Usd::from_micros(cents * 10_000))).collect();
+        let outcome = checked(&of, &given, &Limits::default());
+        let listed = &outcome.exposures[&dimension];
+        prop_assert_eq!(listed.iter().map(|it| it.share.0).sum::<i64>(), 1_000_000);
+        let total = outcome.total_usd.micros();
+        for exposure in listed {
+            let share = u128::from(exposure.share.0.unsigned_abs());
+            prop_assert!((share * total).abs_diff(exposure.usd.micros() * 1_000_000) < total);
+        }
     }
 
     #[test]
@@ -131,7 +176,7 @@ proptest! {
                 let holds = |holder: &VaultKey, held: &VaultKey| {
                     let place = graph.facts().position(holder).unwrap();
                     let parts = graph.facts().vaults()[place].parts.iter().flatten();
-                    parts.into_iter().any(|part| part.holding == rds_shared::graph::facts::Holding::Vault(held.clone()))
+                    parts.into_iter().any(|part| part.holding == Holding::Vault(held.clone()))
                 };
                 let next = cycle.iter().cycle().skip(1);
                 prop_assert!(cycle.iter().zip(next).all(|(holder, held)| holds(holder, held)), "{cycle:?}");
@@ -171,6 +216,15 @@ proptest! {
         }).sum();
         let one = u128::from(Share::ONE.get());
         prop_assert!(outcome.unattributed_usd.micros().abs_diff(lacking / one) <= 1);
+        let shares = |dimension| outcome.exposures[&dimension].iter().map(|it| it.share.0).sum::<i64>();
+        let unattributed = i64::try_from(lacking / (portfolio.total().micros() * one / 1_000_000)).unwrap();
+        prop_assert!((1_000_000 - shares(Dimension::Asset) - unattributed).abs() <= 1);
+        let plain = |vault: &VaultKey| graph.facts().position(vault).is_some_and(|place| {
+            !graph.facts().vaults()[place].parts.iter().flatten().any(|part| matches!(part.holding, Holding::Vault(_)))
+        });
+        if portfolio.positions().all(|(vault, _)| plain(vault)) {
+            prop_assert_eq!(shares(Dimension::Chain), 1_000_000);
+        }
         for exposure in outcome.exposures.values().flatten() {
             prop_assert!(exposure.usd <= portfolio.total().plus(Usd::from_micros(1)), "{exposure:?}");
         }

@@ -20,7 +20,7 @@ fn subject() -> impl Strategy<Value = Subject> {
     (any::<String>(), any::<[[u8; 32]; 3]>(), limits, select(Verdict::ALL)).prop_map(
         |(portfolio_ref, [positions, snapshot, findings], drawn, verdict)| {
             let mut limits = Limits::default();
-            drawn.iter().for_each(|(field, fraction)| limits.set(field, *fraction).unwrap());
+            drawn.iter().for_each(|(field, fraction)| limits.set(field, &fraction.to_string()).unwrap());
             Subject {
                 portfolio_ref,
                 positions_hash: ContentHash::from_bytes(positions),
@@ -128,7 +128,7 @@ proptest! {
             |it| it.portfolio_ref.push('x'),
             |it| it.positions_hash = ContentHash::of_text(&it.positions_hash.to_hex()),
             |it| it.snapshot_id = ContentHash::of_text(&it.snapshot_id.to_hex()),
-            |it| it.limits.set("maxSharePerSignerSet", 0.5).unwrap(),
+            |it| it.limits.set("maxSharePerSignerSet", "0.5").unwrap(),
             |it| it.verdict = if it.verdict == Verdict::Reject { Verdict::Approve } else { Verdict::Reject },
             |it| it.findings_hash = ContentHash::of_text(&it.findings_hash.to_hex()),
             |it| it.methodology_scope.push('x'),

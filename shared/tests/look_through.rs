@@ -49,7 +49,7 @@ fn bridge(id: &str, verified: bool) -> Reference {
 
 fn limits(of: &[(&str, f64)]) -> Limits {
     let mut limits = Limits::default();
-    of.iter().for_each(|(field, fraction)| limits.set(field, *fraction).unwrap());
+    of.iter().for_each(|(field, fraction)| limits.set(field, &fraction.to_string()).unwrap());
     limits
 }
 
@@ -134,6 +134,39 @@ fn a_signer_set_bears_the_whole_position_and_a_bridge_only_what_it_bridged() {
 }
 
 #[test]
+fn who_answers_for_an_asset_answers_for_what_is_held_of_it_and_no_more() {
+    let run = AssetRoute {
+        clusters: vec!["nodes".into()],
+        signer_sets: vec![bridge("issuer", true)],
+        ..AssetRoute::plain("X", "X")
+    };
+    let mut inner = vault('b', vec![(50, Holding::Asset(run.clone())), (50, plain("Y"))]);
+    inner.clusters = vec!["nodes".into()];
+    let mut outer = vault('a', vec![(40, Holding::Vault(key('b'))), (30, Holding::Asset(run.clone()))]);
+    outer.idle = Some(run);
+    let mut whole = vault('c', vec![(100, Holding::Vault(key('a')))]);
+    whole.signer_sets = vec![bridge("issuer", false)];
+    let graph = graph(vec![outer, inner, whole]);
+    // The cluster has all of what is held in `b`, of which an asset of its own is a part.
+    let told = |name| {
+        let looked = graph.look_through(&key(name)).unwrap();
+        (looked.clusters[0].share.get(), looked.signer_sets[0].share.get())
+    };
+    assert_eq!(told('b'), (1_000_000_000_000, 500_000_000_000));
+    assert_eq!(told('a'), (1_000_000_000_000, 800_000_000_000));
+    assert_eq!(told('c'), (1_000_000_000_000, 1_000_000_000_000));
+    let verdict = |name, field, limit| check(&one_position(name), graph.index(), &limits(&[(field, limit)])).verdict;
+    assert_eq!(verdict('a', "maxSharePerSignerSet", 0.79), Verdict::Reject);
+    assert_eq!(
+        verdict('c', "maxSharePerSignerSet", 0.79),
+        Verdict::Reject,
+        "through its assets, whatever is unverified"
+    );
+    assert_eq!(verdict('c', "maxSharePerSignerSet", 0.8), Verdict::Caution);
+    assert_eq!(verdict('b', "maxSharePerCluster", 0.99), Verdict::Reject);
+}
+
+#[test]
 fn a_breach_on_unverified_mappings_alone_is_caution() {
     let mut a = vault('a', vec![(100, plain("X"))]);
     a.signer_sets = vec![bridge("safe", false)];
@@ -206,6 +239,61 @@ fn of_vaults_that_all_hold_each_other_each_tells_fifty_cycles_and_its_own_among_
         assert_eq!(looked.cycles.len(), 50, "of sixty-six");
         assert!(looked.cycles.iter().any(|cycle| cycle.contains(&key(name))));
     }
+}
+
+/// Vaults that each hold all the others, a thousandth each, and an asset of their own.
+fn all_of_each_other(many: usize) -> Vec<VaultFacts> {
+    let numbered = |n: usize| VaultKey::parse(&format!("1:0x{n:040x}")).unwrap();
+    let holding = |n: usize| {
+        let mut one = vault('a', vec![]);
+        one.key = numbered(n);
+        let others = (0..many).filter(|other| *other != n);
+        let held = others.map(|other| Part { share: Ppm(1_000), holding: Holding::Vault(numbered(other)) });
+        one.parts = Some(held.collect());
+        one.idle = Some(AssetRoute::plain("X", "X"));
+        one
+    };
+    (0..many).map(holding).collect()
+}
+
+#[test]
+fn a_thousand_vaults_that_all_hold_each_other_are_opened_and_nothing_of_them_is_approved_blindly() {
+    let vaults = all_of_each_other(1_000);
+    let (first, last) = (vaults[0].key.clone(), vaults[999].key.clone());
+    let graph = graph(vaults);
+    for key in [first, last] {
+        let looked = graph.look_through(&key).unwrap();
+        assert_eq!(looked.assets[0].share.get(), 1_000_000_000);
+        assert_eq!(
+            (looked.unattributed[0].reason.as_str(), looked.unattributed[0].share.get()),
+            ("cycle", 999_000_000_000)
+        );
+        assert_eq!(looked.cycles.len(), 50);
+        for ask in ["maxSharePerAsset", "maxSharePerCurator", "maxSharePerSignerSet"] {
+            let portfolio = Portfolio::new([(key.clone(), usd(100.0))]).unwrap();
+            let outcome = check(&portfolio, graph.index(), &limits(&[(ask, 1.0)]));
+            assert_eq!(
+                outcome.unresolved_vaults,
+                std::slice::from_ref(&key),
+                "{ask}: who is behind the rest is not known"
+            );
+            assert_eq!(outcome.verdict, Verdict::Caution);
+        }
+    }
+}
+
+#[test]
+fn whoever_answers_for_a_circle_of_two_is_known_and_for_one_of_three_with_two_ways_round_is_not() {
+    let circle = |held: &[(char, &str)]| {
+        let parts = |others: &str| others.chars().map(|other| (40, Holding::Vault(key(other)))).collect();
+        graph(held.iter().map(|(name, others)| vault(*name, parts(others))).collect())
+    };
+    let unresolved = |graph: &ExposureGraph| {
+        check(&one_position('a'), graph.index(), &limits(&[("maxSharePerCurator", 1.0)])).unresolved_vaults
+    };
+    assert_eq!(unresolved(&circle(&[('a', "b"), ('b', "a")])), []);
+    // From the first, the others are one step away; what they hold of each other is not followed.
+    assert_eq!(unresolved(&circle(&[('a', "bc"), ('b', "ac"), ('c', "ab")])), [key('a')]);
 }
 
 #[test]

@@ -61,8 +61,7 @@ fn built(nested: &Nested) -> Result<serde_json::Value> {
 
 /// The part of the portfolio behind an exposure.
 fn share(exposure: &serde_json::Value) -> Option<f64> {
-    let share = exposure.get("share")?;
-    share.as_f64().or_else(|| share.as_str()?.parse().ok())
+    exposure.get("share")?.as_f64()
 }
 
 fn count(checked: &serde_json::Value, name: &str) -> usize {

@@ -123,6 +123,29 @@ fn a_change_of_the_registry_shows_on_the_next_request() {
 }
 
 #[test]
+fn a_registry_that_is_known_to_have_changed_proves_no_signer_while_it_cannot_be_read() {
+    let (id, evidence) = good();
+    let mut world = world_with(evidence.clone());
+    let before = data(&world, &id);
+    world.origin_is_down();
+    world.epochs.versions.borrow_mut().raise(rds_shared::route::Tag::Signers, 2);
+    world.pass_seconds(2);
+    for _ in 0..2 {
+        let reply = world.get(&path(&id));
+        assert_eq!((reply.status, x_cache(&reply)), (200, "STALE-ERROR"));
+        assert!(reply.header("warning").is_some_and(|warning| warning.starts_with("111")));
+        assert!(reply.header("age").is_some() && reply.header("cache-status").unwrap().contains("stale-if-error"));
+        let said = serde_json::from_str::<Value>(&text(&reply)).unwrap()["data"].clone();
+        assert_eq!(five(&said), json!([true, true, true, true, false]), "whoever was retired is not known");
+        assert_eq!(said["decision"], before["decision"], "what it says is proved by itself");
+        world.new_isolate();
+    }
+    world.origin(move |_| Ok(kept(&evidence, 2)));
+    world.pass_seconds(60);
+    assert_eq!(data(&world, &id), before, "it was another signer");
+}
+
+#[test]
 fn what_is_no_evidence_is_never_passed_on() {
     let (id, evidence) = good();
     let oversized = json!({ "record": evidence["record"], "signers": [], "padding": " ".repeat(200 * 1024) });

@@ -4,7 +4,7 @@ use super::Output;
 use super::edge::Edge;
 use crate::clock::Clock;
 use crate::config;
-use crate::decisions::registry::{self, Changed, SHOWN_IN};
+use crate::decisions::registry::{self, Changed, Retirement, SHOWN_IN};
 use crate::store::{Db, decision_signers};
 use anyhow::Context;
 use clap::Subcommand;
@@ -38,7 +38,7 @@ pub(super) enum Signers {
     Retire {
         /// Its name, as `list` shows it.
         key_id: String,
-        /// From when on; now unless another instant is given.
+        /// From when on: what it signed since is void. Now unless another instant is given, after all that it signed.
         #[arg(long, value_parser = instant)]
         at: Option<Timestamp>,
     },
@@ -65,7 +65,8 @@ pub(super) async fn run(db: &Db, clock: &Clock, command: Signers, out: Output) -
             (key_id, changed)
         }
         Signers::Retire { key_id, at } => {
-            let changed = registry::retire(db, &key_id, at.unwrap_or_else(|| clock.now())).await?;
+            let from = at.map_or_else(|| Retirement::Now(clock.clone()), Retirement::At);
+            let changed = registry::retire(db, &key_id, from).await?;
             (key_id, changed)
         }
     };

@@ -1,6 +1,6 @@
-//! Signing what a check came to: one decision a check, however many processes are asked at once.
+//! Signing what a check came to: one decision in force a check, however many processes are asked at once.
 
-use crate::store::decisions::{self as table, Signed};
+use crate::store::decisions::{self as table, Kept, Signed};
 use crate::store::{Db, StoreError, decision_signers};
 use rds_shared::graph::decision::{Envelope, Subject};
 use rds_shared::graph::signature::DecisionKey;
@@ -8,9 +8,11 @@ use rds_shared::model::decision::IssuedDecision;
 use rds_shared::scoring::canonical::Canonicalize;
 use rds_shared::wire::Timestamp;
 
-/// The organisation's decision on `subject`: the one that it has, or one that `key` signs at `now`.
+/// The organisation's decision on `subject`: the one in force, or one that `key` signs at `now`.
 ///
-/// `None` when it has none and the registry does not let the key sign: nobody would recognise its signature.
+/// One whose signer was retired at its time, as a back-dated retirement makes it, is in force no longer: it stays verifiable
+/// under its id, and the check is decided afresh. `None` when there is none in force and the registry does not let the key
+/// sign: nobody would recognise its signature.
 pub async fn issue(
     db: &Db,
     key: &DecisionKey,
@@ -19,7 +21,7 @@ pub async fn issue(
     now: Timestamp,
 ) -> Result<Option<IssuedDecision>, StoreError> {
     let name = subject.key();
-    if let Some(decision) = table::find(&db.pool, org, name).await? {
+    if let Some(Kept { in_force: true, decision, .. }) = table::find(&db.pool, org, name).await? {
         return Ok(Some(decision));
     }
     // As the envelope writes it: what is signed and what the registry is asked about are one instant.
@@ -28,18 +30,24 @@ pub async fn issue(
         let (key, subject) = (key.clone(), subject.clone());
         Box::pin(async move {
             let snapshot_id = subject.snapshot_id;
-            let Some(decision) = (match decision_signers::hold_active(tx, key.address().as_str(), created_at).await? {
+            let Some(ours) = (match decision_signers::hold_active(tx, key.address().as_str(), created_at).await? {
                 Some(key_id) => sign(&key, key_id, subject, created_at),
                 None => None,
             }) else {
                 return Ok(None);
             };
-            let signed = Signed { org, subject: name, snapshot_id, created_at, decision: &decision };
-            if table::insert(tx, &signed).await? {
-                return Ok(Some(decision));
+            loop {
+                let attempt = match table::find(&mut **tx, org, name).await? {
+                    Some(Kept { in_force: true, decision, .. }) => return Ok(Some(decision)),
+                    Some(void) => void.attempt.saturating_add(1),
+                    None => 0,
+                };
+                let signed = Signed { org, subject: name, snapshot_id, created_at, attempt, decision: &ours };
+                if table::insert(tx, &signed).await? {
+                    return Ok(Some(ours));
+                }
+                // Another process was faster, and has committed: ours waited for it, and looks at what it made.
             }
-            // Another process was faster, and has committed: ours waited for it.
-            table::find(&mut **tx, org, name).await
         })
     })
     .await

@@ -3,5 +3,7 @@
 //! Source: interface, "Decisioning"; contracts, "Formats" (decision).
 
 pub mod issue;
+mod members;
+mod misspelt;
 pub mod registry;
 pub mod request;

@@ -2,6 +2,7 @@
 //!
 //! A change shows at the edge like any change of facts: by its tag, on the next request.
 
+use crate::clock::Clock;
 use crate::store::{Db, StoreError, decision_signers as table, tags};
 use rds_shared::graph::evidence::{MAX_SIGNERS, Signer};
 use rds_shared::model::ids::Address;
@@ -59,13 +60,31 @@ pub async fn activate(db: &Db, key_id: &str, address: &Address, at: Timestamp) -
     .await
 }
 
-/// Lets the key sign no more from `at` on. What it signed before stays what it was.
-pub async fn retire(db: &Db, key_id: &str, at: Timestamp) -> Result<Changed, StoreError> {
-    let at = whole_millis(at);
+/// From when on a key signs no more.
+#[derive(Debug, Clone)]
+pub enum Retirement {
+    /// From this instant on, which may have passed: what the key signed since then is void.
+    At(Timestamp),
+    /// From now on. Nothing that it signed becomes void, whichever process signed it, and whatever that one's clock showed.
+    Now(Clock),
+}
+
+/// Lets the key sign no more. What it signed before stays what it was.
+pub async fn retire(db: &Db, key_id: &str, from: Retirement) -> Result<Changed, StoreError> {
     db.run_tx("retire signer", |tx| {
-        let key_id = key_id.to_owned();
+        let (key_id, from) = (key_id.to_owned(), from.clone());
         Box::pin(async move {
             table::take_turn(tx).await?;
+            let at = match from {
+                Retirement::At(at) => whole_millis(at),
+                Retirement::Now(clock) => {
+                    // The clock is read when nobody signs any more: what was signed while this waited stays good.
+                    table::hold_still(tx, &key_id).await?;
+                    let last = table::signed_last(tx, &key_id).await?;
+                    let after_it = |last: Timestamp| Timestamp::from_millis(last.as_millis().saturating_add(1));
+                    whole_millis(clock.now()).max(last.map_or(Timestamp::default(), after_it))
+                }
+            };
             let known = table::list(&mut **tx).await?.into_iter().find(|signer| signer.key_id == key_id);
             let signer = match known {
                 None => return Ok(Changed::Refused("no key has this name")),

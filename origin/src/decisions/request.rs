@@ -1,8 +1,10 @@
 //! What a check is asked with, read out of its body with every fault named.
 //!
-//! Numbers are read from the body's own text: an amount is what is written there to the last digit, and a limit that no float holds
-//! is a fault of its field and not of the whole body.
+//! Numbers are read from the body's own text, to the last digit: no float is between it and what is compared and signed. What JSON
+//! has no word for is a fault of its field too, as far as the field can be found.
 
+use super::members::Members;
+use super::misspelt::Misspelt;
 use rds_shared::graph::amount::{AmountError, Usd};
 use rds_shared::graph::limits::{Dimension, LimitError, Limits};
 use rds_shared::graph::portfolio::{MAX_POSITIONS, Portfolio, PortfolioError};
@@ -12,7 +14,6 @@ use rds_shared::wire::{ApiError, ErrorCode};
 use serde::Deserialize;
 use serde_json::error::Category;
 use serde_json::value::RawValue;
-use std::collections::BTreeMap;
 
 /// The longest reference, in characters: it is signed with every decision.
 const REFERENCE: usize = 200;
@@ -32,20 +33,18 @@ pub struct CheckRequest {
     pub issue: bool,
 }
 
-/// The members of a JSON object, each in its own text.
-type Members<'a> = BTreeMap<String, &'a RawValue>;
-
 impl CheckRequest {
     /// Reads a check's body, given how chains write addresses. `loss` is passed over, whatever it holds.
     pub fn read(body: &[u8], namespace: impl Fn(ChainId) -> Option<Namespace>) -> Result<Self, ApiError> {
-        let mut members: Members<'_> = serde_json::from_slice(body).map_err(|error| no_object(&error))?;
+        let mut members: Members<'_> = serde_json::from_slice(body).map_err(|error| no_object(&error, body))?;
         let mut faults = Faults::default();
+        faults.add_repeated(&members, "");
         let portfolio_ref = reference(members.remove("portfolioRef"), &mut faults);
         let positions = positions(members.remove("positions"), &namespace, &mut faults)?;
         let limits = limits(members.remove("limits"), &mut faults);
         let issue = switch(members.remove("issue"), &mut faults);
         members.remove("loss");
-        members.keys().for_each(|name| faults.add(name.clone(), "is not a field of this body"));
+        members.rest().for_each(|(name, _)| faults.add(name, "is not a field of this body"));
         let portfolio = match Portfolio::new(positions) {
             // Where positions are at fault, what the rest comes to does not matter.
             Err(error) if faults.is_empty() => {
@@ -72,6 +71,11 @@ impl Faults {
         self.tell(Detail::new(In::Body, name.into(), reason));
     }
 
+    /// The members of `within` that are written more than once: which of them is meant nobody can say.
+    fn add_repeated(&mut self, members: &Members<'_>, within: &str) {
+        members.repeated.iter().for_each(|name| self.add(format!("{within}{name}"), "is given more than once"));
+    }
+
     fn tell(&mut self, detail: Detail) {
         if self.0.len() < MOST_FAULTS {
             self.0.push(detail);
@@ -83,7 +87,10 @@ impl Faults {
     }
 }
 
-fn no_object(error: &serde_json::Error) -> ApiError {
+fn no_object(error: &serde_json::Error, body: &[u8]) -> ApiError {
+    if let Some(Misspelt { field, reason }) = Misspelt::find(body).filter(|_| !error.is_data()) {
+        return ApiError::invalid(ErrorCode::InvalidBody, vec![Detail::new(In::Body, field, reason)]);
+    }
     let message = match error.classify() {
         Category::Data => "the body must be a JSON object with portfolioRef and positions".to_owned(),
         _ => format!("the body is not JSON: {error}"),
@@ -165,6 +172,7 @@ fn position(
         faults.add(format!("positions[{place}]"), "must be an object with vaultKey and amountUsd");
         return None;
     };
+    faults.add_repeated(&members, &name(""));
     let vault = match members.remove("vaultKey") {
         None => Err("is required"),
         Some(value) => read::<String>(value)
@@ -180,7 +188,7 @@ fn position(
     };
     let vault = vault.map_err(|reason| faults.add(name("vaultKey"), reason)).ok();
     let amount = amount.map_err(|reason| faults.add(name("amountUsd"), reason)).ok();
-    members.keys().for_each(|field| faults.add(name(field), "is not a field of a position"));
+    members.rest().for_each(|(field, _)| faults.add(name(&field), "is not a field of a position"));
     vault.zip(amount)
 }
 
@@ -191,9 +199,10 @@ fn limits(value: Option<&RawValue>, faults: &mut Faults) -> Limits {
         faults.add("limits", "must be an object of limits");
         return limits;
     };
-    for (field, value) in members {
+    faults.add_repeated(&members, "limits.");
+    for (field, value) in members.rest() {
         let name = format!("limits.{field}");
-        let Some(number) = number(value).and_then(|text| text.parse().ok()) else {
+        let Some(number) = number(value) else {
             let known = Dimension::of_limit_field(&field).is_some();
             faults.add(name, if known { "must be a number".to_owned() } else { LimitError::UnknownField.to_string() });
             continue;
@@ -229,140 +238,5 @@ fn switch(value: Option<&RawValue>, faults: &mut Faults) -> bool {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const VAULT: &str = "1:0x000000000000000000000000000000000000000a";
-
-    fn body(positions: &str, rest: &str) -> String {
-        format!(r#"{{"portfolioRef":"book-1","positions":{positions}{rest}}}"#)
-    }
-
-    fn amount(text: &str) -> String {
-        body(&format!(r#"[{{"vaultKey":"{VAULT}","amountUsd":{text}}}]"#), "")
-    }
-
-    /// Read where one chain is known.
-    fn read(body: &str) -> Result<CheckRequest, ApiError> {
-        CheckRequest::read(body.as_bytes(), |chain| (chain.0 == 1).then_some(Namespace::Evm))
-    }
-
-    /// Each fault: the field, and what is wrong with it.
-    fn faults(body: &str) -> Vec<(String, String)> {
-        let error = read(body).unwrap_err();
-        error.details.into_iter().map(|detail| (detail.name.into_owned(), detail.reason)).collect()
-    }
-
-    fn only_fault(body: &str) -> (String, String) {
-        let mut faults = faults(body);
-        assert_eq!(faults.len(), 1, "{faults:?}");
-        faults.remove(0)
-    }
-
-    #[test]
-    fn a_vault_named_twice_is_one_position_in_exact_dollars() {
-        let upper = VAULT.to_uppercase().replace("0X", "0x");
-        let positions =
-            format!(r#"[{{"vaultKey":"{VAULT}","amountUsd":0.1}},{{"amountUsd":0.2,"vaultKey":"{upper}"}}]"#);
-        let rest = r#","limits":{"maxSharePerChain":0.5},"issue":true,"loss":{"any":[1e999]}"#;
-        let merged = read(&body(&positions, rest)).unwrap();
-        assert_eq!(merged.portfolio.positions().count(), 1);
-        assert_eq!(merged.portfolio.total().to_string(), "0.3");
-        assert!(merged.issue);
-        let plain = read(&body(&positions, r#","limits":null,"issue":null"#)).unwrap();
-        assert_eq!((plain.limits, plain.issue), (Limits::default(), false));
-    }
-
-    #[test]
-    fn every_bad_amount_is_told_of_its_field() {
-        for (text, reason) in [
-            ("-1", "must not be negative"),
-            ("1e15", "must have at most 15 digits before the point"),
-            ("1000000000000000.5", "must have at most 15 digits before the point"),
-            ("1e999", "must have at most 15 digits before the point"),
-            ("\"5\"", "must be a number"),
-            ("null", "must be a number"),
-            ("true", "must be a number"),
-        ] {
-            assert_eq!(only_fault(&amount(text)), ("positions[0].amountUsd".to_owned(), reason.to_owned()), "{text}");
-        }
-        let exact = read(&amount("999999999999999.999999")).unwrap();
-        assert_eq!(exact.portfolio.total().to_string(), "999999999999999.999999", "to the last digit");
-    }
-
-    #[test]
-    fn positions_that_are_no_portfolio_are_told_so() {
-        assert_eq!(only_fault(&body("[]", "")), ("positions".to_owned(), "must not be empty".to_owned()));
-        assert_eq!(only_fault(&amount("0")).0, "positions");
-        assert_eq!(only_fault(r#"{"portfolioRef":"a"}"#), ("positions".to_owned(), "is required".to_owned()));
-        assert_eq!(only_fault(&body("{}", "")).0, "positions");
-        assert_eq!(only_fault(&body("[7]", "")).0, "positions[0]");
-        let item = format!(r#"{{"vaultKey":"{VAULT}","amountUsd":1}}"#);
-        let full = |count: usize| body(&format!("[{}]", vec![item.as_str(); count].join(",")), "");
-        assert!(read(&full(1_000)).is_ok());
-        let error = read(&full(1_001)).unwrap_err();
-        assert_eq!((error.code, error.details[0].name.as_ref()), (ErrorCode::TooManyItems, "positions"));
-    }
-
-    #[test]
-    fn vault_keys_limits_and_everything_else_are_told_by_name() {
-        for key in [
-            "",
-            "0xabc",
-            "1:",
-            "1:0xabc",
-            "one:0x000000000000000000000000000000000000000a",
-            "01:0x000000000000000000000000000000000000000a",
-            "1:TokenkegQfeZyiNwAJbNbGKPFXCWuBvf9Ss623VQ5DA",
-        ] {
-            let positions = format!(r#"[{{"vaultKey":"{key}","amountUsd":1}}]"#);
-            assert_eq!(only_fault(&body(&positions, "")).0, "positions[0].vaultKey", "{key}");
-        }
-        let good = format!(r#"[{{"vaultKey":"{VAULT}","amountUsd":1}}]"#);
-        for limit in ["0", "-0.1", "1.000001", "1e999", "\"0.5\"", "null"] {
-            let rest = format!(r#","limits":{{"maxSharePerAsset":{limit}}}"#);
-            assert_eq!(only_fault(&body(&good, &rest)).0, "limits.maxSharePerAsset", "{limit}");
-        }
-        for (rest, name) in [
-            (r#","limits":{"maxShare":0.5}"#, "limits.maxShare"),
-            (r#","limits":{"maxShare":{}}"#, "limits.maxShare"),
-            (r#","limits":[]"#, "limits"),
-            (r#","issue":"yes""#, "issue"),
-            (r#","shock":1"#, "shock"),
-        ] {
-            assert_eq!(only_fault(&body(&good, rest)).0, name);
-        }
-        for reference in ["\"\"".to_owned(), format!("\"{}\"", "x".repeat(201)), "\"a\\n\"".to_owned(), "7".to_owned()]
-        {
-            let body = format!(r#"{{"portfolioRef":{reference},"positions":{good}}}"#);
-            assert_eq!(only_fault(&body).0, "portfolioRef", "{reference}");
-        }
-        assert_eq!(LIMIT_FIELDS.len(), 9);
-    }
-
-    #[test]
-    fn all_faults_are_told_at_once_but_not_a_thousand() {
-        let body =
-            r#"{"positions":[{"vaultKey":"x"},{"vaultKey":"1:0x","amountUsd":-1,"usd":2}],"limits":{"a":2},"issue":0}"#;
-        let names: Vec<_> = faults(body).into_iter().map(|(name, _)| name).collect();
-        assert_eq!(
-            names,
-            [
-                "portfolioRef",
-                "positions[0].vaultKey",
-                "positions[0].amountUsd",
-                "positions[1].vaultKey",
-                "positions[1].amountUsd",
-                "positions[1].usd",
-                "limits.a",
-                "issue"
-            ]
-        );
-        let many = format!(r#"{{"portfolioRef":"a","positions":[{}]}}"#, vec!["{}"; 1_000].join(","));
-        assert_eq!(faults(&many).len(), MOST_FAULTS);
-        for other in ["", "[]", "null", "{", "7", "NaN", r#"{"positions":NaN}"#] {
-            let error = read(other).unwrap_err();
-            assert_eq!((error.code, error.details.len()), (ErrorCode::InvalidBody, 0), "{other}");
-        }
-    }
-}
+#[path = "request_tests.rs"]
+mod tests;

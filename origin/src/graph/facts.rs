@@ -1,13 +1,23 @@
 //! From rows to facts: what each vault holds, what stands between it and its assets, and who answers for it.
 //!
-//! Nothing is guessed. A feed prices a holding where a market that the vault stands in uses it for that token; a wrapper stands
-//! where the market's hub has one; a mapping applies where it names the vault, its protocol, its market or its asset.
+//! Nothing is guessed. A feed prices a holding where the exposure names it, or a market that the vault stands in uses it for that
+//! token; a wrapper stands where the exposure names it, or the market's hub has one. A mapping applies where it names
+//!
+//! | subject | a cluster, a set of signers | a bridge |
+//! |---|---|---|
+//! | the vault, its protocol, a market it stands in | has the whole vault behind it | carried all that the vault itself holds |
+//! | the deposit asset | has the whole vault behind it: nothing comes in or out but through it | carried what is held in it |
+//! | another asset | has behind it what is held in it | carried what is held in it |
+//! | a feed | has behind it what the feed prices | – |
 
+use super::feeds::Feeds;
+use super::mappings::{Mappings, Subject};
+use crate::ingest::kinds::{ExposurePart, PartBridge};
 use crate::store::catalog::address;
-use crate::store::graph_facts::{AssetRow, FeedRow, GraphRows, MappingRow, ReserveRow, VaultRow};
-use crate::store::{At, StoreError, optional_word, word};
+use crate::store::graph_facts::{AssetRow, GraphRows, ReserveRow, VaultRow};
+use crate::store::{At, StoreError, optional_word};
 use rds_shared::graph::amount::Usd;
-use rds_shared::graph::facts::{AssetRoute, Facts, Holding, OracleFeed, Part, Reference, Trust, VaultFacts};
+use rds_shared::graph::facts::{AssetRoute, Facts, Holding, Part, Reference, Trust, VaultFacts};
 use rds_shared::model::ids::{ChainId, VaultKey};
 use rds_shared::model::mapping::{MappingType, SubjectType};
 use rds_shared::scoring::Ppm;
@@ -39,15 +49,20 @@ pub struct Registry<'a> {
     assets: HashMap<&'a str, &'a AssetRow>,
     deployed: HashMap<(i64, &'a str), &'a AssetRow>,
     vaults: HashMap<&'a str, VaultKey>,
-    mapped: HashMap<(SubjectType, &'a str), Vec<(MappingType, Reference)>>,
+    mappings: Mappings<'a>,
+    feeds: Feeds<'a>,
     /// Reserves by the token at which their vault stands.
     reserves: HashMap<(i64, &'a str), Vec<&'a ReserveRow>>,
-    /// What a market calls a token, by the market's contract and the token's.
-    symbols: HashMap<(&'a str, &'a str), &'a str>,
-    /// Feeds by the market's name that uses them, and the symbol they price there.
-    feeds: HashMap<(i64, &'a str, &'a str), Vec<OracleFeed>>,
     /// By hub and asset.
     wrappers: HashMap<(i64, &'a str, &'a str), &'a str>,
+    withheld: BTreeSet<i64>,
+}
+
+/// A vault, the reserves that it is the vault of, and what mappings may name to mean the whole of it.
+struct Whole<'a> {
+    row: &'a VaultRow,
+    stands: &'a [&'a ReserveRow],
+    subjects: Vec<Subject<'a>>,
 }
 
 /// An asset as a vault holds it.
@@ -70,15 +85,16 @@ impl<'a> Held<'a> {
 impl<'a> Registry<'a> {
     /// Reads it out of the rows.
     pub fn of(rows: &'a GraphRows) -> Result<Self, StoreError> {
+        let mappings = Mappings::of(&rows.mappings)?;
         let mut registry = Registry {
             assets: rows.assets.iter().map(|asset| (asset.id.as_str(), asset)).collect(),
             deployed: HashMap::new(),
             vaults: HashMap::new(),
-            mapped: HashMap::new(),
+            feeds: Feeds::of(rows, &mappings),
+            mappings,
             reserves: HashMap::new(),
-            symbols: HashMap::new(),
-            feeds: HashMap::new(),
             wrappers: HashMap::new(),
+            withheld: rows.withheld.iter().copied().collect(),
         };
         for asset in &rows.assets {
             if let Some(contract) = &asset.address {
@@ -89,17 +105,10 @@ impl<'a> Registry<'a> {
         for row in &rows.vaults {
             registry.vaults.insert(&row.id, key_of(row)?);
         }
-        for mapping in &rows.mappings {
-            registry.map(mapping)?;
-        }
         for reserve in &rows.reserves {
             if let Some(token) = &reserve.token_address {
                 registry.reserves.entry((reserve.chain_id, token)).or_default().push(reserve);
             }
-            registry.symbols.entry((&reserve.contract, &reserve.asset_address)).or_insert(&reserve.asset_symbol);
-        }
-        for feed in &rows.feeds {
-            registry.use_feed(feed);
         }
         for wrapper in &rows.wrappers {
             let at = (wrapper.chain_id, wrapper.hub_address.as_str(), wrapper.asset_address.as_str());
@@ -108,85 +117,30 @@ impl<'a> Registry<'a> {
         Ok(registry)
     }
 
-    fn map(&mut self, mapping: &'a MappingRow) -> Result<(), StoreError> {
-        let mapping_type: MappingType = word("mapping.mapping_type", &mapping.mapping_type)?;
-        for subject in mapping.applies_to.iter() {
-            let confidence = subject.confidence.unwrap_or(*mapping.confidence);
-            let verified = subject.verified.unwrap_or(mapping.verified);
-            let trust = Trust { verified, confidence: Ppm(confidence.0.into()) };
-            let at = (subject.subject_type, subject.id.as_str());
-            let reference = Reference { id: mapping.mapping_id.clone(), trust };
-            self.mapped.entry(at).or_default().push((mapping_type, reference));
-        }
-        Ok(())
-    }
-
-    /// A feed's vendors are those of the mappings that are sure; where there is none, the one that its source names.
-    fn use_feed(&mut self, feed: &'a FeedRow) {
-        let mut vendors: Vec<Option<String>> =
-            self.facts_of(MappingType::OracleVendor, [(SubjectType::Feed, feed.contract.as_str())]).map(Some).collect();
-        if vendors.is_empty() {
-            vendors.push(feed.vendor.clone());
-        }
-        for market in &feed.used_by {
-            for symbol in &feed.reserve_symbols {
-                let feeds =
-                    vendors.iter().map(|vendor| OracleFeed { id: feed.contract.clone(), vendor: vendor.clone() });
-                self.feeds.entry((feed.chain_id, market, symbol)).or_default().extend(feeds);
-            }
-        }
-    }
-
-    /// Everything of one type that these subjects are mapped to.
-    fn references<'s>(
-        &'s self,
-        wanted: MappingType,
-        subjects: impl IntoIterator<Item = (SubjectType, &'s str)>,
-    ) -> impl Iterator<Item = &'s Reference> {
-        let mapped = subjects.into_iter().filter_map(|subject| self.mapped.get(&subject)).flatten();
-        mapped.filter(move |(mapping_type, _)| *mapping_type == wanted).map(|(_, reference)| reference)
-    }
-
-    /// Whether a market has a feed for one of its tokens.
+    /// Whether a market is known to have a feed for one of its tokens.
     pub(super) fn is_priced(&self, reserve: &ReserveRow) -> bool {
-        !self.feeds_of(reserve, &reserve.asset_address).is_empty()
-    }
-
-    /// The feeds by which a reserve's market prices a token.
-    fn feeds_of(&self, reserve: &ReserveRow, token: &str) -> Vec<OracleFeed> {
-        let Some(symbol) = self.symbols.get(&(reserve.contract.as_str(), token)) else { return Vec::new() };
-        // A source of feeds writes a market's name with a colon where the registry has a space.
-        let names = BTreeSet::from([reserve.market_name.clone(), reserve.market_name.replace(' ', ":")]);
-        let feeds = names.iter().filter_map(|name| self.feeds.get(&(reserve.chain_id, name.as_str(), *symbol)));
-        feeds.flatten().cloned().collect()
-    }
-
-    /// The same of types whose mappings count as facts: only those that could reject alone.
-    fn facts_of<'s>(
-        &'s self,
-        wanted: MappingType,
-        subjects: impl IntoIterator<Item = (SubjectType, &'s str)>,
-    ) -> impl Iterator<Item = String> {
-        self.references(wanted, subjects).filter(|reference| reference.trust.is_sure()).map(|it| it.id.clone())
+        self.feeds.of_token(reserve, &reserve.asset_address).is_some_and(|feeds| !feeds.is_empty())
     }
 
     fn vault(&self, row: &VaultRow) -> Result<VaultFacts, StoreError> {
         let stands: &[&ReserveRow] =
             self.reserves.get(&(row.chain_id, row.address.as_str())).map_or(&[], Vec::as_slice);
-        let deposit = self.deposit(row);
         let mut subjects =
             vec![(SubjectType::Vault, row.id.as_str()), (SubjectType::Protocol, row.protocol_id.as_str())];
         subjects.extend(stands.iter().map(|reserve| (SubjectType::Market, reserve.contract.as_str())));
+        let whole = Whole { row, stands, subjects };
+        let deposit = self.deposit(row);
         let deposited = deposit.and_then(|deposit| deposit.id).map(|id| (SubjectType::Asset, id));
+        let behind = || whole.subjects.iter().copied().chain(deposited);
         Ok(VaultFacts {
             key: key_of(row)?,
             curator: row.curator_id.clone(),
             protocol: Some(row.protocol_id.clone()),
-            clusters: self.facts_of(MappingType::OperatorCluster, subjects.iter().copied().chain(deposited)).collect(),
-            signer_sets: self.references(MappingType::SignerSet, subjects).cloned().collect(),
+            clusters: self.mappings.facts(MappingType::OperatorCluster, behind()).collect(),
+            signer_sets: self.mappings.references(MappingType::SignerSet, behind()).cloned().collect(),
             tvl: row.tvl_usd.and_then(|usd| Usd::from_number(usd).ok()),
-            idle: deposit.map(|deposit| self.route(row, stands, deposit)),
-            parts: self.parts(row, stands)?,
+            idle: deposit.map(|deposit| self.route(&whole, deposit, None)),
+            parts: self.parts(&whole)?,
         })
     }
 
@@ -199,44 +153,71 @@ impl<'a> Registry<'a> {
     }
 
     /// What the vault holds; null where that was not read, or adds up to more than the vault.
-    fn parts(&self, row: &VaultRow, stands: &[&ReserveRow]) -> Result<Option<Vec<Part>>, StoreError> {
-        let status: Option<ExposuresStatus> = optional_word("exposure.status", row.status.as_deref())?;
-        let (Some(ExposuresStatus::Observed), Some(parts)) = (status, &row.parts) else { return Ok(None) };
+    fn parts(&self, whole: &Whole<'_>) -> Result<Option<Vec<Part>>, StoreError> {
+        let status: Option<ExposuresStatus> = optional_word("exposure.status", whole.row.status.as_deref())?;
+        let (Some(ExposuresStatus::Observed), Some(parts)) = (status, &whole.row.parts) else { return Ok(None) };
         let total: u64 = parts.iter().map(|part| u64::from(part.share.0)).sum();
         if total > Ppm::ONE.0.unsigned_abs() {
             return Ok(None);
         }
-        let holding = |asset_id: Option<&str>, vault_id: Option<&str>| {
-            let asset = asset_id.and_then(|id| self.assets.get(id)).map(|asset| Held::of(asset));
-            let vault = vault_id.and_then(|id| self.vaults.get(id)).cloned().map(Holding::Vault);
-            asset.map(|asset| Holding::Asset(self.route(row, stands, asset))).or(vault).unwrap_or(Holding::Unnamed)
-        };
-        let part = |part: &crate::ingest::kinds::ExposurePart| Part {
-            share: Ppm(part.share.0.into()),
-            holding: holding(part.asset_id.as_deref(), part.vault_id.as_deref()),
+        let part = |part: &ExposurePart| {
+            let asset = part.asset_id.as_deref().and_then(|id| self.assets.get(id));
+            let vault = part.vault_id.as_deref().and_then(|id| self.vaults.get(id));
+            let holding = match (asset, vault) {
+                (Some(asset), _) => Holding::Asset(self.route(whole, Held::of(asset), Some(part))),
+                (None, Some(key)) => Holding::Vault(key.clone()),
+                (None, None) => Holding::Unnamed,
+            };
+            Part { share: Ppm(part.share.0.into()), holding }
         };
         Ok(Some(parts.iter().map(part).collect()))
     }
 
-    /// A holding with everything between it and the vault. A bridge that is mapped to the vault bears its deposit asset.
-    fn route(&self, row: &VaultRow, stands: &[&ReserveRow], held: Held<'_>) -> AssetRoute {
-        let is_deposit = held.chain_id == row.chain_id && held.address == row.asset_address.as_deref();
+    /// A holding with everything between it and the vault; `named` is what the exposure says of it itself.
+    fn route(&self, whole: &Whole<'_>, held: Held<'_>, named: Option<&ExposurePart>) -> AssetRoute {
         let contract = || format!("{}:{}", held.chain_id, held.address.unwrap_or_default());
         let mut route = AssetRoute::plain(&held.id.map_or_else(contract, str::to_owned), held.symbol);
-        let of_asset = held.id.map(|id| (SubjectType::Asset, id));
-        let of_vault = is_deposit.then_some((SubjectType::Vault, row.id.as_str()));
-        route.bridges = self.references(MappingType::Bridge, of_asset.into_iter().chain(of_vault)).cloned().collect();
-        for reserve in stands {
+        let mut is_ambiguous = false;
+        for reserve in whole.stands {
             let Some(token) = held.address else { continue };
-            route.oracles.extend(self.feeds_of(reserve, token));
+            match self.feeds.of_token(reserve, token) {
+                Some(feeds) => route.oracles.extend(feeds),
+                None => is_ambiguous = true,
+            }
             if let Some(hub) = &reserve.hub_address
-                && let Some(wrapper) = self.wrappers.get(&(row.chain_id, hub.as_str(), token))
+                && let Some(wrapper) = self.wrappers.get(&(whole.row.chain_id, hub.as_str(), token))
             {
-                route.wrappers.push(format!("{}:{wrapper}", row.chain_id));
+                route.wrappers.push(format!("{}:{wrapper}", whole.row.chain_id));
             }
         }
+        if is_ambiguous {
+            // Half of what prices it would pass for all of it.
+            route.oracles.clear();
+        }
+        if let Some(part) = named {
+            route.wrappers.extend(part.wrappers.iter().filter(|wrapper| self.is_served(wrapper)).cloned());
+            route.oracles.extend(part.oracles.iter().flat_map(|feed| self.feeds.named(feed)));
+            route.bridges.extend(part.bridges.iter().map(reference));
+        }
+        let asset = held.id.map(|id| (SubjectType::Asset, id));
+        let carried = whole.subjects.iter().copied().chain(asset);
+        route.bridges.extend(self.mappings.references(MappingType::Bridge, carried).cloned());
+        let behind = || asset.into_iter().chain(route.oracles.iter().map(|feed| (SubjectType::Feed, feed.id.as_str())));
+        route.clusters = self.mappings.facts(MappingType::OperatorCluster, behind()).collect();
+        route.signer_sets = self.mappings.references(MappingType::SignerSet, behind()).cloned().collect();
         route
     }
+
+    /// Whether a contract, `{chain_id}:{address}`, may be named.
+    fn is_served(&self, contract: &str) -> bool {
+        let chain_id = contract.split_once(':').and_then(|(chain_id, _)| chain_id.parse().ok());
+        chain_id.is_some_and(|chain_id: i64| !self.withheld.contains(&chain_id))
+    }
+}
+
+fn reference(bridge: &PartBridge) -> Reference {
+    let trust = Trust { verified: bridge.verified, confidence: Ppm(bridge.confidence.0.into()) };
+    Reference { id: bridge.id.clone(), trust }
 }
 
 fn key_of(row: &VaultRow) -> Result<VaultKey, StoreError> {

@@ -122,6 +122,11 @@ struct StoredRoute {
     wrappers: Vec<String>,
     oracles: Vec<StoredFeed>,
     bridges: Vec<StoredReference>,
+    // Bodies that were frozen before these were known have none.
+    #[serde(default)]
+    clusters: Vec<String>,
+    #[serde(default)]
+    signer_sets: Vec<StoredReference>,
 }
 
 #[derive(Deserialize)]
@@ -182,6 +187,8 @@ impl StoredRoute {
             wrappers: self.wrappers,
             oracles: self.oracles.into_iter().map(|feed| OracleFeed { id: feed.id, vendor: feed.vendor }).collect(),
             bridges: references(self.bridges),
+            clusters: self.clusters,
+            signer_sets: references(self.signer_sets),
         }
     }
 }

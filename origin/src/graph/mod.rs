@@ -2,7 +2,7 @@
 //!
 //! | module | does |
 //! |---|---|
-//! | [`facts`] | from rows of the database to what [`rds_shared::graph`] takes |
+//! | [`facts`], `feeds`, `mappings` | from rows of the database to what [`rds_shared::graph`] takes |
 //! | [`lending`], [`incidents`] | the same of lending markets, and of incidents |
 //! | [`frozen`] | bodies of facts to text and back |
 //! | [`build`] | reads, freezes and keeps a snapshot |
@@ -14,10 +14,12 @@
 pub mod answers;
 pub mod build;
 pub mod facts;
+mod feeds;
 pub mod follow;
 pub mod frozen;
 pub mod incidents;
 pub mod lending;
+mod mappings;
 
 use crate::http::answer::Failure;
 use arc_swap::ArcSwapOption;

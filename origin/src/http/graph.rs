@@ -12,14 +12,15 @@ use rds_shared::wire::error::{Detail, In};
 use rds_shared::wire::{ApiError, Data, ErrorCode};
 use std::collections::BTreeSet;
 
-/// Keys of one request, at most.
+/// Keys of one request, at most. The interface bounds those of a look-through; incident exposure costs as much and is bounded alike.
 const MAX_KEYS: usize = 50;
 
 /// Vaults, opened down to their assets.
 pub fn look_through(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let keys = keys(app, call)?;
     let snapshot = app.graph.get()?;
     let Snapshot { manifest, graph, .. } = &*snapshot;
-    let results = keys(app, call)?.into_iter().map(|key| (key.to_string(), graph.look_through(&key))).collect();
+    let results = keys.into_iter().map(|key| (key.to_string(), graph.look_through(&key))).collect();
     let (snapshot_id, built_at, valid_time) = (manifest.snapshot_id, manifest.built_at, manifest.valid_time);
     Answer::value(&Data { data: &LookedThrough { snapshot_id, built_at, valid_time, results } })
 }
@@ -31,10 +32,11 @@ pub fn breach(app: &App) -> Result<Answer, Failure> {
 
 /// Which part of vaults stands behind incidents.
 pub fn incident_exposure(app: &App, call: &Call) -> Result<Answer, Failure> {
+    let keys = keys(app, call)?;
     let snapshot = app.graph.get()?;
     let facts = snapshot.graph.facts();
     let exposure = |key: VaultKey| (key.to_string(), snapshot.incidents.exposure(facts, &key));
-    let answer = ByKey { results: keys(app, call)?.into_iter().map(exposure).collect() };
+    let answer = ByKey { results: keys.into_iter().map(exposure).collect() };
     Answer::value(&Data { data: &Incidents::of(&snapshot.manifest, answer) })
 }
 
@@ -43,11 +45,14 @@ pub fn incident_summary(app: &App) -> Result<Answer, Failure> {
     Ok(Answer::json(app.graph.get()?.incident_summary.clone()))
 }
 
-/// The manifest of a snapshot, as it was frozen.
+/// The manifest of a snapshot, as it was frozen. While there is none to answer from, one that is not known may yet come.
 pub async fn snapshot(app: &App, call: &Call) -> Result<Answer, Failure> {
     let bad = || ApiError::parameter(Detail::new(In::Path, "id", "must be 64 hex characters"));
     let id = ContentHash::parse(call.found.param(0)).ok_or_else(bad)?.to_hex();
-    let manifest = snapshots::manifest(&app.db, &id).await?.ok_or_else(|| ApiError::not_found("snapshot"))?;
+    let Some(manifest) = snapshots::manifest(&app.db, &id).await? else {
+        app.graph.get()?;
+        return Err(ApiError::not_found("snapshot").into());
+    };
     let mut etag = call.etag();
     etag.add(manifest.as_bytes());
     Ok(call.answer(etag, app.catalog.get()?.version, || format!("{{\"data\":{manifest}}}").into_bytes()))

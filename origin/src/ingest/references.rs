@@ -138,12 +138,14 @@ impl Faults {
         let mut asked: Vec<(u64, String, &str)> = Vec::new();
         asked.extend(batch.states.iter().map(|(line, state)| (*line, "vault_id".into(), state.vault_id.as_str())));
         asked.extend(batch.rewards.iter().map(|(line, reward)| (*line, "vault_id".into(), reward.vault_id.as_str())));
-        let mut assets = Vec::new();
+        let (mut assets, mut feeds) = (Vec::new(), Vec::new());
         for (line, exposure) in &batch.exposures {
             asked.push((*line, "vault_id".into(), &exposure.vault_id));
             for (place, part) in exposure.parts.iter().enumerate() {
                 asked.extend(part.vault_id.as_deref().map(|id| (*line, format!("parts[{place}].vault_id"), id)));
                 assets.extend(part.asset_id.as_deref().map(|id| (*line, format!("parts[{place}].asset_id"), id)));
+                let priced = part.oracles.iter().enumerate();
+                feeds.extend(priced.map(|(at, id)| (*line, format!("parts[{place}].oracles[{at}]"), id.as_str())));
             }
         }
         asked.extend(batch.holders.iter().map(|(line, holders)| (*line, "vault_id".into(), holders.vault_id.as_str())));
@@ -173,6 +175,11 @@ impl Faults {
         if !assets.is_empty() {
             let known = references::assets(tx).await?.into_keys().collect();
             self.unknown_of("asset", &with(known, batch.assets.iter().map(|(_, asset)| &asset.id)), assets);
+        }
+        if !feeds.is_empty() {
+            let ids: HashSet<&str> = feeds.iter().map(|(_, _, id)| *id).collect();
+            let known = references::feeds(tx, &ids.into_iter().collect::<Vec<_>>()).await?;
+            self.unknown_of("feed", &with(known, batch.feeds.iter().map(|(_, feed)| &feed.contract)), feeds);
         }
         if !protocols.is_empty() {
             let known = references::protocols(tx).await?;

@@ -112,13 +112,8 @@ impl SimVault {
 
     /// Holding these vaults: id and percent.
     pub fn nesting(mut self, parts: &[(&str, u32)]) -> SimVault {
-        let part = |(id, percent): &(&str, u32)| ExposurePart {
-            asset_id: None,
-            vault_id: Some((*id).to_owned()),
-            share: Share(percent * PER_PERCENT),
-            oracle: Oracle::None,
-            lltv: None,
-            same_peg: false,
+        let part = |(id, percent): &(&str, u32)| {
+            ExposurePart::plain(None, Some((*id).to_owned()), Share(percent * PER_PERCENT))
         };
         self.exposures = Some(parts.iter().map(part).collect());
         self
@@ -139,12 +134,9 @@ impl SimVault {
 
 fn asset_part(id: &str, percent: u32, oracle: Oracle, lltv_percent: Option<u32>) -> ExposurePart {
     ExposurePart {
-        asset_id: Some(id.to_owned()),
-        vault_id: None,
-        share: Share(percent * PER_PERCENT),
         oracle,
         lltv: lltv_percent.map(|percent| f64::from(percent) / 100.0),
-        same_peg: false,
+        ..ExposurePart::plain(Some(id.to_owned()), None, Share(percent * PER_PERCENT))
     }
 }
 

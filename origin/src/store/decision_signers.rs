@@ -28,6 +28,24 @@ pub async fn take_turn(tx: &mut Tx<'_>) -> Result<(), StoreError> {
     Ok(())
 }
 
+/// Keeps a key from signing until this transaction ends, once every transaction has ended in which it signs now.
+pub async fn hold_still(tx: &mut Tx<'_>, key_id: &str) -> Result<(), StoreError> {
+    let sql = "/* hold_signer_still */ select from decision_signer where key_id = $1 for no key update";
+    sqlx::query(sql).bind(key_id).execute(&mut **tx).await?;
+    Ok(())
+}
+
+/// When a key signed last, whether a decision or a basket's version.
+pub async fn signed_last(tx: &mut Tx<'_>, key_id: &str) -> Result<Option<Timestamp>, StoreError> {
+    let sql = "
+        -- signer_signed_last
+        select greatest(
+            (select max(created_at) from decision where key_id = $1),
+            (select max(created_at) from basket_version where signing_key_id = $1))";
+    let last: Option<At> = sqlx::query_scalar(sql).bind(key_id).fetch_one(&mut **tx).await?;
+    Ok(last.map(|at| at.0))
+}
+
 /// Adds a signer.
 pub async fn insert(tx: &mut Tx<'_>, key_id: &str, address: &str, activated_at: Timestamp) -> Result<(), StoreError> {
     let sql = "/* insert_signer */ insert into decision_signer (key_id, address, activated_at) values ($1, $2, $3)";

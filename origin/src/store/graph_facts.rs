@@ -21,7 +21,7 @@ pub struct GraphRows {
     pub mappings: Vec<MappingRow>,
     /// Reserves of lending markets.
     pub reserves: Vec<ReserveRow>,
-    /// Feeds that a market uses.
+    /// Feeds that a market uses or an exposure names.
     pub feeds: Vec<FeedRow>,
     /// What hubs wrap their assets in.
     pub wrappers: Vec<WrapperRow>,
@@ -178,7 +178,10 @@ const RESERVES: &str = "SELECT r.contract, m.name AS market_name, m.chain_id, r.
      LEFT JOIN vault v ON v.chain_id = m.chain_id AND v.address = r.token_address LEFT JOIN vault_state s ON s.vault_id = v.id AND v.is_active \
      WHERE r.is_active ORDER BY r.contract COLLATE \"C\", r.reserve COLLATE \"C\"";
 const FEEDS: &str = "SELECT f.contract, f.chain_id, f.vendor, f.used_by, f.reserve_symbols, f.observed_at AS seen_at \
-     FROM oracle_feed f JOIN chain c ON c.chain_id = f.chain_id AND c.is_served WHERE f.used_by <> '{}'";
+     FROM oracle_feed f JOIN chain c ON c.chain_id = f.chain_id AND c.is_served \
+     WHERE f.used_by <> '{}' OR f.contract IN ( \
+         SELECT jsonb_array_elements_text(part->'oracles') FROM exposure e, jsonb_array_elements(e.parts) part) \
+     ORDER BY f.contract COLLATE \"C\"";
 const WRAPPERS: &str = "SELECT h.chain_id, h.hub_address, h.asset_address, h.wrapper_address, h.observed_at AS seen_at \
      FROM hub_asset h JOIN chain c ON c.chain_id = h.chain_id AND c.is_served \
      WHERE h.is_active AND h.wrapper_address IS NOT NULL";

@@ -32,9 +32,19 @@ async fn without_the_feature_there_is_no_such_route_for_anybody() {
 async fn before_the_first_build_the_graph_says_when_to_ask_again() {
     let test = TestApp::with(offered()).await;
     follow::refresh(&test.app).await.unwrap();
-    let reply = get(&test, &one(0)).await;
-    assert_eq!((reply.status.as_u16(), reply.code().as_str()), (503, "MATERIALIZATION_UNAVAILABLE"));
-    assert_eq!(reply.header("retry-after"), Some("600"));
+    let unknown = format!("/v1/graph/snapshot/{}", "0".repeat(64));
+    let incidents = one(0).replace("look-through", "incident-exposure");
+    let summary = "/v1/graph/incident-exposure/summary".to_owned();
+    for target in [one(0), incidents, summary, "/v1/graph/breach".to_owned(), unknown] {
+        let reply = get(&test, &target).await;
+        assert_eq!((reply.status.as_u16(), reply.code().as_str()), (503, "MATERIALIZATION_UNAVAILABLE"), "{target}");
+        assert_eq!(reply.header("retry-after"), Some("600"), "{target}");
+    }
+    // What is wrong with a request is wrong whatever there is to answer from.
+    for target in ["look-through?vaults=1:0x12", "incident-exposure?vaults=1:0x12", "snapshot/0"] {
+        let reply = get(&test, &format!("/v1/graph/{target}")).await;
+        assert_eq!((reply.status.as_u16(), reply.code().as_str()), (400, "INVALID_PARAMETER"), "{target}");
+    }
     assert!(
         builder::build(&test.app.db, test.app.clock.now()).await.unwrap().is_none(),
         "nothing is nothing to freeze"

@@ -55,6 +55,8 @@ fn route(case: &Value) -> Result<AssetRoute, Mismatch> {
         wrappers: list(case, "wrappers")?.iter().map(text).collect::<Result<_, _>>()?,
         oracles: list(case, "oracles")?.iter().map(feed).collect::<Result<_, Mismatch>>()?,
         bridges: list(case, "bridges")?.iter().map(reference).collect::<Result<_, _>>()?,
+        clusters: list(case, "clusters")?.iter().map(text).collect::<Result<_, _>>()?,
+        signer_sets: list(case, "signerSets")?.iter().map(reference).collect::<Result<_, _>>()?,
     })
 }
 

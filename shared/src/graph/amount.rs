@@ -3,8 +3,10 @@
 use crate::scoring::Ppm;
 use crate::scoring::canonical::Canonical;
 use crate::scoring::decimal::{DecimalError, wide_from_float, wide_from_json};
-use crate::scoring::number::Decimal;
+use crate::scoring::number::{Decimal, rhe};
 use alloc::string::ToString;
+use alloc::vec::Vec;
+use core::cmp::Reverse;
 use core::fmt;
 use serde::{Serialize, Serializer};
 
@@ -199,6 +201,23 @@ impl<F: Fn(u128) -> u128> RunningTotal<F> {
     }
 }
 
+/// Each part in whole units, so that together they are their sum rounded half to even: no part is a unit or more from its exact
+/// value, and one that is exact stays so. Largest remainders are rounded up, among equals the earlier ones.
+pub(super) fn apportioned(parts: impl Iterator<Item = u128>, unit: u128) -> Vec<u128> {
+    let split = |part: u128| (part.checked_div(unit).unwrap_or_default(), part.checked_rem(unit).unwrap_or_default());
+    let (mut units, rests): (Vec<u128>, Vec<u128>) = parts.map(split).unzip();
+    // Half to even asks of the whole whether it is odd.
+    let odd = units.iter().fold(0, |odd, units| odd ^ (units & 1));
+    let rest = rests.iter().fold(odd.saturating_mul(unit), |sum, rest| sum.saturating_add(*rest));
+    let missing = rhe(rest, unit).saturating_sub(odd);
+    let mut by_rest: Vec<_> = rests.iter().zip(&mut units).collect();
+    by_rest.sort_by_key(|(rest, _)| Reverse(**rest));
+    for (_, units) in by_rest.into_iter().take(usize::try_from(missing).unwrap_or(usize::MAX)) {
+        *units = units.saturating_add(1);
+    }
+    units
+}
+
 /// Parts of a vault as parts of `portion`: together they are exactly `portion` when they were a whole.
 pub(super) fn scaled(portion: Share) -> impl FnMut(Share) -> Share {
     let one = u128::from(Share::ONE.0);
@@ -271,7 +290,33 @@ mod tests {
         }
     }
 
+    #[test]
+    fn the_largest_remainders_are_rounded_up() {
+        for (parts, unit, units) in [
+            (&[1, 1, 1, 1, 1, 1][..], 6, &[1, 0, 0, 0, 0, 0][..]),
+            (&[10, 11, 9], 10, &[1, 1, 1]),
+            (&[3, 14, 3], 10, &[0, 2, 0]),
+            (&[5, 20], 10, &[0, 2]),
+            (&[15, 20], 10, &[2, 2]),
+            (&[25], 10, &[2]),
+            (&[], 10, &[]),
+        ] {
+            assert_eq!(apportioned(parts.iter().copied(), unit), units, "{parts:?}");
+        }
+    }
+
     proptest! {
+        #[test]
+        fn what_is_apportioned_adds_up_and_moves_by_less_than_a_unit(
+            parts in proptest::collection::vec(0..10_u128.pow(15), 0..20), unit in 1..10_u128.pow(12),
+        ) {
+            let units = apportioned(parts.iter().copied(), unit);
+            prop_assert_eq!(units.iter().sum::<u128>(), rhe(parts.iter().sum(), unit));
+            for (part, units) in parts.iter().zip(units) {
+                prop_assert!((units * unit).abs_diff(*part) < unit);
+            }
+        }
+
         #[test]
         fn a_number_that_a_float_holds_reads_the_same_either_way(dollars in 0.0..1e15_f64) {
             let text = dollars.to_string();
@@ -284,10 +329,10 @@ mod tests {
             portion in 0..=Share::ONE.0,
             micros in 0..Usd::LIMIT,
         ) {
-            let mut cuts: alloc::vec::Vec<u64> = cuts;
+            let mut cuts: Vec<u64> = cuts;
             cuts.extend([0, Share::ONE.0]);
             cuts.sort_unstable();
-            let parts: alloc::vec::Vec<Share> = cuts.windows(2).map(|cut| Share(cut[1] - cut[0])).collect();
+            let parts: Vec<Share> = cuts.windows(2).map(|cut| Share(cut[1] - cut[0])).collect();
             let mut scale = scaled(Share(portion));
             let mut price = priced(Usd(micros));
             let (mut shares, mut amounts) = (Share::ZERO, Usd::ZERO);

@@ -2,7 +2,7 @@
 //!
 //! Source: methodology, "Check verdict"; interface, "Decision verdicts".
 
-use super::amount::{RunningTotal, Share, Usd};
+use super::amount::{RunningTotal, Share, Usd, apportioned};
 use super::facts::Trust;
 use super::index::{ExposureIndex, Reach};
 use super::limits::{Dimension, Limits};
@@ -10,7 +10,6 @@ use super::portfolio::Portfolio;
 use crate::model::content_hash::ContentHash;
 use crate::model::ids::VaultKey;
 use crate::scoring::canonical::{Canonical, Canonicalize};
-use crate::scoring::number::rhe;
 use crate::scoring::{Ppm, named_enum};
 use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
@@ -61,7 +60,12 @@ pub struct Exposure {
     pub key: String,
     /// Over all mappings; the amounts of a dimension add up.
     pub usd: Usd,
-    /// Of the portfolio, rounded half to even.
+    /// Of the portfolio, in millionths that add up as the amounts do: those of a dimension are together what they are exactly,
+    /// rounded half to even, and each is less than a millionth from its own exact value.
+    ///
+    /// Assets with what is unattributed are one together. So are chains, curators and protocols where no vault holds another; of
+    /// nested vaults those of the inner ones come on top, for each answers for all that it holds. Signer sets, clusters, bridges,
+    /// feeds and vendors overlap, or are missing, and come to more than one or less.
     pub share: Ppm,
     /// What can be said of all mappings that contribute.
     pub trust: Trust,
@@ -124,12 +128,14 @@ pub fn check(portfolio: &Portfolio, index: &ExposureIndex, limits: &Limits) -> C
     for dimension in Dimension::ALL {
         let mut exact = RunningTotal::new(|sum: u128| sum / ONE);
         let limit = limits.get(*dimension);
+        let of_it: Vec<_> = sums.iter().filter(|((of, _), _)| of == dimension).collect();
+        let shares = apportioned(of_it.iter().map(|(_, sum)| sum.every), total.micros().saturating_mul(ONE / MILLION));
         let mut listed = Vec::new();
-        for ((_, key), sum) in sums.iter().filter(|((of, _), _)| of == dimension) {
+        for (((_, key), sum), share) in of_it.into_iter().zip(shares) {
             let exposure = Exposure {
                 key: (*key).into(),
                 usd: Usd::from_micros(exact.next(sum.every)),
-                share: sum.share_of(total),
+                share: Ppm(i64::try_from(share).unwrap_or(i64::MAX)),
                 trust: sum.trust,
             };
             if let Some((limit, kind)) = limit.and_then(|limit| Some((limit, sum.judge(limit, total)?))) {
@@ -155,6 +161,8 @@ pub fn check(portfolio: &Portfolio, index: &ExposureIndex, limits: &Limits) -> C
 
 /// One, as shares count it.
 const ONE: u128 = Share::ONE.get() as u128;
+/// One, as limits and published shares count it.
+const MILLION: u128 = Ppm::ONE.0.unsigned_abs() as u128;
 
 /// Micro-dollars times shares behind one key: at most 10^24 times 10^12, so that ten times as much still fits.
 #[derive(Clone, Copy)]
@@ -176,16 +184,9 @@ impl Sum {
         self.trust = self.trust.and(other.trust);
     }
 
-    fn share_of(&self, total: Usd) -> Ppm {
-        let ppm = rhe(self.every, total.micros().saturating_mul(ONE / Ppm::ONE.0.unsigned_abs() as u128));
-        Ppm(i64::try_from(ppm).unwrap_or(i64::MAX))
-    }
-
     /// Both sides are multiplied out: parts per million of the total against what is behind the key.
     fn judge(&self, limit: Ppm, total: Usd) -> Option<FindingKind> {
-        let allowed = u128::from(limit.0.unsigned_abs())
-            .saturating_mul(total.micros())
-            .saturating_mul(ONE / u128::from(Ppm::ONE.0.unsigned_abs()));
+        let allowed = u128::from(limit.0.unsigned_abs()).saturating_mul(total.micros()).saturating_mul(ONE / MILLION);
         if self.sure > allowed {
             Some(FindingKind::Breach)
         } else if self.every > allowed {

@@ -70,6 +70,10 @@ pub struct AssetRoute {
     pub oracles: Vec<OracleFeed>,
     /// What it was bridged by; each bears all of this holding (an asset that is bridged in part is two parts).
     pub bridges: Vec<Reference>,
+    /// Clusters of operators that run the asset or what prices it; each bears all of this holding.
+    pub clusters: Vec<String>,
+    /// Who can change the asset or what prices it; each bears all of this holding.
+    pub signer_sets: Vec<Reference>,
 }
 
 /// What a part of a vault is held in.
@@ -101,9 +105,9 @@ pub struct VaultFacts {
     pub curator: Option<String>,
     /// Its protocol.
     pub protocol: Option<String>,
-    /// Clusters of operators it depends on.
+    /// Clusters of operators that the whole of it depends on.
     pub clusters: Vec<String>,
-    /// Who can change it.
+    /// Who can change the whole of it.
     pub signer_sets: Vec<Reference>,
     /// What is in it.
     pub tvl: Option<Usd>,
@@ -192,7 +196,8 @@ impl VaultFacts {
             Holding::Asset(route) => Some(route),
             Holding::Vault(_) | Holding::Unnamed => None,
         });
-        let mut references = self.signer_sets.iter().chain(routes.chain(&self.idle).flat_map(|route| &route.bridges));
+        let of_routes = routes.chain(&self.idle).flat_map(|route| route.bridges.iter().chain(&route.signer_sets));
+        let mut references = self.signer_sets.iter().chain(of_routes);
         if references.any(|reference| Share::from_ppm(reference.trust.confidence).is_none()) {
             return Err(FactsError::Confidence(self.key.clone()));
         }
@@ -209,6 +214,8 @@ impl AssetRoute {
             wrappers: Vec::new(),
             oracles: Vec::new(),
             bridges: Vec::new(),
+            clusters: Vec::new(),
+            signer_sets: Vec::new(),
         }
     }
 
@@ -218,6 +225,9 @@ impl AssetRoute {
         self.oracles.sort_unstable();
         self.oracles.dedup();
         merge(&mut self.bridges);
+        self.clusters.sort_unstable();
+        self.clusters.dedup();
+        merge(&mut self.signer_sets);
     }
 }
 
@@ -269,6 +279,8 @@ fn route(route: &AssetRoute) -> Canonical {
         ("wrappers", texts(&route.wrappers)),
         ("oracles", Canonical::list(route.oracles.iter().map(feed))),
         ("bridges", Canonical::list(route.bridges.iter().map(reference))),
+        ("clusters", texts(&route.clusters)),
+        ("signerSets", Canonical::list(route.signer_sets.iter().map(reference))),
     ])
 }
 

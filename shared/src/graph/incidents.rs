@@ -100,7 +100,7 @@ pub struct IncidentShare<'a> {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
 pub struct IncidentName<'a> {
-    /// The event's number.
+    /// The event's number, under which `/v1/events/{id}` has it: a JSON number there and here.
     pub event_id: u64,
     /// The event's title.
     pub title: &'a str,

@@ -98,6 +98,8 @@ pub(super) struct VaultExposure {
 /// What is known of everything that a vault holds: a limit on what is not known for all of it cannot be said to be kept.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Known {
+    /// Who answers for it and for every vault inside it that is described.
+    pub answerable: bool,
     /// The asset.
     pub assets: bool,
     /// A feed that prices it.
@@ -107,7 +109,7 @@ pub(super) struct Known {
 }
 
 impl Known {
-    pub(super) const ALL: Self = Known { assets: true, feeds: true, vendors: true };
+    pub(super) const ALL: Self = Known { answerable: true, assets: true, feeds: true, vendors: true };
 
     /// Whether the vault's part in this dimension is all there is. Who answers for a vault, the registry says; that it says
     /// nobody is an answer too.
@@ -117,7 +119,7 @@ impl Known {
             Dimension::Oracle => self.assets && self.feeds,
             Dimension::OracleVendor => self.assets && self.feeds && self.vendors,
             Dimension::Chain | Dimension::Cluster | Dimension::Curator | Dimension::Protocol | Dimension::SignerSet => {
-                true
+                self.answerable
             }
         }
     }

@@ -1,7 +1,7 @@
 //! The nine limits, and what each groups a portfolio's exposure by.
 
 use crate::scoring::canonical::{Canonical, Canonicalize};
-use crate::scoring::decimal::truncate_float;
+use crate::scoring::decimal::{Truncated, truncate_json};
 use crate::scoring::{Ppm, named_enum};
 use alloc::collections::BTreeMap;
 use core::fmt;
@@ -80,14 +80,19 @@ impl fmt::Display for LimitError {
 impl core::error::Error for LimitError {}
 
 impl Limits {
-    /// Adds one member of the request's `limits`: a fraction in (0, 1], rounded down to parts per million.
-    pub fn set(&mut self, field: &str, fraction: f64) -> Result<(), LimitError> {
+    /// Adds one member of the request's `limits`: a number of a JSON text in (0, 1], read digit by digit and rounded down to parts
+    /// per million, which are what is compared and signed.
+    ///
+    /// Source: methodology, "Check verdict".
+    pub fn set(&mut self, field: &str, number: &str) -> Result<(), LimitError> {
         let dimension = Dimension::of_limit_field(field).ok_or(LimitError::UnknownField)?;
-        if !(fraction > 0.0 && fraction <= 1.0) {
+        let Truncated { units, is_short } = truncate_json(number, 6).map_err(|_| LimitError::OutOfRange)?;
+        let is_positive = !number.starts_with('-') && (units > 0 || is_short);
+        let is_above_one = units > Ppm::ONE.0 || (units == Ppm::ONE.0 && is_short);
+        if !is_positive || is_above_one {
             return Err(LimitError::OutOfRange);
         }
-        let limit = truncate_float(fraction, 6).map_err(|_| LimitError::OutOfRange)?;
-        self.0.insert(dimension, Ppm(limit));
+        self.0.insert(dimension, Ppm(units));
         Ok(())
     }
 
@@ -121,26 +126,38 @@ mod tests {
     use alloc::string::ToString;
 
     #[test]
-    fn a_limit_is_rounded_down_and_signed_by_its_field() {
-        let mut limits = Limits::default();
-        for (field, fraction) in [("maxSharePerAsset", 0.299_999_9), ("maxSharePerOracleVendor", 1.0)] {
-            limits.set(field, fraction).unwrap();
+    fn a_limit_is_rounded_down_exactly_and_signed_by_its_field() {
+        for (number, ppm) in [
+            ("0.2999999", 299_999),
+            ("0.29999999999999999999", 299_999),
+            ("0.3", 300_000),
+            ("3E-1", 300_000),
+            ("0.3333333333333333", 333_333),
+            ("0.0000001", 0),
+            ("1e-400", 0),
+            ("1", 1_000_000),
+            ("1.000000000000000000000", 1_000_000),
+        ] {
+            let mut limits = Limits::default();
+            limits.set("maxSharePerAsset", number).unwrap();
+            assert_eq!(limits.canonical().to_string(), alloc::format!(r#"{{"maxSharePerAsset":{ppm}}}"#), "{number}");
         }
-        assert_eq!(limits.canonical().to_string(), r#"{"maxSharePerAsset":299999,"maxSharePerOracleVendor":1000000}"#);
     }
 
     #[test]
     fn only_the_nine_fields_and_only_fractions_are_limits() {
         let mut limits = Limits::default();
-        for fraction in [0.0, -0.1, 1.000_001, f64::NAN, f64::INFINITY] {
-            assert_eq!(limits.set("maxSharePerChain", fraction), Err(LimitError::OutOfRange), "{fraction}");
+        for number in
+            ["0", "0e-400", "-0.1", "-1e-400", "-0", "1.000001", "1.00000000000000001", "1e400", "NaN", "inf", ""]
+        {
+            assert_eq!(limits.set("maxSharePerChain", number), Err(LimitError::OutOfRange), "{number}");
         }
         for field in ["maxShare", "asset", "maxshareperasset", ""] {
-            assert_eq!(limits.set(field, 0.5), Err(LimitError::UnknownField), "{field:?}");
+            assert_eq!(limits.set(field, "0.5"), Err(LimitError::UnknownField), "{field:?}");
         }
         assert_eq!(limits, Limits::default());
         for dimension in Dimension::ALL {
-            assert_eq!(limits.set(dimension.limit_field(), 0.5), Ok(()));
+            assert_eq!(limits.set(dimension.limit_field(), "0.5"), Ok(()));
         }
         assert_eq!(Dimension::ALL.len(), 9);
         assert!(Dimension::ALL.is_sorted_by_key(|dimension| dimension.as_str()));

@@ -2,10 +2,11 @@
 //!
 //! A vault is opened after all that it holds, once, and what it holds is added up in proportion; nothing is lost to
 //! rounding. Where vaults hold each other, the way back to a vault that is no further inside is not followed: what lies
-//! behind it is counted as unattributed, and the cycle is told.
+//! behind it is counted as unattributed, and the cycle is told. More than thirty-two vaults that hold each other are not
+//! followed into each other at all, so that time grows with what all vaults hold together and with nothing else.
 
 use super::amount::{Share, scaled};
-use super::cycles::{MOST, components, distances, shortest};
+use super::cycles::{Circle, MOST, Steps, components};
 use super::facts::{AssetRoute, Facts, Holding, Trust, VaultFacts};
 use super::index::{ExposureIndex, Keys, Known, Reach, Reaches, Slot, VaultExposure, add};
 use super::limits::Dimension;
@@ -40,10 +41,13 @@ pub(super) struct Opened {
     pub assets: BTreeMap<RouteId, Share>,
     /// Parts held in nobody knows what.
     pub gaps: BTreeMap<Gap, Share>,
-    /// Who answers for it: curators, protocols, chains, clusters and signer sets, of this vault and those inside.
+    /// Who answers for it: curators, protocols, chains, clusters and signer sets, of this vault, of those inside and of assets.
     pub answerable: Reaches,
     /// Cycles that it leads into.
     pub cycles: BTreeSet<usize>,
+    /// Whether a way into a vault was left that does not lead back to where it began: whoever answers for that vault may have
+    /// more behind them than is counted.
+    pub is_cut: bool,
 }
 
 /// The exposure graph: all vaults, opened.
@@ -59,7 +63,10 @@ pub struct ExposureGraph {
 /// What is known of a vault inside another.
 enum Inside<'a> {
     Open(&'a Opened),
-    Cycle,
+    /// The vault that is being opened: all of it is counted already.
+    Root,
+    /// One that is not followed from here.
+    Cut,
     Unknown,
 }
 
@@ -72,7 +79,8 @@ impl ExposureGraph {
         let keys = {
             let chains: BTreeSet<String> = facts.vaults().iter().map(|vault| vault.key.chain_id.to_string()).collect();
             let named = facts.vaults().iter().flat_map(answerable).map(|(dimension, key, _)| (dimension, key));
-            let borne = routes.iter().flat_map(borne).map(|(dimension, key, _)| (dimension, key));
+            let borne =
+                routes.iter().flat_map(|it| borne(it).chain(operated(it))).map(|(dimension, key, _)| (dimension, key));
             let chains = chains.iter().map(|chain| (Dimension::Chain, chain.as_str()));
             Keys::new(named.chain(borne).chain(chains).collect())
         };
@@ -106,21 +114,25 @@ impl ExposureGraph {
 
     /// Opens the vaults of a component; all that they hold outside it is open already.
     fn open(&mut self, nesting: &[Vec<usize>], component: &[usize]) {
-        let cycles: Vec<Vec<usize>> = shortest(nesting, component).into_iter().collect();
+        let circle = Circle::of(nesting, component);
+        let cycles: Vec<Vec<usize>> = circle.cycles().into_iter().collect();
         let first = self.cycles.len();
         // Each tells those that it is on, and of the others what there is room for.
+        let mut on: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+        for (number, cycle) in cycles.iter().enumerate() {
+            cycle.iter().for_each(|vault| on.entry(*vault).or_default().push(number));
+        }
         let told = |vault: usize| {
-            let on = |(_, cycle): &(usize, &Vec<usize>)| cycle.contains(&vault);
-            let its_own = cycles.iter().enumerate().filter(on);
-            let others = cycles.iter().enumerate().filter(|cycle| !on(cycle));
-            its_own.chain(others).take(MOST).map(|(place, _)| first + place).collect::<Vec<_>>()
+            let its_own = on.get(&vault).map_or(&[][..], Vec::as_slice);
+            let others = (0..cycles.len()).filter(|number| its_own.binary_search(number).is_err());
+            its_own.iter().copied().chain(others).take(MOST).map(|number| first + number).collect::<Vec<_>>()
         };
-        let told: Vec<_> = component.iter().map(|vault| told(*vault)).collect();
+        let open = |(number, vault): (usize, &usize)| (*vault, self.open_from(&circle, number), told(*vault));
+        let opened: Vec<_> = component.iter().enumerate().map(open).collect();
         let vaults = self.facts.vaults();
         let key = |place: usize| vaults.get(place).map(|vault| vault.key.clone());
         self.cycles.extend(cycles.into_iter().map(|cycle| cycle.into_iter().filter_map(key).collect()));
-        let opened: Vec<_> = component.iter().map(|root| (*root, self.open_from(nesting, component, *root))).collect();
-        for ((place, mut vault), told) in opened.into_iter().zip(told) {
+        for (place, mut vault, told) in opened {
             vault.cycles.extend(told);
             if let Some(slot) = self.opened.get_mut(place) {
                 *slot = vault;
@@ -129,22 +141,26 @@ impl ExposureGraph {
     }
 
     /// Opens one vault of a component: of nestings inside it, only those that lead further from the vault are followed.
-    fn open_from(&self, nesting: &[Vec<usize>], component: &[usize], root: usize) -> Opened {
-        let order = distances(nesting, component, root);
-        let distance: BTreeMap<usize, u32> = order.iter().copied().collect();
+    fn open_from(&self, circle: &Circle<'_>, root: usize) -> Opened {
+        let steps = if circle.is_followed() { circle.steps(root, None) } else { Steps::none(root) };
         let mut local: BTreeMap<usize, Opened> = BTreeMap::new();
-        for (place, steps) in order.into_iter().rev() {
-            let Some(vault) = self.facts.vaults().get(place) else { continue };
+        for number in steps.order().iter().rev() {
+            let Some(vault) = circle.vault(*number).and_then(|place| self.facts.vaults().get(place)) else { continue };
             let inside = |key: &VaultKey| {
                 let Some(inner) = self.facts.position(key) else { return Inside::Unknown };
-                match distance.get(&inner) {
-                    Some(further) if *further > steps => local.get(&inner).map_or(Inside::Unknown, Inside::Open),
-                    Some(_) => Inside::Cycle,
-                    None => self.opened.get(inner).map_or(Inside::Unknown, Inside::Open),
+                let Some(held) = circle.number(inner) else {
+                    return self.opened.get(inner).map_or(Inside::Unknown, Inside::Open);
+                };
+                match steps.to(held) {
+                    Some(further) if Some(further) > steps.to(*number) => {
+                        local.get(&held).map_or(Inside::Cut, Inside::Open)
+                    }
+                    Some(0) => Inside::Root,
+                    Some(_) | None => Inside::Cut,
                 }
             };
             let opened = self.combine(vault, inside);
-            local.insert(place, opened);
+            local.insert(*number, opened);
         }
         local.remove(&root).unwrap_or_default()
     }
@@ -157,10 +173,14 @@ impl ExposureGraph {
             let portion = Share::from_ppm(part.share).unwrap_or(Share::ZERO);
             idle = idle.minus(portion);
             match &part.holding {
-                Holding::Asset(route) => opened.hold(self.route(route), portion),
+                Holding::Asset(route) => self.hold(&mut opened, route, portion),
                 Holding::Vault(key) => match inside(key) {
                     Inside::Open(inner) => opened.absorb(inner, portion),
-                    Inside::Cycle => opened.miss(Gap::Cycle, portion),
+                    Inside::Root => opened.miss(Gap::Cycle, portion),
+                    Inside::Cut => {
+                        opened.miss(Gap::Cycle, portion);
+                        opened.is_cut = true;
+                    }
                     Inside::Unknown => opened.miss(Gap::VaultUnknown, portion),
                 },
                 Holding::Unnamed => opened.miss(Gap::HoldingsUnknown, portion),
@@ -169,7 +189,7 @@ impl ExposureGraph {
         match (&vault.parts, &vault.idle) {
             _ if idle == Share::ZERO => {}
             (None, _) => opened.miss(Gap::HoldingsUnknown, idle),
-            (Some(_), Some(route)) => opened.hold(self.route(route), idle),
+            (Some(_), Some(route)) => self.hold(&mut opened, route, idle),
             (Some(_), None) => opened.miss(Gap::Idle, idle),
         }
         let chain = vault.key.chain_id.to_string();
@@ -179,6 +199,19 @@ impl ExposureGraph {
             }
         }
         opened
+    }
+
+    /// Puts a part of a vault into an asset, and behind whoever answers for that.
+    fn hold(&self, opened: &mut Opened, route: &AssetRoute, portion: Share) {
+        if portion == Share::ZERO {
+            return;
+        }
+        opened.hold(self.route(route), portion);
+        for (dimension, key, trust) in operated(route) {
+            if let Some(slot) = self.index.keys.slot(dimension, key) {
+                add(&mut opened.answerable, slot, Reach::new(portion, trust));
+            }
+        }
     }
 
     /// The place of a route; all routes are known before any vault is opened.
@@ -198,6 +231,7 @@ fn exposure(opened: &Opened, routes: &[AssetRoute], borne: &[Vec<(Slot, Trust)>]
     let held = || opened.assets.keys().filter_map(|route| routes.get(*route));
     let known = Known {
         assets: opened.gaps.is_empty(),
+        answerable: !opened.is_cut,
         feeds: held().all(|route| !route.oracles.is_empty()),
         vendors: held().flat_map(|route| &route.oracles).all(|feed| feed.vendor.is_some()),
     };
@@ -231,10 +265,11 @@ impl Opened {
             add(&mut self.answerable, *at, reach.within(portion));
         }
         self.cycles.extend(&inner.cycles);
+        self.is_cut |= inner.is_cut;
     }
 
-    /// Puts the whole vault behind a key. What vaults inside put there too is part of that, and counts only where they
-    /// are better founded.
+    /// Puts the whole vault behind a key. What its assets and the vaults inside put there too is part of that, and counts
+    /// only where they are better founded.
     fn answer(&mut self, at: Slot, trust: Trust) {
         let own = Reach::new(Share::ONE, trust);
         let inner = self.answerable.get(&at).copied().filter(|_| !trust.is_sure());
@@ -269,6 +304,12 @@ fn answerable(vault: &VaultFacts) -> impl Iterator<Item = (Dimension, &str, Trus
     facts
         .map(|(dimension, key)| (dimension, key.as_str(), Trust::FACT))
         .chain(vault.signer_sets.iter().map(|set| (Dimension::SignerSet, set.id.as_str(), set.trust)))
+}
+
+/// Who answers for a holding. It is added up with who answers for vaults, where the whole of a vault takes in its parts.
+fn operated(route: &AssetRoute) -> impl Iterator<Item = (Dimension, &str, Trust)> {
+    let clusters = route.clusters.iter().map(|cluster| (Dimension::Cluster, cluster.as_str(), Trust::FACT));
+    clusters.chain(route.signer_sets.iter().map(|set| (Dimension::SignerSet, set.id.as_str(), set.trust)))
 }
 
 /// What a holding puts its share behind. A vendor of two of its feeds bears it once.

@@ -53,7 +53,8 @@ pub struct Verification {
     pub signature_valid: bool,
     /// The signer the envelope names is in the registry, under that key id.
     pub signer_recognized: bool,
-    /// The registry lets that signer sign at the time the envelope was made.
+    /// The registry lets that signer sign at the time the envelope was made. False also while the registry is known to have changed
+    /// and cannot be read.
     pub signer_active_at_issuance: bool,
     /// What was decided; null when the envelope is not intact: what is not proved is not repeated.
     pub decision: Option<DecisionRecord>,
@@ -94,6 +95,13 @@ impl Verification {
         signer_active_at_issuance: false,
         decision: None,
     };
+
+    /// The same where the registry has changed in a way that is not known yet: whoever was in it still is, for it forgets nobody, but
+    /// that the signer might sign is shown no longer.
+    #[must_use]
+    pub fn under_a_former_registry(self) -> Self {
+        Verification { signer_active_at_issuance: false, ..self }
+    }
 
     /// Whether all five answers are yes: the decision is ours and as we made it.
     pub const fn holds(&self) -> bool {

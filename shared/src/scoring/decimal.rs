@@ -1,5 +1,6 @@
 //! Decimal text to integers, exactly: how an observed number enters the methodology.
 
+use alloc::borrow::Cow;
 use alloc::string::{String, ToString};
 use core::fmt;
 
@@ -65,14 +66,36 @@ pub fn wide_from_float(value: f64, scale: u32) -> Result<i128, DecimalError> {
 /// A number as it is written in JSON, as an integer of `10^-scale` units, rounded half to even at the scale. No float is between
 /// the text and the units, however many digits it has.
 pub fn wide_from_json(text: &str, scale: u32) -> Result<i128, DecimalError> {
-    let Some((front, exponent)) = text.split_once(['e', 'E']) else { return read(text, scale, Excess::HalfEven) };
+    read(&plain(text)?, scale, Excess::HalfEven)
+}
+
+/// What is left of a number when the digits beyond the scale are dropped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Truncated {
+    /// The integer of `10^-scale` units, towards zero.
+    pub units: i64,
+    /// Whether a digit other than 0 was dropped.
+    pub is_short: bool,
+}
+
+/// [`wide_from_json`], dropping what lies beyond the scale and saying so: 0.29999999999999999999 at scale 6 is a little more than
+/// 299 999.
+pub fn truncate_json(text: &str, scale: u32) -> Result<Truncated, DecimalError> {
+    let plain = plain(text)?;
+    let units = narrow(read(&plain, scale, Excess::Truncate))?;
+    Ok(Truncated { units, is_short: read(&plain, scale, Excess::Refuse) == Err(DecimalError::TooPrecise) })
+}
+
+/// The number without an exponent. Of one that is smaller than any unit only so much is left that it is not zero.
+fn plain(text: &str) -> Result<Cow<'_, str>, DecimalError> {
+    let Some((front, exponent)) = text.split_once(['e', 'E']) else { return Ok(text.into()) };
     let exponent = exponent.strip_prefix('+').unwrap_or(exponent);
     let (sign, digits) = front.strip_prefix('-').map_or(("", front), |digits| ("-", digits));
     let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
     let all = [whole, fraction].concat();
     let significant = all.trim_start_matches('0');
     if significant.is_empty() {
-        return read(front, scale, Excess::HalfEven);
+        return Ok(front.into());
     }
     let zeros = exponent.strip_prefix('-').unwrap_or(exponent);
     if zeros.is_empty() || !zeros.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -85,28 +108,22 @@ pub fn wide_from_json(text: &str, scale: u32) -> Result<i128, DecimalError> {
     if before_point > WIDEST {
         return Err(DecimalError::OutOfRange);
     }
-    let plain = match usize::try_from(before_point) {
+    Ok(match usize::try_from(before_point) {
         Ok(places) => {
             let whole: String = significant.chars().chain(core::iter::repeat('0')).take(places).collect();
             let fraction = significant.get(places..).filter(|rest| !rest.is_empty()).unwrap_or("0");
-            alloc::format!("{sign}0{whole}.{fraction}")
+            alloc::format!("{sign}0{whole}.{fraction}").into()
         }
         Err(_) => {
             let zeros = (-before_point.max(-WIDEST)).unsigned_abs();
             let zeros: String = (0..zeros).map(|_| '0').collect();
-            alloc::format!("{sign}0.{zeros}{significant}")
+            alloc::format!("{sign}0.{zeros}{significant}").into()
         }
-    };
-    read(&plain, scale, Excess::HalfEven)
+    })
 }
 
 /// More places than any unit's integer has.
 const WIDEST: i64 = 40;
-
-/// [`from_float`], dropping what lies beyond the scale: 0.2999999 at scale 6 is 299 999.
-pub fn truncate_float(value: f64, scale: u32) -> Result<i64, DecimalError> {
-    narrow(read(&finite(value)?.to_string(), scale, Excess::Truncate))
-}
 
 fn finite(value: f64) -> Result<f64, DecimalError> {
     if value.is_finite() { Ok(value) } else { Err(DecimalError::NonFinite) }
@@ -206,6 +223,26 @@ mod tests {
     }
 
     #[test]
+    fn what_is_dropped_of_a_number_in_json_is_told_however_little_it_is() {
+        for (text, units, is_short) in [
+            ("0.3", 300_000, false),
+            ("0.300000000000000000000", 300_000, false),
+            ("0.29999999999999999999", 299_999, true),
+            ("3e-1", 300_000, false),
+            ("1.00000000000000001", 1_000_000, true),
+            ("100000000000000001e-17", 1_000_000, true),
+            ("1e-400", 0, true),
+            ("1e-99999999999999999999", 0, true),
+            ("0e-400", 0, false),
+            ("-0.0000001", 0, true),
+        ] {
+            assert_eq!(truncate_json(text, 6), Ok(Truncated { units, is_short }), "{text}");
+        }
+        assert_eq!(truncate_json("1e999", 6), Err(DecimalError::OutOfRange));
+        assert_eq!(truncate_json("NaN", 6), Err(DecimalError::NotDecimal));
+    }
+
+    #[test]
     fn a_float_is_read_as_the_decimal_it_was_written_as() {
         // In binary 2.675 lies below the half and 1.005 too; their decimal text does not.
         assert_eq!(from_float(2.675, 2), Ok(268));
@@ -213,7 +250,6 @@ mod tests {
         assert_eq!(from_float(0.9, 6), Ok(900_000));
         assert_eq!(from_float(1e-7, 6), Ok(0));
         assert_eq!(from_float(-0.0, 6), Ok(0));
-        assert_eq!(truncate_float(0.299_999_9, 6), Ok(299_999));
         assert_eq!(wide_from_float(999_999_999_999_999.0, 6), Ok(999_999_999_999_999_000_000));
     }
 }

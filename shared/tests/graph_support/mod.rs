@@ -38,11 +38,16 @@ pub fn route() -> impl Strategy<Value = AssetRoute> {
     let feeds = vec![("f1", Some("v1")), ("f2", Some("v1")), ("f3", None)];
     let feed = |(id, vendor): (&str, Option<&str>)| OracleFeed { id: id.into(), vendor: vendor.map(Into::into) };
     let feeds = subsequence(feeds, 0..=3).prop_map(move |feeds| feeds.into_iter().map(feed).collect());
-    (select(vec!["P", "Q", "R"]), feeds, references(&["b1", "b2"])).prop_map(|(asset, oracles, bridges)| AssetRoute {
-        oracles,
-        bridges,
-        ..AssetRoute::plain(asset, asset)
-    })
+    let clusters = vec(select(vec!["k1", "k3"]).prop_map(String::from), 0..2);
+    (select(vec!["P", "Q", "R"]), feeds, references(&["b1", "b2"]), clusters, references(&["s1", "s4"])).prop_map(
+        |(asset, oracles, bridges, clusters, signer_sets)| AssetRoute {
+            oracles,
+            bridges,
+            clusters,
+            signer_sets,
+            ..AssetRoute::plain(asset, asset)
+        },
+    )
 }
 
 /// Parts that are at most a whole; vaults hold any vault, themselves too, and some that nobody described.

@@ -16,14 +16,7 @@ const MAX_DELAY: i64 = 3_155_760_000;
 impl Check {
     pub(super) fn mapping(&mut self, mapping: &mut Mapping) {
         self.header(mapping.observed_at, &mapping.source);
-        let well_formed = |byte: u8| byte.is_ascii_graphic() && byte != b'"' && byte != b'\\';
-        if mapping.mapping_id.is_empty()
-            || mapping.mapping_id.len() > MAX_ID
-            || !mapping.mapping_id.bytes().all(well_formed)
-        {
-            let reason = format!("must be 1 to {MAX_ID} printable ASCII characters without spaces and quotes");
-            self.wrong("mapping_id", reason);
-        }
+        self.mapping_id("mapping_id", &mapping.mapping_id);
         self.optional_text("name", mapping.name.as_ref());
         let of_type = [
             ("signers", MappingType::SignerSet, mapping.signers.is_some()),
@@ -43,6 +36,13 @@ impl Check {
             self.bridge(bridge);
         }
         self.subjects(mapping.mapping_type, &mut mapping.applies_to);
+    }
+
+    pub(super) fn mapping_id(&mut self, field: &str, id: &str) {
+        let well_formed = |byte: u8| byte.is_ascii_graphic() && byte != b'"' && byte != b'\\';
+        if id.is_empty() || id.len() > MAX_ID || !id.bytes().all(well_formed) {
+            self.wrong(field, format!("must be 1 to {MAX_ID} printable ASCII characters without spaces and quotes"));
+        }
     }
 
     fn signers(&mut self, signers: &mut Signers) {
@@ -114,8 +114,15 @@ impl Check {
                 SubjectType::Protocol | SubjectType::Asset => self.slug(&field, &subject.id),
                 SubjectType::Market | SubjectType::Feed => self.contract_id(&field, &mut subject.id),
             }
-            if mapping_type == MappingType::OracleVendor && subject.subject_type != SubjectType::Feed {
-                self.wrong(format!("applies_to[{place}].type"), "a vendor runs feeds and nothing else");
+            match (mapping_type, subject.subject_type) {
+                (MappingType::OracleVendor, SubjectType::Feed) => {}
+                (MappingType::OracleVendor, _) => {
+                    self.wrong(format!("applies_to[{place}].type"), "a vendor runs feeds and nothing else");
+                }
+                (MappingType::Bridge, SubjectType::Feed) => {
+                    self.wrong(format!("applies_to[{place}].type"), "a bridge carries assets and no feed");
+                }
+                (MappingType::Bridge | MappingType::SignerSet | MappingType::OperatorCluster, _) => {}
             }
             if !named.insert((subject.subject_type, subject.id.as_str())) {
                 self.wrong(&field, "is named twice");
@@ -124,7 +131,7 @@ impl Check {
         }
     }
 
-    fn contract_id(&mut self, field: &str, id: &mut String) {
+    pub(super) fn contract_id(&mut self, field: &str, id: &mut String) {
         let parts = id.split_once(':').and_then(|(chain, address)| {
             let chain: i64 = chain.parse().ok().filter(|chain| *chain > 0)?;
             Some((chain, Address::parse_any(address)?.1))

@@ -25,7 +25,12 @@ use rds_shared::scoring::Ppm;
 use rds_shared::scoring::asset::{Backing, Dimension, Dimensions};
 use rds_shared::scoring::decimal::from_float;
 use rds_shared::scoring::vault::ExposuresStatus;
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
+
+/// Parts of one vault: ten times what the widest pool lends against.
+const MAX_PARTS: usize = 1_000;
+/// Wrappers, feeds or bridges of one part.
+const MAX_BETWEEN: usize = 50;
 
 /// Checks an observation and brings it to its canonical form; answers everything that is wrong with it, and when it says that it was
 /// made: how far that may lie ahead only a clock knows.
@@ -299,6 +304,9 @@ impl Check {
         if exposure.status == ExposuresStatus::Unavailable && !exposure.parts.is_empty() {
             self.wrong("parts", "must be empty when the exposures are unavailable");
         }
+        if exposure.parts.len() > MAX_PARTS {
+            return self.wrong("parts", format!("must be at most {MAX_PARTS}"));
+        }
         for (place, part) in exposure.parts.iter_mut().enumerate() {
             self.part(&format!("parts[{place}]"), part);
             if part.vault_id.as_deref() == Some(&exposure.vault_id) {
@@ -318,5 +326,37 @@ impl Check {
             _ => self.wrong(field, "needs exactly one of asset_id and vault_id"),
         }
         self.number(&format!("{field}.lltv"), part.lltv, 0.0, 1.0);
+        self.route(field, part);
+    }
+
+    /// What stands between the vault and an asset. Of an inner vault its own exposure says that.
+    fn route(&mut self, field: &str, part: &mut ExposurePart) {
+        let lengths =
+            [("wrappers", part.wrappers.len()), ("oracles", part.oracles.len()), ("bridges", part.bridges.len())];
+        for (name, length) in lengths.into_iter().filter(|(_, length)| *length > 0) {
+            if part.asset_id.is_none() {
+                self.wrong(format!("{field}.{name}"), "only an asset has them");
+            }
+            if length > MAX_BETWEEN {
+                self.wrong(format!("{field}.{name}"), format!("must be at most {MAX_BETWEEN}"));
+            }
+        }
+        let mut named = HashSet::new();
+        for (list, contracts) in [("wrappers", &mut part.wrappers), ("oracles", &mut part.oracles)] {
+            for (place, contract) in contracts.iter_mut().enumerate() {
+                let field = format!("{field}.{list}[{place}]");
+                self.contract_id(&field, contract);
+                if !named.insert((list, contract.as_str())) {
+                    self.wrong(field, "is named twice");
+                }
+            }
+        }
+        for (place, bridge) in part.bridges.iter().enumerate() {
+            let field = format!("{field}.bridges[{place}].id");
+            self.mapping_id(&field, &bridge.id);
+            if !named.insert(("bridges", bridge.id.as_str())) {
+                self.wrong(field, "is named twice");
+            }
+        }
     }
 }

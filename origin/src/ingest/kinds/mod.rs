@@ -32,4 +32,4 @@ pub use security::{Contamination, LossCase, SecurityReport, security_event_id};
 pub use signal::{Entity, GivenVault, SignalReport};
 pub use strategy::{VaultStrategy, YieldSource};
 pub use values::{Percent, Points, Share, SignerSet, Signing, SigningWord, Usd};
-pub use vault::{Exposure, ExposurePart, IncentivesStatus, Reward, Snapshot, Vault, VaultState};
+pub use vault::{Exposure, ExposurePart, IncentivesStatus, PartBridge, Reward, Snapshot, Vault, VaultState};

@@ -259,4 +259,43 @@ pub struct ExposurePart {
     /// Collateral and loan track one reference.
     #[serde(default)]
     pub same_peg: bool,
+    // What follows is left out where there is none: an exposure that says nothing of it is the row that it always was.
+    /// Tokens that wrap the asset where the vault holds it, as `{chain_id}:{address}`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub wrappers: Vec<String>,
+    /// Feeds that price it there, as `{chain_id}:{address}`.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub oracles: Vec<String>,
+    /// Bridges that it came by.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub bridges: Vec<PartBridge>,
+}
+
+impl ExposurePart {
+    /// A part of which nothing is known but what it is.
+    pub fn plain(asset_id: Option<String>, vault_id: Option<String>, share: Share) -> Self {
+        ExposurePart {
+            asset_id,
+            vault_id,
+            share,
+            oracle: no_oracle(),
+            lltv: None,
+            same_peg: false,
+            wrappers: Vec::new(),
+            oracles: Vec::new(),
+            bridges: Vec::new(),
+        }
+    }
+}
+
+/// A bridge that part of a vault came by.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PartBridge {
+    /// The bridge: the id of its mapping, where there is one.
+    pub id: String,
+    /// Whether a source says so; false is provisional.
+    pub verified: bool,
+    /// How sure that is, as a fraction.
+    pub confidence: Share,
 }

@@ -6,7 +6,7 @@ macro_rules! graph_rows {
             LookThrough: Get "/v1/graph/look-through" {
                 access: Decisioning, family: GraphRead, cache: Cache::NEVER,
                 query: [VAULT_KEYS], answers: "Data<LookedThrough>", errors: [TooManyItems, MaterializationUnavailable],
-                about: "What positions in vaults are exposed to once every vault inside them is opened: assets, wrappers, feeds, bridges, signers. At most 50.",
+                about: "What positions in vaults are exposed to once every vault inside them is opened: assets, wrappers, feeds, bridges, signers. At most 50; a vault that the snapshot does not have is null.",
             }
             Breach: Get "/v1/graph/breach" {
                 access: Decisioning, family: GraphRead, cache: Cache::NEVER,
@@ -17,7 +17,7 @@ macro_rules! graph_rows {
             IncidentExposure: Get "/v1/graph/incident-exposure" {
                 access: Decisioning, family: GraphRead, cache: Cache::NEVER,
                 query: [VAULT_KEYS], answers: "Data<Incidents<ByKey>>", errors: [TooManyItems, MaterializationUnavailable],
-                about: "Which part of vaults stands behind unresolved incidents of the last year, their own and those of vaults inside them. At most 50.",
+                about: "Which part of vaults stands behind unresolved incidents of the last year, their own and those of vaults inside them. At most 50; a vault that the snapshot does not have is null. eventId is the number of /v1/events/{id}.",
             }
             IncidentSummary: Get "/v1/graph/incident-exposure/summary" {
                 access: Decisioning, family: GraphRead, cache: Cache::NEVER,
@@ -26,8 +26,8 @@ macro_rules! graph_rows {
             }
             GraphSnapshot: Get "/v1/graph/snapshot/{id}" {
                 access: Public, family: GraphRead, cache: Cache::public(60), tags: [Graph],
-                query: [], answers: "Data<Manifest>", errors: [InvalidParameter],
-                about: "The manifest of a frozen snapshot: its bodies of facts with their hashes, and from when the newest fact of each is.",
+                query: [], answers: "Data<Manifest>", errors: [InvalidParameter, MaterializationUnavailable],
+                about: "The manifest of a frozen snapshot: its bodies of facts with their hashes, and from when the newest fact of each is. Before the first build the answer is 503, as on every graph route.",
             }
             GraphCheck: Post "/v1/graph/check" {
                 access: Decisioning, family: GraphCheck, cache: Cache::NEVER,
@@ -35,7 +35,7 @@ macro_rules! graph_rows {
                 query: [], answers: "Data<CheckResult>",
                 errors: [InvalidBody, TooManyItems, PayloadTooLarge, UnsupportedMediaType, MaterializationUnavailable],
                 deprecated: [CHECK_LOSS],
-                about: "A portfolio against its limits, and with issue=true the signed decision: the same check has one decision. Vaults named twice are one position.",
+                about: "A portfolio against its limits, and with issue=true the signed decision: the same check has one decision, until a signer's retirement voids it. Vaults named twice are one position; limits are rounded down to millionths.",
             }
             DecisionById: Get "/v1/graph/decision/{id}" {
                 access: Public, family: GraphRead, cache: Cache::public(60), tags: [Signers],
@@ -50,7 +50,7 @@ macro_rules! graph_rows {
             DecisionVerify: Get "/v1/graph/decision/{id}/verify" {
                 access: Public, family: GraphRead, cache: Cache::public(60), tags: [Signers],
                 query: [], answers: "Data<Verification>", errors: [InvalidParameter],
-                about: "Whether a decision is ours and as it was made: recomputed at the edge from the stored envelope, its signature and the signer registry.",
+                about: "Whether a decision is ours and as it was made: recomputed at the edge from the stored envelope, its signature and the signer registry. While the origin is away the last good copy answers, marked stale; if the registry is known to have changed since, signerActiveAtIssuance is false until it can be read.",
             }
         }
     };

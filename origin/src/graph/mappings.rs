@@ -1,0 +1,51 @@
+//! What is mapped to bridges, sets of signers, vendors and clusters, looked up by its subject.
+
+use crate::store::graph_facts::MappingRow;
+use crate::store::{StoreError, word};
+use rds_shared::graph::facts::{Reference, Trust};
+use rds_shared::model::mapping::{MappingType, SubjectType};
+use rds_shared::scoring::Ppm;
+use std::collections::HashMap;
+
+/// Something that may be mapped.
+pub(super) type Subject<'s> = (SubjectType, &'s str);
+
+/// All mappings, by subject.
+pub(super) struct Mappings<'a>(HashMap<Subject<'a>, Vec<(MappingType, Reference)>>);
+
+impl<'a> Mappings<'a> {
+    /// Reads them; a subject may be more or less certain than the mapping as a whole.
+    pub(super) fn of(rows: &'a [MappingRow]) -> Result<Self, StoreError> {
+        let mut mapped: HashMap<Subject<'a>, Vec<(MappingType, Reference)>> = HashMap::new();
+        for row in rows {
+            let mapping_type: MappingType = word("mapping.mapping_type", &row.mapping_type)?;
+            for subject in row.applies_to.iter() {
+                let confidence = subject.confidence.unwrap_or(*row.confidence);
+                let verified = subject.verified.unwrap_or(row.verified);
+                let trust = Trust { verified, confidence: Ppm(confidence.0.into()) };
+                let reference = Reference { id: row.mapping_id.clone(), trust };
+                mapped.entry((subject.subject_type, &subject.id)).or_default().push((mapping_type, reference));
+            }
+        }
+        Ok(Mappings(mapped))
+    }
+
+    /// Everything of one type that these subjects are mapped to.
+    pub(super) fn references<'s>(
+        &'s self,
+        wanted: MappingType,
+        subjects: impl IntoIterator<Item = Subject<'s>>,
+    ) -> impl Iterator<Item = &'s Reference> {
+        let mapped = subjects.into_iter().filter_map(|subject| self.0.get(&subject)).flatten();
+        mapped.filter(move |(mapping_type, _)| *mapping_type == wanted).map(|(_, reference)| reference)
+    }
+
+    /// The same of types whose mappings count as facts: only those that could reject alone.
+    pub(super) fn facts<'s>(
+        &'s self,
+        wanted: MappingType,
+        subjects: impl IntoIterator<Item = Subject<'s>>,
+    ) -> impl Iterator<Item = String> {
+        self.references(wanted, subjects).filter(|reference| reference.trust.is_sure()).map(|it| it.id.clone())
+    }
+}

@@ -24,7 +24,11 @@ pub fn answer(route: &Route) -> Answer {
         "etag" => Some(etag.clone()),
         _ => None,
     });
-    let served =
-        Served { x_cache: XCache::Bypass, age: None, cache_status: "rds-edge; detail=\"built-in\"".to_owned() };
+    let served = Served {
+        x_cache: XCache::Bypass,
+        age: None,
+        cache_status: "rds-edge; detail=\"built-in\"".to_owned(),
+        is_outdated: false,
+    };
     Answer::Content(Content { status: 200, headers, body, served })
 }

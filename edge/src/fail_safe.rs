@@ -60,7 +60,12 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
                 status: 200,
                 headers: Passed::read(json),
                 body: body.into(),
-                served: Served { x_cache: XCache::Bypass, age: None, cache_status: "rds-edge; fwd=bypass".to_owned() },
+                served: Served {
+                    x_cache: XCache::Bypass,
+                    age: None,
+                    cache_status: "rds-edge; fwd=bypass".to_owned(),
+                    is_outdated: false,
+                },
             }),
             Err(_) => Answer::Error(ErrorCode::ServiceUnavailable.into()),
         }

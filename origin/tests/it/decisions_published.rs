@@ -40,7 +40,7 @@ async fn the_registry_is_public_with_everybody_who_ever_signed() {
 
     activate(&world.test, "second", OTHER_SIGNER).await;
     let at = Timestamp::parse("2026-11-20T00:00:00Z").unwrap();
-    registry::retire(&world.test.app.db, "first", at).await.unwrap();
+    registry::retire(&world.test.app.db, "first", registry::Retirement::At(at)).await.unwrap();
     let second = world.test.get("/v1/graph/signers").await;
     let retired = row(SIGNER, "first", json!("2026-11-20T00:00:00.000Z"));
     assert_eq!(second.json(), json!({ "data": [retired, row(OTHER_SIGNER, "second", Value::Null)] }));

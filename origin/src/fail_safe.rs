@@ -2,21 +2,38 @@
 //!
 //! The worse of the two is in force. The guard can only degrade: it ends what it began with the first good run over everything, and
 //! never what an operator said. An operator's `normal` ends both: what was held back has been looked at, and the next run
-//! over everything is due at once and may move as many tiers as it does. While an operator says `degraded`, no run is
-//! published; while one says `fail_closed`, none is served.
+//! over everything is due at once and may move as many tiers as it does. While an operator says `degraded` or `fail_closed`, no run
+//! is made: facts come in, and scores, their history and the events that tell of them wait for the run that follows.
+//!
+//! `fail_closed` says that the published scores are not to be relied on, so it is never ended onto them: `normal` makes a run over
+//! everything first, and mode and scores are one commit. Where the guard finds that run wrong, it stays closed.
+//! What stands in no list of the present is not withheld: events that were told before, and versions of baskets by their id.
 
 use crate::clock::Clock;
+use crate::scoring_run;
 use crate::store::fail_safe::{self as table, Change, Stored};
-use crate::store::{Db, StoreError, Tx};
+use crate::store::{Db, StoreError, Tx, publication};
 use rds_shared::model::health::{FailSafe, FailSafeMode};
 use rds_shared::route::Tag;
 use rds_shared::scoring::run::Withheld;
 use rds_shared::wire::Timestamp;
+use sqlx::Acquire;
 
 /// Where a change shows.
 pub const SHOWN_IN: [Tag; 1] = [Tag::FailSafe];
+/// Where `normal` shows: it may have published a run.
+pub const OPENED_IN: [Tag; 4] = [Tag::FailSafe, Tag::Vaults, Tag::Assets, Tag::Events];
 /// Under whose name the guard's changes are noted.
 pub const GUARD: &str = "guard";
+
+/// What became of an operator's word.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Said {
+    /// It holds; this is how things stand now.
+    Holds(Stored),
+    /// Scores stay withheld, and nothing was changed: a run over what is known now cannot be right.
+    StaysClosed(Withheld),
+}
 
 impl Stored {
     /// The mode that is in force.
@@ -39,27 +56,43 @@ impl Stored {
     }
 }
 
-/// Makes `mode` what an operator says, and answers how things stand then. Saying the same again is noted, too.
-pub async fn say(
-    db: &Db,
-    clock: &Clock,
-    mode: FailSafeMode,
-    reason: &str,
-    said_by: &str,
-) -> Result<Stored, StoreError> {
+/// Makes `mode` what an operator says. Saying the same again is noted, too.
+pub async fn say(db: &Db, clock: &Clock, mode: FailSafeMode, reason: &str, said_by: &str) -> Result<Said, StoreError> {
     let at = clock.now();
     db.run_tx("fail-safe", move |tx| {
         let (reason, said_by) = (reason.to_owned(), said_by.to_owned());
         Box::pin(async move {
-            let before = table::hold(tx).await?;
+            let is_opened = |before: &Stored| mode == FailSafeMode::Normal && before.mode == FailSafeMode::FailClosed;
+            if mode == FailSafeMode::Normal {
+                // It may publish a run, so it waits for whoever writes: closing never does.
+                publication::take_turn(tx).await?;
+            }
+            let mut tx = tx.begin().await?;
+            let before = table::hold(&mut tx).await?;
             let mut after = Stored { mode, reason: Some(reason.clone()), ..before.clone() };
             if mode == FailSafeMode::Normal {
                 // While runs were held back or stood still, more than a fifth may have come together.
-                after.accepted = before.accepted || before.held.is_some() || before.mode == FailSafeMode::Degraded;
+                after.accepted = before.accepted || before.held.is_some() || before.mode != FailSafeMode::Normal;
                 after.held = None;
             }
             let change = Change { at, mode: after.in_force(), said_by, reason };
-            settle(tx, &before, after, Some(change)).await
+            let after = settle(&mut tx, &before, after, Some(change)).await?;
+            if !is_opened(&before) {
+                tx.commit().await?;
+                return Ok(Said::Holds(after));
+            }
+            scoring_run::whole(&mut tx, at).await?;
+            let after = table::read(&mut *tx).await?;
+            match after.held {
+                Some(found) => {
+                    tx.rollback().await?;
+                    Ok(Said::StaysClosed(found))
+                }
+                None => {
+                    tx.commit().await?;
+                    Ok(Said::Holds(after))
+                }
+            }
         })
     })
     .await

@@ -6,6 +6,8 @@
 //!                                  └──► cannot be built honestly ─► the old one stays, one event is raised
 //! ```
 //!
+//! While the platform is `fail_closed` no version is made: it would say for good what scores of that time say.
+//!
 //! The rules are `shared::rules::baskets`. A rebalance is one transaction that holds the basket's row and the writers' turn: of
 //! two at once the second sees what the first has made, and has nothing to do. A version is written once and never changed;
 //! what is said of it later ([`support`]) stands beside it.
@@ -22,11 +24,13 @@ use crate::ingest::kinds::EventRecord;
 use crate::publication::{self as events, Family, How, OBSERVED_CHANGE_SOURCE, Operation};
 use crate::store::basket_versions::{self as table, Held};
 use crate::store::baskets::{self, Members, StoredVersion, Support};
+use crate::store::fail_safe;
 use crate::store::publication as versions;
 use crate::store::{Db, StoreError, Tx, assets, decision_signers, tags};
 use rds_shared::graph::signature::DecisionKey;
 use rds_shared::model::basket::{BasketNotice, BasketVersionRow, ConstituentType, ShownChanges};
 use rds_shared::model::content_hash::ContentHash;
+use rds_shared::model::health::FailSafeMode;
 use rds_shared::model::status::Severity;
 use rds_shared::model::version_signature::VersionSignature;
 use rds_shared::route::Tag;
@@ -58,6 +62,8 @@ pub enum Refreshed {
         /// What asked for it.
         trigger: Trigger,
     },
+    /// Scores are withheld, so nothing is made of them.
+    Closed,
     /// No version can be built honestly; the one in force, if there is one, stays.
     Halted {
         /// Why, in words.
@@ -104,6 +110,10 @@ async fn run(
         Box::pin(async move {
             versions::take_turn(tx).await?;
             let Some(held) = table::hold(tx, &basket_id).await? else { return Ok(None) };
+            // Held, so that whoever closes finds nothing made of scores afterwards.
+            if fail_safe::hold(tx).await?.mode == FailSafeMode::FailClosed {
+                return Ok(Some(Refreshed::Closed));
+            }
             step(tx, &basket_id, &held, unasked, key.as_ref(), now).await.map(Some)
         })
     })

@@ -1,8 +1,10 @@
-//! When baskets are looked at by themselves: after every run over all scores, and when a quarter ends.
+//! When baskets are looked at by themselves: after every run over all scores, when a quarter ends, and when scores are no longer
+//! withheld.
 
 use super::Refreshed;
 use crate::app::App;
 use crate::store::{StoreError, scores};
+use rds_shared::model::health::FailSafeMode;
 use rds_shared::rules::baskets::refresh::latest_quarter_end;
 use std::time::Duration;
 
@@ -18,11 +20,13 @@ pub async fn keep_current(app: &App) {
         tokio::time::sleep(POLL).await;
         let outcome = match scores::last_whole_run(&app.db.pool).await {
             Ok(run) => {
+                let is_closed = app.fail_safe() == FailSafeMode::FailClosed;
                 let reason = Some((run, latest_quarter_end(app.clock.now())));
-                if looked == reason {
+                if is_closed || looked == reason {
                     continue;
                 }
-                look(app).await.map(|()| looked = reason)
+                // Another process may know of a closure before this one does: then the look is still to come.
+                look(app).await.map(|is_done| looked = if is_done { reason } else { looked })
             }
             Err(error) => Err(error),
         };
@@ -38,15 +42,18 @@ pub async fn keep_current(app: &App) {
     }
 }
 
-async fn look(app: &App) -> Result<(), StoreError> {
+/// Whether every basket was looked at.
+async fn look(app: &App) -> Result<bool, StoreError> {
+    let mut is_done = true;
     for (basket, refreshed) in super::refresh(&app.db, &app.clock, app.signing_key.as_ref()).await? {
         match refreshed {
             Refreshed::Rebalanced { version_id, trigger } => {
                 tracing::info!(%basket, %version_id, %trigger, "a basket was rebalanced");
             }
             Refreshed::Halted { reason } => tracing::warn!(%basket, %reason, "a basket cannot be rebalanced"),
+            Refreshed::Closed => is_done = false,
             Refreshed::NotDue | Refreshed::NoRules | Refreshed::Unchanged => {}
         }
     }
-    Ok(())
+    Ok(is_done)
 }

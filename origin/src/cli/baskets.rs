@@ -113,6 +113,7 @@ fn line(refreshed: &Refreshed) -> String {
         Refreshed::NoRules => "it has no rules yet".to_owned(),
         Refreshed::Unchanged => "rebalanced, and nothing changed".to_owned(),
         Refreshed::Rebalanced { version_id, trigger } => format!("{version_id} ({trigger})"),
+        Refreshed::Closed => "not rebalanced while scores are withheld (fail_closed)".to_owned(),
         Refreshed::Halted { reason } => format!("halted, {reason}"),
     }
 }
@@ -123,6 +124,7 @@ fn value(id: &str, refreshed: &Refreshed) -> Value {
         Refreshed::NoRules => ("no_rules", None, None, None),
         Refreshed::Unchanged => ("unchanged", None, None, None),
         Refreshed::Rebalanced { version_id, trigger } => ("rebalanced", Some(version_id), Some(trigger), None),
+        Refreshed::Closed => ("closed", None, None, None),
         Refreshed::Halted { reason } => ("halted", None, None, Some(reason)),
     };
     json!({ "id": id, "result": result, "version_id": version_id, "trigger_reason": trigger, "reason": reason })

@@ -91,7 +91,7 @@ pub(super) async fn score(db: &Db, clock: &Clock, out: Output) -> anyhow::Result
     let run = scoring_run::run_all(db, clock).await?;
     let (vaults, changes) = (run.vaults, run.changes.len());
     let text = match (&run.id, run.withheld) {
-        (_, Some(why)) => format!("the run is held back ({why}); the last good one is served"),
+        (_, Some(why)) => format!("nothing is published ({why}); the scores from before stay"),
         (Some(id), None) => format!("{id}: {vaults} vaults, {changes} published changes"),
         (None, None) => "there is no vault to score".to_owned(),
     };

@@ -4,11 +4,13 @@ use super::Output;
 use super::edge::Edge;
 use crate::clock::Clock;
 use crate::config;
-use crate::fail_safe::{SHOWN_IN, say};
+use crate::fail_safe::{OPENED_IN, SHOWN_IN, Said as Became, say};
 use crate::store::Db;
 use crate::store::fail_safe::{self as table, Change, Stored};
 use clap::{Args, Subcommand};
 use rds_shared::model::health::FailSafeMode;
+use rds_shared::route::Tag;
+use rds_shared::scoring::run::Withheld;
 use serde_json::{Value, json};
 use std::process::ExitCode;
 
@@ -17,11 +19,12 @@ const LISTED: i64 = 20;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum FailSafe {
-    /// Scores are current. What the guard held back counts as looked at: the service publishes it at once.
+    /// Scores are current. What the guard held back counts as looked at: the service publishes it at once. After fail_closed it
+    /// scores everything first, and stays closed where that cannot be right.
     Normal(Said),
     /// The last good scores stay: no run is published, and answers say so.
     Degraded(Said),
-    /// No scores: routes that serve them answer 503.
+    /// No scores: routes that serve them answer 503, no run is published, and nobody is told of a rating.
     #[command(name = "fail_closed", visible_alias = "fail-closed")]
     FailClosed(Said),
     /// Show the mode, and who changed it when and why.
@@ -56,12 +59,25 @@ pub(super) async fn run(db: &Db, clock: &Clock, command: FailSafe, out: Output) 
     // Read before anything is changed: a link that cannot work is told first.
     let edge = Edge::configured(clock)?;
     let by = by.or_else(|| config::environment("USER")).unwrap_or_else(|| "operator".to_owned());
-    let standing = say(db, clock, mode, &reason, &by).await?;
-    let told = edge.shown(db, &SHOWN_IN).await?;
+    let standing = match say(db, clock, mode, &reason, &by).await? {
+        Became::Holds(standing) => standing,
+        Became::StaysClosed(found) => return stays_closed(found, out),
+    };
+    let shown_in: &[Tag] = if mode == FailSafeMode::Normal { &OPENED_IN } else { &SHOWN_IN };
+    let told = edge.shown(db, shown_in).await?;
     let mut value = value(&standing);
     told.add_to(&mut value);
     out.show(format!("{}{}", line(&standing), told.remark()), &value)?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn stays_closed(found: Withheld, out: Output) -> anyhow::Result<ExitCode> {
+    let text = format!(
+        "it stays fail_closed: {}; mend that, or say degraded to serve the scores from before the closure",
+        found.in_words()
+    );
+    out.show(&text, &json!({ "error": text, "mode": FailSafeMode::FailClosed, "held": found }))?;
+    Ok(ExitCode::FAILURE)
 }
 
 async fn show(db: &Db, out: Output) -> anyhow::Result<ExitCode> {

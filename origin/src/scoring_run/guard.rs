@@ -2,6 +2,9 @@
 //!
 //! Every run goes through [`attempt`], inside the transaction that brought the facts. The facts stay either way. While something is
 //! held back, every run is one over everything: only that can be good as a whole, and nothing slips past in pieces.
+//!
+//! While an operator says `degraded` or `fail_closed` there is nothing to judge: no run is made, so no score moves, and nobody is told
+//! of one.
 
 use super::{Run, Scope, evaluate, keep_facts, score_assets};
 use crate::fail_safe;
@@ -52,9 +55,8 @@ pub async fn attempt(
         Over::All => None,
         Over::Touched { touched, .. } => Some(touched.clone()),
     };
-    if standing.mode == FailSafeMode::Degraded {
-        keep_touched(tx, now, version, touched).await?;
-        return Ok(Run { withheld: Some("operator"), ..Run::default() });
+    if standing.mode != FailSafeMode::Normal {
+        return stood_still(tx, now, version, standing.mode, touched).await;
     }
     // Of a part nobody can say that everything in it is too old.
     let judges_age = matches!(over, Over::All);
@@ -65,6 +67,12 @@ pub async fn attempt(
     let mut inner = tx.begin().await?;
     let mut facts = RunFacts { published: scores::published_tiers(&mut inner).await?, ..RunFacts::default() };
     let run = scored(&mut inner, now, version, over, &mut facts).await?;
+    // A run takes a while, and an operator who closes does not wait for it; from here on one waits for the commit.
+    let said = table::hold(&mut inner).await?.mode;
+    if said != FailSafeMode::Normal {
+        inner.rollback().await?;
+        return stood_still(tx, now, version, said, touched).await;
+    }
     if !judges_age {
         facts.stale_inputs = 0;
     }
@@ -79,7 +87,7 @@ pub async fn attempt(
         }
         Some(reason) => {
             inner.rollback().await?;
-            keep_touched(tx, now, version, touched).await?;
+            keep_touched(tx, now, version, FailSafeMode::Degraded, touched).await?;
             fail_safe::hold(tx, now, reason).await?;
             tracing::warn!(%reason, ?facts, "a score run is held back; the last good one is served");
             Ok(Run { vaults: run.vaults, withheld: Some(reason.as_str()), ..Run::default() })
@@ -87,16 +95,29 @@ pub async fn attempt(
     }
 }
 
-/// What was touched shows, though no score of it does.
+/// No run is made, because an operator said `mode`.
+async fn stood_still(
+    tx: &mut Tx<'_>,
+    now: Timestamp,
+    version: i64,
+    mode: FailSafeMode,
+    touched: Option<Touched>,
+) -> Result<Run, StoreError> {
+    keep_touched(tx, now, version, mode, touched).await?;
+    Ok(Run { withheld: Some("operator"), ..Run::default() })
+}
+
+/// What was touched shows, though no score of it moves.
 async fn keep_touched(
     tx: &mut Tx<'_>,
     now: Timestamp,
     version: i64,
+    mode: FailSafeMode,
     touched: Option<Touched>,
 ) -> Result<(), StoreError> {
     let Some(touched) = touched else { return Ok(()) };
     let ids = publication::affected_vaults(tx, &touched).await?;
-    keep_facts(tx, now, version, &ids).await
+    keep_facts(tx, now, version, mode, &ids).await
 }
 
 async fn scored(

@@ -67,7 +67,7 @@ pub struct Run {
     pub changes: Vec<VaultChange>,
     /// Events that tell of them.
     pub events: u64,
-    /// Why nothing of it was published: a reason of the guard's, or `operator` while one says `degraded`.
+    /// Why nothing of it was published: a reason of the guard's, or `operator` while one says `degraded` or `fail_closed`.
     pub withheld: Option<&'static str>,
     /// Whether anything that is served of an asset changed.
     pub assets_moved: bool,
@@ -98,7 +98,7 @@ fn is_due(last: Option<At>, standing: &Stored, now: Timestamp, every_seconds: i6
     let Some(At(last)) = last else { return false };
     let since = |at: Timestamp| now.seconds_since(at);
     match (standing.mode, standing.held.and(standing.tried_at)) {
-        (FailSafeMode::Degraded, _) => false,
+        (FailSafeMode::Degraded | FailSafeMode::FailClosed, _) => false,
         _ if standing.accepted => true,
         (_, Some(tried)) => since(tried) >= every_seconds.min(HELD_RETRY_SECONDS),
         (_, None) => since(last) >= every_seconds,
@@ -115,22 +115,29 @@ async fn run_whole(db: &Db, now: Timestamp, every_seconds: Option<i64>) -> Resul
                     return Ok(None);
                 }
             }
-            let version = publication::current_version(tx).await? + 1;
-            let run = attempt(tx, now, version, Over::All, Trust::Judged).await?;
-            let is_revised = totals::revise(tx, now, &[]).await? > 0;
-            if is_revised {
-                asset_table::mark_changed(tx, version).await?;
-            }
-            if run.id.is_some() || run.assets_moved || is_revised {
-                publication::advance_to(tx, version).await?;
-                let told = (run.events > 0).then_some(Tag::Events);
-                let touched: Vec<Tag> = [Tag::Vaults, Tag::Assets].into_iter().chain(told).collect();
-                tags::touch(tx, &touched).await?;
-            }
-            Ok(Some(run))
+            whole(tx, now).await.map(Some)
         })
     })
     .await
+}
+
+/// Runs over every asset and vault as of `now`, and makes what came of it show when `tx` commits.
+///
+/// The caller holds the writers' turn.
+pub async fn whole(tx: &mut Tx<'_>, now: Timestamp) -> Result<Run, StoreError> {
+    let version = publication::current_version(tx).await? + 1;
+    let run = attempt(tx, now, version, Over::All, Trust::Judged).await?;
+    let is_revised = totals::revise(tx, now, &[]).await? > 0;
+    if is_revised {
+        asset_table::mark_changed(tx, version).await?;
+    }
+    if run.id.is_some() || run.assets_moved || is_revised {
+        publication::advance_to(tx, version).await?;
+        let told = (run.events > 0).then_some(Tag::Events);
+        let touched: Vec<Tag> = [Tag::Vaults, Tag::Assets].into_iter().chain(told).collect();
+        tags::touch(tx, &touched).await?;
+    }
+    Ok(run)
 }
 
 /// Evaluates the vaults of `ids` as of `now`; what changes belongs to data version `version`, and what is found is added to `facts`.
@@ -185,7 +192,13 @@ async fn evaluate(
 }
 
 /// Makes the facts of `ids` show while no run is published: scores stay as they are, and a vault that is new has none.
-async fn keep_facts(tx: &mut Tx<'_>, now: Timestamp, version: i64, ids: &[String]) -> Result<(), StoreError> {
+async fn keep_facts(
+    tx: &mut Tx<'_>,
+    now: Timestamp,
+    version: i64,
+    mode: FailSafeMode,
+    ids: &[String],
+) -> Result<(), StoreError> {
     if ids.is_empty() {
         return Ok(());
     }
@@ -205,7 +218,7 @@ async fn keep_facts(tx: &mut Tx<'_>, now: Timestamp, version: i64, ids: &[String
         scope: "vaults",
         methodology_version: METHODOLOGY_VERSION,
         input_hash: InputsHasher::new().finish(),
-        mode: "degraded",
+        mode: mode.as_str(),
         vaults: ids.len() as u64,
         changes: 0,
         started_at: now.into(),

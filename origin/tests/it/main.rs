@@ -37,6 +37,8 @@ mod facts_sets;
 mod facts_simulate;
 mod facts_simulate_markets;
 mod fail_safe;
+mod fail_safe_closed;
+mod fail_safe_routes;
 mod graph_breach;
 mod graph_exposures;
 mod graph_incidents;

@@ -154,7 +154,8 @@ pub struct Route {
     pub cache: Cache,
     /// The facts it is made of: a change of them makes copies too old. Every kept answer has some.
     pub tags: &'static [Tag],
-    /// Whether it serves scores, tiers or figures made of them: 503 while the platform is fail-closed.
+    /// Whether it serves scores, tiers or figures made of them: 503 while the platform is fail-closed. What is of the past and never
+    /// changes stays served: events that were told, a basket's version by its id, and what backtests found.
     pub scores: bool,
     /// The doors that answer it.
     pub door: Door,

@@ -44,7 +44,7 @@ macro_rules! findings_rows {
                 about: "The published baskets, each with the version in force.",
             }
             BasketById: Get "/v1/baskets/{id}" {
-                access: Public, family: Public, cache: Cache::current_basket(), tags: [Baskets],
+                access: Public, family: Public, cache: Cache::current_basket(), tags: [Baskets], scores: true,
                 query: [BASKET_AT], answers: "Data<BasketDetail>", errors: [],
                 about: "A basket's version in force now, or at an instant: constituents, weights, and the rules it was made by.",
             }
@@ -59,7 +59,7 @@ macro_rules! findings_rows {
                 about: "One version, which never changes. A retired one is 410 and names its successor.",
             }
             BasketChanges: Get "/v1/baskets/{id}/changes" {
-                access: Public, family: Public, cache: Cache::public(60), tags: [Baskets],
+                access: Public, family: Public, cache: Cache::public(60), tags: [Baskets], scores: true,
                 query: [CHANGED_VERSIONS], answers: "Data<Vec<BasketChangeRow>>", errors: [],
                 about: "What each of the newest versions changed: who came, who went, whose weight moved.",
             }

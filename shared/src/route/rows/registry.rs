@@ -120,7 +120,7 @@ macro_rules! registry_rows {
                 about: "Published events of the curator's vaults, newest first.",
             }
             MarketList: Get "/v1/markets" {
-                access: Public, family: Public, cache: Cache::public(15), tags: [Vaults, Markets, Assets], scores: true,
+                access: Public, family: Public, cache: Cache::public(15), tags: [Vaults, Markets, Assets],
                 query: [Param::page("page"), Param::size("limit", 20, 100), PROTOCOL, VERSION, CHAIN, MARKET_SORT, SORT_ORDER],
                 answers: "Paged<Vec<Market>>", errors: [Forbidden],
                 about: "Lending markets with their totals: filtered, sorted and paged.",

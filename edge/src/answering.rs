@@ -49,7 +49,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         }
         match self.ask(asked, copy.as_deref(), &known).await {
             Ok(answer) => self.keep(asked, answer, copy),
-            Err(_) if asked.route.id == RouteId::Status => self.unreachable(),
+            Err(failure) if asked.route.id == RouteId::Status => self.untold(&failure),
             Err(failure) if asked.route.scores && failure.is_fail_closed() => {
                 self.forget(asked);
                 self.failed(failure, XCache::Miss)
@@ -118,8 +118,9 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         known: &TagVersions,
     ) -> Result<OriginAnswer, Failure> {
         let now = self.host.now();
-        let permit = self.isolate.breaker.borrow_mut().permit(now);
-        if let Permit::Refused { retry_after } = permit {
+        // How the service does is asked of the service, whatever came of other questions; and its word on that ends no caution.
+        let is_held_off = asked.route.id != RouteId::Status;
+        if is_held_off && let Permit::Refused { retry_after } = self.isolate.breaker.borrow_mut().permit(now) {
             return Err(Failure::HeldOff { retry_after });
         }
         let seal = Seal { now, nonce: self.host.random(), request_id: self.request_id };
@@ -130,13 +131,14 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
             .not_older_than(&known.with(Tag::FailSafe, self.isolate.epochs.borrow().known().of(Tag::FailSafe)));
         let call = if asked.route.streams() { call.streaming(asked.said.clone()) } else { call };
         let limit = match copy {
-            Some(_) => self.config.origin_timeout.min(self.config.read_deadline),
-            None => self.config.read_deadline,
+            None if is_held_off => self.config.read_deadline,
+            _ => self.config.origin_timeout.min(self.config.read_deadline),
         };
         let outcome = self.host.call(&call, limit).await;
         let (verdict, alive) = self.judge(outcome, etag.is_some());
         let mut breaker = self.isolate.breaker.borrow_mut();
         match alive {
+            _ if !is_held_off => {}
             true => breaker.succeeded(),
             false => breaker.failed(self.host.now()),
         }

@@ -1,5 +1,5 @@
 //! What is answered when the origin's usual answer is not to be had on purpose, or about the origin itself: scores while the platform
-//! is fail-closed, and the status of a service that cannot be asked.
+//! is fail-closed, and the status of a service that gave none.
 //!
 //! The mode is known here by the version of its tag, so it takes effect within a lease, and on every copy. While it is fail-closed no
 //! copy of a score is served; the origin is still asked each time, so that an isolate that hears of nothing else hears
@@ -51,9 +51,9 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         facts
     }
 
-    /// The status feed of a service that cannot be asked. It is made here, and nobody keeps it.
-    pub(crate) fn unreachable(&self) -> Answer {
-        let feed = platform::unreachable(self.host.now());
+    /// The status feed of a service that gave none. It is made here, and nobody keeps it.
+    pub(crate) fn untold(&self, failure: &Failure) -> Answer {
+        let feed = platform::untold(matches!(failure, Failure::Unable(_)), self.host.now());
         let json = |name: &str| (name == "content-type").then(|| headers::JSON.to_owned());
         match serde_json::to_vec(&feed) {
             Ok(body) => Answer::Content(Content {

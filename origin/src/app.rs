@@ -12,6 +12,7 @@ use crate::http::relay_meter::Meter;
 use crate::journal::Journal;
 use crate::keys::bcrypt_rows::Prover;
 use crate::metrics::{Gauges, Metrics};
+use crate::status::heartbeat::Heartbeat;
 use crate::status::traffic::Traffic;
 use crate::store::Db;
 use crate::store::health::HealthFacts;
@@ -25,7 +26,7 @@ use rds_shared::graph::signature::DecisionKey;
 use rds_shared::model::health::FailSafeMode;
 use rds_shared::wire::Timestamp;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 use std::time::Duration;
 
 pub use rds_shared::VERSION;
@@ -75,6 +76,8 @@ pub struct App {
     pub signing_key: Option<DecisionKey>,
     /// What webhooks are made and delivered with.
     pub webhooks: Webhooks,
+    /// How this process asks itself whether it is ready, once its doors are open.
+    pub heartbeat: OnceLock<Heartbeat>,
     /// What the database last said about itself, for when it says nothing.
     pub last_health: ArcSwapOption<HealthFacts>,
     draining: AtomicBool,
@@ -122,6 +125,7 @@ impl App {
             score_every_seconds: config.score_every_seconds,
             signing_key: config.signing_key.clone(),
             webhooks: Webhooks::new(config, outward).context("RDS_WEBHOOK_CA")?,
+            heartbeat: OnceLock::new(),
             last_health: ArcSwapOption::empty(),
             draining: AtomicBool::new(false),
         }))

@@ -29,7 +29,7 @@ fn a_feed_is_kept_for_a_minute() {
 }
 
 #[test]
-fn a_service_that_cannot_be_asked_is_down_and_no_old_word_says_otherwise() {
+fn a_service_that_does_not_answer_is_down_and_no_old_word_says_otherwise() {
     let world = world();
     world.get(STATUS);
     world.pass_seconds(60);
@@ -45,9 +45,38 @@ fn a_service_that_cannot_be_asked_is_down_and_no_old_word_says_otherwise() {
             assert_eq!(feed["uptime"], serde_json::json!({}));
         }
     }
-    world.origin(|call| Ok(envelope(500, "INTERNAL_ERROR", call)));
-    world.pass_seconds(10);
-    assert_eq!(world.get(STATUS).status, 200, "a fault of the service is a state to tell, not an answer");
+}
+
+#[test]
+fn a_service_that_answers_with_an_error_is_not_called_down() {
+    let world = world();
+    for (status, code) in [(500, "INTERNAL_ERROR"), (503, "SERVICE_UNAVAILABLE"), (504, "DEADLINE_EXCEEDED")] {
+        world.origin(move |call| Ok(envelope(status, code, call)));
+        let reply = world.get(STATUS);
+        assert_eq!(reply.status, 200, "a fault of the service is a state to tell, not an answer");
+        let feed: serde_json::Value = serde_json::from_slice(reply.body.as_ref().unwrap()).unwrap();
+        assert_eq!((&feed["status"], &feed["rollup"]), (&"degraded".into(), &"degraded".into()), "{status}");
+        assert_eq!(feed["components"][0]["detail"], "could not be read: the service answered with an error");
+        assert_eq!(feed["signals"]["requests_15m"], serde_json::Value::Null, "nobody knows");
+    }
+}
+
+#[test]
+fn what_came_of_other_questions_says_nothing_of_the_service() {
+    let world = world();
+    world.origin(|call| match call.target.as_str() {
+        STATUS => Ok(answer(200, r#"{"status":"operational"}"#)),
+        _ => Err(NoAnswer::Timeout),
+    });
+    for _ in 0..4 {
+        world.get("/v1/vaults");
+    }
+    let asked = world.asked();
+    assert_eq!((world.get("/v1/vaults").status, world.asked()), (503, asked), "the edge holds off");
+    assert!(text(&world.get(STATUS)).contains("operational"), "and still asks how the service does");
+    assert!(world.last_limit().as_secs() < 5, "not for long");
+    let asked = world.asked();
+    assert_eq!((world.get("/v1/vaults").status, world.asked()), (503, asked), "which changes nothing for the others");
 }
 
 #[test]

@@ -6,6 +6,7 @@ use crate::config::{self, Config, LogLevel};
 use crate::edge_link::EdgeLink;
 use crate::http::listeners::Listeners;
 use crate::jobs::Jobs;
+use crate::status::heartbeat::Heartbeat;
 use crate::store::{self, Db, StoreError};
 use crate::telemetry::{self, AccessLog};
 use crate::webhooks::deliver::Deliveries;
@@ -30,6 +31,8 @@ pub(super) async fn serve() -> anyhow::Result<()> {
     let app = App::new(&config, db.clone(), clock, access_log)?;
     let listeners = Listeners::bind(&config).await?;
     let doors = listeners.addresses()?;
+    // Set once: nobody else knows where the doors are.
+    let _ = app.heartbeat.set(Heartbeat::through(doors.relay)?);
     let stop = told_to_stop()?;
     warn_of_open_targets(&config);
     let jobs = Jobs::start(&app, link);

@@ -14,7 +14,6 @@ use axum::extract::Request;
 use axum::http::Method;
 use axum::response::Response;
 use rds_shared::access::budget::Verdict;
-use rds_shared::model::health::FailSafeMode;
 use rds_shared::route::{Family, Route};
 use rds_shared::wire::{ApiError, ErrorCode, RequestId};
 use std::any::Any;
@@ -85,6 +84,8 @@ pub async fn answer(app: &Arc<App>, door: Door, peer: IpAddr, mut request: Reque
         Ok(result) => result,
         Err(panic) => Err(Failure::Internal(format!("panicked: {}", panic_text(&*panic)))),
     };
+    // What is withheld on purpose is no fault, and nothing that says how the service does.
+    let is_withheld = matches!(&result, Err(Failure::Api(error)) if error.code == ErrorCode::FailClosed);
     let request_id = trace.request_id.unwrap_or_else(|| RequestId::from_random(entropy::random_bytes()));
     let mut response = respond(result, request_id, trace.label, head_only);
     if let Some(verdict) = &trace.verdict {
@@ -95,10 +96,8 @@ pub async fn answer(app: &Arc<App>, door: Door, peer: IpAddr, mut request: Reque
         if id.route().tells_fail_safe() {
             tell_fail_safe(&mut response, app.fail_safe());
         }
-        if is_traffic(id.route()) {
-            // What is withheld on purpose is no fault.
-            let failed = status >= 500 && app.fail_safe() != FailSafeMode::FailClosed;
-            app.traffic.answered(app.clock.now(), failed);
+        if is_traffic(id.route()) && !is_withheld {
+            app.traffic.answered(app.clock.now(), status >= 500);
         }
     }
     app.metrics.requests.answered(trace.label, status, micros);

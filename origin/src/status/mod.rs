@@ -3,9 +3,11 @@
 //! | module | knows |
 //! |---|---|
 //! | this one | the feed: every component read on its own, so that one that cannot be read costs one row |
+//! | [`heartbeat`] | whether this process answers at its own door |
 //! | [`traffic`] | this process's answers of the last quarter of an hour |
 //! | [`sampler`] | a sample a minute, whether this service is reached from outside, and what is forgotten |
 
+pub mod heartbeat;
 pub mod sampler;
 pub mod traffic;
 
@@ -24,7 +26,7 @@ use tokio::time::timeout;
 /// How long the database may take to count as answering, so that the feed is there within little more, whatever is broken.
 /// Source: interface, "Delivery limits", readiness database query.
 const READ_WITHIN: Duration = Duration::from_secs(1);
-const UNREAD: Found = unread("could not be read: the database does not answer");
+const UNREAD: Found = unread("could not be read in time");
 
 /// The feed as of `now`. There is no fault that it does not answer.
 pub async fn feed(app: &App, now: Timestamp) -> StatusFeed {
@@ -37,8 +39,7 @@ pub async fn feed(app: &App, now: Timestamp) -> StatusFeed {
         in_time(table::newest_sync(&app.db)),
         in_time(fail_safe::read(&app.db.pool)),
     );
-    let here = app.traffic.within(now, RECENT_SECONDS);
-    let all = here.plus(traffic.unwrap_or_default());
+    let all = traffic.map(|others| others.plus(app.traffic.within(now, RECENT_SECONDS)));
     let failed_in_a_row = samples.as_ref().and_then(|samples| samples.failed_in_a_row);
     // Without the database the mode is what was heard last; why it is so is not known then.
     let (mode, reason) = match &standing {
@@ -49,10 +50,10 @@ pub async fn feed(app: &App, now: Timestamp) -> StatusFeed {
         ComponentName::Api => rules::api(beats),
         ComponentName::Reachability if samples.is_none() => UNREAD,
         ComponentName::Reachability => rules::reachability(failed_in_a_row),
-        ComponentName::Errors if traffic.is_none() => {
-            unread("could not be read of all processes: the database does not answer")
-        }
-        ComponentName::Errors => rules::errors(all.requests, all.failed),
+        ComponentName::Errors => match all {
+            Some(all) => rules::errors(all.requests, all.failed),
+            None => unread("could not be read of all processes in time"),
+        },
         ComponentName::EventsStream => overflowed.map_or(UNREAD, rules::events_stream),
         ComponentName::Webhooks => {
             webhooks.map_or(UNREAD, |it| rules::webhooks(it.attempts, it.delivered, it.has_dead_letters))
@@ -70,15 +71,18 @@ pub async fn feed(app: &App, now: Timestamp) -> StatusFeed {
         month: samples.month.and_then(|up| rules::uptime(up, table::MONTH_MINUTES)),
     });
     let signals = StatusSignals {
-        error_rate_15m: if all.requests == 0 { 0.0 } else { all.failed as f64 / all.requests as f64 },
-        requests_15m: all.requests,
-        external_down_samples: failed_in_a_row.unwrap_or(0),
+        error_rate_15m: all.filter(|all| all.requests > 0).map(|all| all.failed as f64 / all.requests as f64),
+        requests_15m: all.map(|all| all.requests),
+        external_down_samples: failed_in_a_row,
     };
     rules::feed(ComponentName::ALL.iter().map(component).collect(), uptime, signals, now)
 }
 
-/// The heartbeat: what this process tells a load balancer that asks whether it is ready.
+/// The heartbeat: what this process tells a load balancer that asks whether it is ready, through its own door where that is open.
 async fn beats(app: &App) -> bool {
+    if let Some(heartbeat) = app.heartbeat.get() {
+        return heartbeat.beats().await;
+    }
     in_time(ping(&app.db)).await.is_some() && app.catalog.current().is_some() && !app.is_draining()
 }
 

@@ -9,8 +9,12 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::http::StatusCode;
 use rds_origin::edge_link::EdgeLink;
+use rds_origin::fail_safe::{self, Said};
+use rds_origin::http::listeners::Listeners;
 use rds_origin::http::pipeline::Door;
+use rds_origin::status::heartbeat::Heartbeat;
 use rds_origin::status::sampler;
+use rds_shared::model::health::FailSafeMode;
 use serde_json::{Value, json};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering::Relaxed};
@@ -25,6 +29,17 @@ async fn component(test: &TestApp, name: &str) -> (String, Option<String>) {
 
 async fn status_of(test: &TestApp, name: &str) -> String {
     component(test, name).await.0
+}
+
+/// The signals, once the database is heard again: connections from before it was cut off are found out one by one.
+async fn signals(test: &TestApp) -> Value {
+    for _ in 0..20 {
+        let signals = test.json("/v1/status").await["signals"].clone();
+        if !signals["requests_15m"].is_null() {
+            return signals;
+        }
+    }
+    panic!("the counts cannot be read");
 }
 
 async fn sample(test: &TestApp, link: Option<&Arc<EdgeLink>>) {
@@ -58,12 +73,78 @@ async fn without_its_database_the_service_is_down_and_still_answers() {
         assert_eq!(row["status"], expected, "{row}");
         assert!(row["detail"].is_string(), "{row}");
     }
+    let unknown = json!({"error_rate_15m": null, "requests_15m": null, "external_down_samples": null});
+    assert_eq!(feed["signals"], unknown, "a zero would be a claim");
     assert!(
         sampler::sample(&test.app, None, test.app.clock.now()).await.is_err(),
         "nothing is made up for this minute"
     );
     wire.mend();
     assert_eq!(test.json("/v1/status").await["status"], "operational");
+}
+
+#[tokio::test]
+async fn a_part_that_cannot_be_read_costs_its_row_and_no_other() {
+    let test = TestApp::with_market().await;
+    let rows = async || {
+        let feed = test.json("/v1/status").await;
+        assert_eq!(feed["status"], "operational", "none of these leads");
+        let rows = feed["components"].as_array().unwrap().iter();
+        let unwell: Vec<_> = rows.filter(|row| row["status"] != "operational").cloned().collect();
+        unwell.iter().map(|row| format!("{}: {}", row["name"], row["detail"])).collect::<Vec<_>>()
+    };
+    assert_eq!(rows().await, [""; 0]);
+    for (table, name) in [("stream_overflow", "events_stream"), ("vault_state", "data_freshness")] {
+        let renamed = async |from: &str, to: &str| {
+            sqlx::query(&format!("alter table {from} rename to {to}")).execute(&test.app.db.pool).await.unwrap();
+        };
+        renamed(table, "away").await;
+        assert_eq!(rows().await, [format!("\"{name}\": \"could not be read in time\"")]);
+        renamed("away", table).await;
+    }
+    // One that is there and does not answer costs the same, and the feed waits no longer than a second for it.
+    let mut busy = test.app.db.pool.begin().await.unwrap();
+    sqlx::query("lock table webhook_attempt in access exclusive mode").execute(&mut *busy).await.unwrap();
+    assert_eq!(rows().await, ["\"webhooks\": \"could not be read in time\""]);
+    busy.rollback().await.unwrap();
+    assert_eq!(rows().await, [""; 0]);
+}
+
+#[tokio::test]
+async fn a_process_whose_door_accepts_nobody_is_down_whatever_its_database_says() {
+    let test = TestApp::with_market().await;
+    let listeners = Listeners::bind(&test.config).await.unwrap();
+    let relay = listeners.addresses().unwrap().relay;
+    assert!(test.app.heartbeat.set(Heartbeat::through(relay).unwrap()).is_ok());
+    assert_eq!(status_of(&test, "api").await, "down", "it is bound, and nobody takes connections");
+    let (stop, stopped) = tokio::sync::oneshot::channel::<()>();
+    let serving = tokio::spawn(listeners.serve(test.app.clone(), async move {
+        let _ = stopped.await;
+    }));
+    assert_eq!(status_of(&test, "api").await, "operational");
+    stop.send(()).unwrap();
+    serving.await.unwrap();
+    assert_eq!(status_of(&test, "api").await, "down", "it went away");
+}
+
+#[tokio::test]
+async fn what_is_withheld_on_purpose_is_not_counted_and_our_faults_meanwhile_are() {
+    let facts = TestDb::new().await;
+    let wire = ChaosProxy::before(&facts.url).await;
+    let test = TestApp::over(facts, Wish { database: Some(wire.url()), ..Wish::default() }).await;
+    test.ingest(&lines()).await;
+    let say = fail_safe::say(&test.app.db, &test.app.clock, FailSafeMode::FailClosed, "looked at it", "ada");
+    assert!(matches!(say.await.unwrap(), Said::Holds(_)));
+    rds_origin::catalog::refresh::refresh(&test.app).await.unwrap();
+    for target in ["/v1/vaults", "/v1/stats", "/v1/assets/enriched"] {
+        assert_eq!(test.get(target).await.code(), "FAIL_CLOSED");
+    }
+    test.get("/v1/chains").await;
+    wire.cut();
+    assert_eq!(test.get("/v1/events").await.status, StatusCode::SERVICE_UNAVAILABLE);
+    wire.mend();
+    let signals = signals(&test).await;
+    assert_eq!((&signals["requests_15m"], &signals["error_rate_15m"]), (&json!(2), &json!(0.5)));
 }
 
 #[tokio::test]
@@ -79,11 +160,12 @@ async fn errors_are_counted_over_all_processes_and_a_quarter_of_an_hour() {
     sampler::share(&other.app, now).await.unwrap();
     let feed = test.json("/v1/status").await;
     assert_eq!(feed["status"], "degraded");
-    assert_eq!(feed["signals"], json!({"error_rate_15m": 0.01, "requests_15m": 200, "external_down_samples": 0}));
+    assert_eq!(feed["signals"], json!({"error_rate_15m": 0.01, "requests_15m": 200, "external_down_samples": null}));
     // What answers for itself is not counted, however often it is asked.
     assert_eq!(test.json("/v1/status").await["signals"]["requests_15m"], 200);
     test.app.clock.advance(900);
-    assert_eq!(test.json("/v1/status").await["signals"]["requests_15m"], 0);
+    let none = json!({"error_rate_15m": null, "requests_15m": 0, "external_down_samples": null});
+    assert_eq!(test.json("/v1/status").await["signals"], none, "of no answers there is no rate");
 }
 
 #[tokio::test]
@@ -97,7 +179,7 @@ async fn faults_of_ours_count_and_those_of_callers_do_not() {
     wire.cut();
     assert_eq!(test.get("/v1/events").await.status, StatusCode::SERVICE_UNAVAILABLE);
     wire.mend();
-    let signals = test.json("/v1/status").await["signals"].clone();
+    let signals = signals(&test).await;
     assert_eq!((&signals["requests_15m"], signals["error_rate_15m"].as_f64()), (&json!(3), Some(1.0 / 3.0)));
 }
 
@@ -156,7 +238,8 @@ async fn three_samples_from_outside_in_a_row_that_fail_mean_down() {
     let expected = [("operational", 0), ("operational", 1), ("operational", 2), ("down", 3), ("operational", 0)];
     assert_eq!(seen, expected.map(|(status, failed)| (status.to_owned(), failed)));
     test.app.clock.advance(16 * 60);
-    assert!(component(&test, "reachability").await.1.unwrap().starts_with("not sampled"), "what is old says nothing");
+    let said = component(&test, "reachability").await.1.unwrap();
+    assert_eq!(said, "not sampled from outside within 15 minutes", "what is old says nothing, and nobody knows why");
 }
 
 #[tokio::test]

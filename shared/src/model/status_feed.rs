@@ -86,16 +86,17 @@ pub struct Component {
     pub checked_at: Timestamp,
 }
 
-/// Figures behind `errors` and `reachability`.
+/// Figures behind `errors` and `reachability`; null is one that nobody knows now.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StatusSignals {
-    /// Answers of the last 15 minutes that were faults of ours (5xx), as a fraction of all; 0 without any.
-    pub error_rate_15m: f64,
-    /// Answers of the last 15 minutes. What the edge answered out of its copies is not among them.
-    pub requests_15m: u64,
-    /// Samples from outside that failed one after the other, up to the newest.
-    pub external_down_samples: u64,
+    /// Answers of the last 15 minutes that were faults of ours (5xx), as a fraction of `requests_15m`; null where there were none.
+    pub error_rate_15m: Option<f64>,
+    /// Answers of the origin in the last 15 minutes: without those that the edge gave by itself, out of its copies or because the
+    /// origin did not answer, without scores withheld on purpose, and without this feed, health and readiness.
+    pub requests_15m: Option<u64>,
+    /// Samples from outside that failed one after the other, up to the newest; null where none was taken within 15 minutes.
+    pub external_down_samples: Option<u64>,
 }
 
 #[cfg(test)]
@@ -124,7 +125,7 @@ mod tests {
             "components": [{
                 "name": "data_freshness", "status": "degraded", "detail": "late", "checked_at": "1970-01-01T00:00:00.000Z",
             }],
-            "signals": {"error_rate_15m": 0.0, "requests_15m": 0, "external_down_samples": 0},
+            "signals": {"error_rate_15m": null, "requests_15m": null, "external_down_samples": null},
         });
         assert_eq!(serde_json::to_value(feed).unwrap(), expected);
     }

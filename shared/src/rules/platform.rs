@@ -30,7 +30,7 @@ pub type Found = (ComponentStatus, Option<Cow<'static, str>>);
 
 const FINE: Found = (Operational, None);
 
-/// The API: whether its heartbeat, which asks its own readiness, got a good answer.
+/// The API: whether its heartbeat, which asks its own readiness at its own door, got a good answer.
 pub const fn api(beats: bool) -> Found {
     if beats {
         FINE
@@ -38,16 +38,16 @@ pub const fn api(beats: bool) -> Found {
         (
             Down,
             Some(Cow::Borrowed(
-                "the heartbeat fails: the database does not answer, or the service is starting or stopping",
+                "the heartbeat fails: the service's own door or its database does not answer, or it is starting or stopping",
             )),
         )
     }
 }
 
-/// The way from outside: `None` where nobody samples it.
+/// The way from outside: `None` where no sample was taken lately, be it that nobody does or that none could be written down.
 pub fn reachability(failed_in_a_row: Option<u64>) -> Found {
     match failed_in_a_row {
-        None => (Operational, Some("not sampled: this service has no address of its own from outside".into())),
+        None => (Operational, Some("not sampled from outside within 15 minutes".into())),
         Some(0) => FINE,
         Some(failed @ FAILED_SAMPLES..) => {
             (Down, Some(format!("{failed} samples from outside failed in a row").into()))
@@ -128,12 +128,15 @@ pub fn feed(components: Vec<Component>, uptime: Uptime, signals: StatusSignals, 
     StatusFeed { status: worst(leads), rollup: worst(|_| true), last_checked_at: now, uptime, components, signals }
 }
 
-/// What a host before the service says when the service cannot be asked: it is down, and nothing else is known.
-pub fn unreachable(now: Timestamp) -> StatusFeed {
-    const NOBODY: Found = unread("could not be read: the service does not answer");
-    let found = |name| match name {
-        ComponentName::Api => (Down, Some(Cow::Borrowed("the service does not answer"))),
-        _ => NOBODY,
+/// What a host before the service says when the service gives no feed: nothing is known of its parts, but for `api`.
+///
+/// One that `answers`, with an error, is there: how it does could not be read, as of any part. Without an answer it is down.
+pub fn untold(answers: bool, now: Timestamp) -> StatusFeed {
+    let found = |name| match (name, answers) {
+        (ComponentName::Api, true) => unread("could not be read: the service answered with an error"),
+        (ComponentName::Api, false) => (Down, Some(Cow::Borrowed("the service does not answer"))),
+        (_, true) => unread("could not be read: the service could not tell"),
+        (_, false) => unread("could not be read: the service does not answer"),
     };
     let component = |name: &ComponentName| {
         let (status, detail) = found(*name);

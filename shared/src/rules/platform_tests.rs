@@ -61,12 +61,15 @@ fn three_parts_make_the_status_and_all_of_them_the_rollup() {
 }
 
 #[test]
-fn a_service_that_cannot_be_asked_is_down_and_claims_nothing_else() {
-    let feed = unreachable(at(7));
-    assert_eq!((feed.status, feed.rollup, feed.last_checked_at, feed.uptime), (Down, Down, at(7), Uptime::default()));
-    assert_eq!(feed.components.len(), ComponentName::ALL.len());
-    for row in &feed.components[1..] {
-        assert!(row.status == Degraded && row.detail.is_some(), "{row:?}");
+fn a_service_that_gives_no_feed_is_down_only_where_it_does_not_answer_and_claims_nothing_else() {
+    for (answers, status) in [(false, Down), (true, Degraded)] {
+        let feed = untold(answers, at(7));
+        assert_eq!((feed.status, feed.rollup, feed.last_checked_at), (status, status, at(7)));
+        assert_eq!((feed.uptime, feed.signals), (Uptime::default(), StatusSignals::default()));
+        assert_eq!(feed.components.len(), ComponentName::ALL.len());
+        for row in &feed.components[1..] {
+            assert!(row.status == Degraded && row.detail.is_some(), "{row:?}");
+        }
     }
 }
 

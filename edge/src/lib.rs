@@ -38,6 +38,7 @@ mod news;
 pub mod origin;
 pub mod pipeline;
 pub mod ports;
+mod readiness;
 pub mod respond;
 pub mod runtime;
 mod verifying;

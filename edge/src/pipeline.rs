@@ -215,6 +215,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
             _ if route.id == RouteId::OpenApi => Ok(document::answer(route)),
             true if route.id == RouteId::DecisionVerify => Ok(self.verified(&asked, found.param(0)).await),
             true => Ok(self.kept(&asked).await),
+            false if route.id == RouteId::Ready => Ok(self.ready(&asked).await),
             false => Ok(self.passed_through(&asked).await),
         }
     }

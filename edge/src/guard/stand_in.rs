@@ -7,15 +7,20 @@ use std::collections::BTreeMap;
 /// Counters at once. While all of them are in use, further addresses get no service: without a count there is no limit.
 const MOST: usize = 4_096;
 
+/// Seconds for which counters count as used after the last charge: callers come and go.
+const USED_FOR: i64 = 60;
+
 /// The counters.
 #[derive(Debug, Default)]
 pub struct StandIn {
+    used_at: Option<i64>,
     counts: BTreeMap<(ClientNet, AddressBudget), AddressCount>,
 }
 
 impl StandIn {
     /// Charges a request at `now_seconds`; `None` when there is no counter left to charge it to.
     pub fn take(&mut self, net: ClientNet, budget: AddressBudget, now_seconds: i64) -> Option<Verdict> {
+        self.used_at = Some(now_seconds);
         let key = (net, budget);
         if self.counts.len() >= MOST && !self.counts.contains_key(&key) {
             let window = window_of(now_seconds);
@@ -25,6 +30,11 @@ impl StandIn {
             }
         }
         Some(self.counts.entry(key).or_default().take(budget, now_seconds))
+    }
+
+    /// Whether any address was charged here lately.
+    pub fn is_used(&self, now_seconds: i64) -> bool {
+        self.used_at.is_some_and(|at| now_seconds.saturating_sub(at) < USED_FOR)
     }
 }
 

@@ -13,6 +13,7 @@ mod limits;
 mod news;
 mod objects;
 mod outages;
+mod readiness;
 mod refusals;
 mod signed_calls;
 mod status;

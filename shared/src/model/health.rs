@@ -14,7 +14,7 @@ named_enum! {
     pub enum HealthStatus {
         /// Everything needed answers.
         Ok = "ok",
-        /// It answers with a part missing.
+        /// It answers with a part missing: scores are not current, or the figures here are those of the last time.
         Degraded = "degraded",
         /// It cannot answer.
         Down = "down",
@@ -34,11 +34,11 @@ named_enum! {
 }
 
 named_enum! {
-    /// The circuit breaker before the cache store.
+    /// Whether the stores of the edge answer: what it counts by, and what it knows changed facts by.
     pub enum CacheBreaker {
-        /// The store answers.
+        /// They do.
         Closed = "closed",
-        /// Bounded in-process copies are used instead.
+        /// Bounded counters and copies in its own memory stand in for them.
         Open = "open",
     }
 }
@@ -169,7 +169,8 @@ pub struct Ready {
     pub status: ReadyStatus,
     /// Whether the database answered within a second.
     pub db: DatabaseState,
-    /// The cache store's breaker; never a reason not to be ready.
+    /// Whether the edge's stores answer, as the edge that was asked finds; never a reason not to be ready. The service's own doors
+    /// have no such store before them, and say `closed`.
     pub cache: CacheBreaker,
 }
 

@@ -80,6 +80,8 @@ pub struct App {
     pub heartbeat: OnceLock<Heartbeat>,
     /// What the database last said about itself, for when it says nothing.
     pub last_health: ArcSwapOption<HealthFacts>,
+    /// Held by whoever counts for it: one at a time does.
+    pub counting: Arc<tokio::sync::Mutex<()>>,
     draining: AtomicBool,
     started_at: Timestamp,
     db_limit: u32,
@@ -127,6 +129,7 @@ impl App {
             webhooks: Webhooks::new(config, outward).context("RDS_WEBHOOK_CA")?,
             heartbeat: OnceLock::new(),
             last_health: ArcSwapOption::empty(),
+            counting: Arc::default(),
             draining: AtomicBool::new(false),
         }))
     }

@@ -7,6 +7,7 @@ use super::call::Call;
 use crate::app::{App, VERSION};
 use crate::status::in_time;
 use crate::store::health::{HealthFacts, facts, ping};
+use crate::store::{StoreError, fail_safe};
 use rds_shared::graph::evidence::Signer;
 use rds_shared::graph::signature::DecisionKey;
 use rds_shared::model::health::{
@@ -15,27 +16,49 @@ use rds_shared::model::health::{
 };
 use rds_shared::model::ids::ChainId;
 use rds_shared::wire::Timestamp;
+use std::sync::Arc;
 
 /// Seconds after which a failed probe makes sense again.
 const RETRY_AFTER: u32 = 5;
 
 /// `GET /v1/health`: with the database, what it says now; without it, 503 and what was last known.
-pub async fn health(app: &App, call: &Call) -> Result<Answer, Failure> {
-    match in_time(facts(&app.db)).await {
-        Some(facts) => {
-            let status = match facts.fail_safe.in_force() {
-                FailSafeMode::Normal => HealthStatus::Ok,
-                FailSafeMode::Degraded | FailSafeMode::FailClosed => HealthStatus::Degraded,
+///
+/// The mode is the question by which it is found out whether the database answers. Counts that take longer than an answer may are
+/// those of the last time, and the service is degraded; before there is a last time, it is not there yet: 503.
+pub async fn health(app: &Arc<App>, call: &Call) -> Result<Answer, Failure> {
+    let (standing, counted) = tokio::join!(in_time(fail_safe::read(&app.db.pool)), in_time(count(app)));
+    match (standing, app.last_health.load_full()) {
+        (Some(standing), Some(known)) => {
+            let status = match standing.in_force() {
+                FailSafeMode::Normal if counted.is_some() => HealthStatus::Ok,
+                _ => HealthStatus::Degraded,
             };
-            let answer = Answer::value(&record(app, &facts, status, call.now));
-            app.last_health.store(Some(facts.into()));
-            answer
+            let facts = HealthFacts { fail_safe: standing, ..HealthFacts::clone(&known) };
+            Answer::value(&record(app, &facts, status, call.now))
         }
-        None => {
-            let known = app.last_health.load_full().unwrap_or_default();
+        (_, known) => {
+            let known = known.unwrap_or_default();
             Ok(Answer::value(&record(app, &known, HealthStatus::Down, call.now))?.unavailable(RETRY_AFTER))
         }
     }
+}
+
+/// Counts anew, beside the request: what does not come in time for this one is there for the next. Where somebody counts already
+/// that is waited for.
+async fn count(app: &Arc<App>) -> Result<(), StoreError> {
+    let Ok(turn) = app.counting.clone().try_lock_owned() else {
+        drop(app.counting.lock().await);
+        return Ok(());
+    };
+    let counting = tokio::spawn({
+        let app = app.clone();
+        async move {
+            let counted = facts(&app.db).await;
+            drop(turn);
+            counted.map(|facts| app.last_health.store(Some(facts.into())))
+        }
+    });
+    counting.await.unwrap_or(Ok(()))
 }
 
 /// `GET /ready`: 200 when the database answers within a second, the first catalog is there, and the process is not going away.
@@ -46,7 +69,7 @@ pub async fn ready(app: &App) -> Result<Answer, Failure> {
     };
     let is_ready = db == DatabaseState::Up && app.catalog.current().is_some() && !app.is_draining();
     let status = if is_ready { ReadyStatus::Ready } else { ReadyStatus::NotReady };
-    // The cache store is the edge's, which answers out of bounded copies of its own where that is away: here is none to break.
+    // The stores are the edge's, which says there how they do: here is none to break.
     let answer = Answer::value(&Ready { status, db, cache: CacheBreaker::Closed })?;
     Ok(if is_ready { answer } else { answer.unavailable(RETRY_AFTER) })
 }

@@ -311,3 +311,30 @@ async fn health_names_who_signs_decisions_here() {
     .unwrap();
     assert_eq!(signer().await["keyId"], "first");
 }
+
+#[tokio::test]
+async fn health_calls_no_slow_count_an_outage() {
+    let test = TestApp::new().await;
+    let mut busy = test.app.db.pool.begin().await.unwrap();
+    let lock = "lock table exposure in access exclusive mode";
+    sqlx::query(lock).execute(&mut *busy).await.unwrap();
+    let first = test.get("/v1/health").await;
+    assert_eq!((first.status, &first.json()["status"]), (StatusCode::SERVICE_UNAVAILABLE, &json!("down")));
+    busy.rollback().await.unwrap();
+    test.ingest(&lines()).await;
+    let counted = test.json("/v1/health").await;
+    assert_eq!(counted["status"], "ok");
+
+    let mut busy = test.app.db.pool.begin().await.unwrap();
+    sqlx::query(lock).execute(&mut *busy).await.unwrap();
+    for _ in 0..3 {
+        let slow = test.json("/v1/health").await;
+        assert_eq!((&slow["status"], &slow["vaultCount"]), (&json!("degraded"), &counted["vaultCount"]));
+    }
+    let counts =
+        "select count(*) from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'";
+    let waiting: i64 = sqlx::query_scalar(counts).fetch_one(&mut *busy).await.unwrap();
+    assert_eq!(waiting, 1, "one count at a time, however often is asked");
+    busy.rollback().await.unwrap();
+    assert_eq!(test.json("/v1/health").await["status"], "ok");
+}

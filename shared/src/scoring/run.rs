@@ -84,7 +84,8 @@ named_enum! {
         NonFiniteInput = "non_finite_input",
         /// A result contradicts itself.
         Contradiction = "contradiction",
-        /// Every single input is stale: what failed is the reading, not the market.
+        /// Every single input is stale, vaults' readings and assets' evidence alike: what failed is the reading, not the market. Where
+        /// only vaults' readings stopped, the status feed's `data_freshness` says so, and each row its age.
         StaleInputs = "stale_inputs",
         /// At least a fifth of the published tiers would move at once.
         MassMove = "mass_move",

@@ -5,7 +5,7 @@ import { after, describe, test } from 'node:test';
 import { expectShape } from './expect.mjs';
 import { failing, verb } from './operator.mjs';
 import { originEnvironment } from './private-stack.mjs';
-import { newCaller, sharedStack } from './stack.mjs';
+import { newCaller, request, sharedStack, until } from './stack.mjs';
 import { StatusFeed } from './status-fields.mjs';
 
 const stack = sharedStack();
@@ -35,8 +35,12 @@ describe('the fail-safe mode', () => {
   test('closed is 503 where scores are served, by copy or not, and nowhere else', async () => {
     const { json: list } = await stack.ok(SCORES);
     const [{ id }] = list.data;
-    const scored = [SCORES, `/v1/vaults/${id}`, '/v1/stats', '/v1/assets/enriched', '/v1/markets'];
-    for (const target of scored) await stack.ok(target);
+    const { json: baskets } = await stack.ok('/v1/baskets');
+    const [basket] = baskets.data;
+    const scored = [SCORES, `/v1/vaults/${id}`, '/v1/stats', '/v1/assets/enriched', `/v1/baskets/${basket.id}`, `/v1/baskets/${basket.id}/changes`];
+    const version = `/v1/baskets/${basket.id}/version/${basket.version_id}`;
+    const open = ['/v1/chains', '/v1/events', '/v1/markets', '/v1/methodology', '/v1/baskets', version, '/ready'];
+    for (const target of [...scored, ...open]) await stack.ok(target);
     assert.equal((await say('fail_closed')).mode, 'fail_closed');
     for (const target of scored) {
       const answer = await stack.get(target);
@@ -45,15 +49,18 @@ describe('the fail-safe mode', () => {
       assert.equal(answer.json.error.request_id, answer.headers.get('x-request-id'));
     }
     assert.equal((await stack.post('/v1/vaults/batch', { ids: [id] })).status, 503);
-    for (const target of ['/v1/chains', '/v1/events', '/v1/methodology', '/ready']) await stack.ok(target);
+    for (const target of open) assert.equal((await stack.ok(target)).headers.get(MODE), null, target);
     assert.equal((await stack.ok('/v1/health')).headers.get(MODE), 'fail_closed');
     const { json: feed } = await stack.ok('/v1/status');
     assert.deepEqual(feed.components.filter(({ name }) => name === 'fail_safe').map(({ status }) => status), ['down']);
 
-    const run = await verb(stack, 'score', 'run');
-    assert.ok(run.score_run_id, 'a good run is made');
-    assert.equal((await seen(SCORES)).status, 503, 'and does not undo what an operator said');
+    const told = async () => (await stack.ok('/v1/events?eventType=RatingChange&limit=1')).json.data[0]?.id;
+    const before = await told();
+    assert.equal((await failing(stack, originEnvironment(stack), 'score', 'run')).code, 1, 'no run is made');
+    assert.deepEqual([(await seen(SCORES)).status, await told()], [503, before]);
     await say('normal');
+    const { json: opened } = await stack.ok('/v1/health');
+    assert.ok(opened.lastScoreRun.completedAt >= opened.failSafe.since, 'it is opened with a run of its own');
     for (const target of scored) assert.deepEqual(await seen(target), { status: 200, mode: null, code: undefined }, target);
   });
 
@@ -83,9 +90,14 @@ describe('the status feed', () => {
   });
 
   test('is of the service, which is up and is reached from outside', async () => {
-    const { json } = await stack.ok('/v1/status');
-    const status = Object.fromEntries(json.components.map((row) => [row.name, row.status]));
-    assert.deepEqual([status.api, status.reachability], ['operational', 'operational']);
+    const told = (feed, name) => feed.components.filter((row) => row.name === name).map(({ status, detail }) => [status, detail])[0];
+    const isSampled = async () => {
+      const { json } = await request(stack.relay, '/v1/status');
+      return told(json, 'reachability')[1] === null && json;
+    };
+    const feed = await until('a sample from outside was taken, and came through', 90, isSampled, 2_000);
+    assert.deepEqual([told(feed, 'api'), told(feed, 'reachability')], [['operational', null], ['operational', null]]);
+    assert.deepEqual([feed.signals.external_down_samples, typeof feed.signals.requests_15m], [0, 'number']);
   });
 });
 

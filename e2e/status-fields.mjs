@@ -1,15 +1,26 @@
 // The status feed, field by field, as data.
 
-import { anything, count, instant, listOf, nullable, number, oneOf, record, text } from './shape.mjs';
+import { count, instant, listOf, nullable, number, oneOf, record, text } from './shape.mjs';
 
 const componentStatus = oneOf('operational', 'degraded', 'down');
 
-/** The status feed; windows of uptime are there once there is enough history. */
+/** Percent of a window's minutes; a window is left out until there is enough history. */
+function uptime(value, path) {
+  const faults = [];
+  if (value === null || typeof value !== 'object' || Array.isArray(value)) return [`${path} is not an object`];
+  for (const [window, share] of Object.entries(value)) {
+    if (!['24h', '30d'].includes(window)) faults.push(`${path}.${window} is no window`);
+    else if (typeof share !== 'number' || share < 0 || share > 100) faults.push(`${path}.${window} is no share in percent`);
+  }
+  return faults;
+}
+
+/** The status feed; a signal is null while nobody knows it. */
 export const StatusFeed = record({
   status: componentStatus,
   rollup: componentStatus,
   last_checked_at: instant,
-  uptime: anything,
+  uptime,
   components: listOf(record({ name: text, status: componentStatus, detail: nullable(text), checked_at: instant })),
-  signals: record({ error_rate_15m: number, requests_15m: count, external_down_samples: count }),
+  signals: record({ error_rate_15m: nullable(number), requests_15m: nullable(count), external_down_samples: nullable(count) }),
 });

@@ -20,7 +20,8 @@ fn address(number: usize) -> String {
     format!("0x{:040x}", 0xa00 + number)
 }
 
-fn id(number: usize) -> String {
+/// The id of a vault of [`world`].
+pub fn id(number: usize) -> String {
     format!("harbor-31337-{}", address(number))
 }
 
@@ -58,7 +59,8 @@ fn market() -> String {
     text(&lines)
 }
 
-async fn world() -> TestApp {
+/// Vaults that are all of tier Prime, read and scored.
+pub async fn world() -> TestApp {
     let test = TestApp::new().await;
     test.app.clock.set(start());
     test.ingest(&market()).await;
@@ -66,7 +68,7 @@ async fn world() -> TestApp {
 }
 
 /// Takes in incidents of the first `count` vaults.
-async fn demote(test: &TestApp, hours: i64, count: usize) -> Value {
+pub async fn demote(test: &TestApp, hours: i64, count: usize) -> Value {
     let lines: Vec<Value> = (0..count).map(|number| incident(hours, number)).collect();
     test.app.clock.set(start().plus_seconds(hours * 3_600));
     took(test, &lines).await

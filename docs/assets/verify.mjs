@@ -106,8 +106,11 @@ function shownStep({ name, title, outcome, said, inputs }) {
   return step;
 }
 
-function show({ outcome, summary, decision, steps }) {
-  tell(outcome, HEADLINES[outcome], summary);
+/** What the outcome rests on beside the proof: whose the keys are, on the service's word. */
+const ON_ITS_WORD = ' The registry of signers was read from this service: that these keys are its own, you have on its word.';
+
+function show({ outcome, summary, decision, steps }, isRegistryOurs) {
+  tell(outcome, HEADLINES[outcome], outcome === 'genuine' && isRegistryOurs ? summary + ON_ITS_WORD : summary);
   const rows = decision === null ? [] : SEALED.map(([name, label]) => [label, decision[name]]);
   field('sealed').replaceChildren(...rows.map(([label, value]) => made('div', [made('dt', label), made('dd', value)])));
   field('steps').replaceChildren(...steps.map(shownStep));
@@ -134,7 +137,7 @@ async function run() {
   try {
     const [verify, given] = await Promise.all([loaded(), evidence()]);
     const report = verify(given);
-    if (mine === runs) show(report);
+    if (mine === runs) show(report, form.elements.registry.value === 'read');
   } catch (fault) {
     // fetch says what failed in words of the browser's own.
     const why = fault instanceof TypeError ? `The service cannot be reached (${fault.message}). Paste the registry to go on without it.` : fault.message;

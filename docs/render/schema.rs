@@ -19,6 +19,8 @@ pub struct Field {
     pub about: String,
     /// Whether it may be left out.
     pub optional: bool,
+    /// Whether it is on its way out.
+    pub deprecated: bool,
 }
 
 /// The fields of an object's schema, those of objects within it too.
@@ -39,7 +41,8 @@ fn collect(contract: &Contract, schema: &Value, prefix: &str, depth: usize, into
         let described = text(&field["description"]).or_else(|| text(&contract.resolve(field)["description"]));
         let mut about = markdown::inline(&described.unwrap_or_default());
         about.push_str(&bounds(field));
-        into.push(Field { kind: kind(contract, field), about, optional, path: path.clone() });
+        let deprecated = field["deprecated"] == true;
+        into.push(Field { kind: kind(contract, field), about, optional, deprecated, path: path.clone() });
         if depth < DEEPEST {
             let (inner, suffix) = match field.get("items") {
                 Some(items) => (items, "[]."),

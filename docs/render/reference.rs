@@ -168,7 +168,7 @@ fn parameters(main: &mut String, contract: &Contract, operation: &Operation) {
             mark = mark(parameter),
             kind = schema::kind(contract, &parameter.schema),
             about = markdown::inline(&parameter.description),
-            bounds = schema::bounds(&parameter.schema),
+            bounds = schema::bounds(&parameter.schema, &parameter.description),
         );
     }
     main.push_str("</tbody></table></div>\n");
@@ -242,7 +242,8 @@ fn answers(main: &mut String, contract: &Contract, operation: &Operation) {
 fn shape(main: &mut String, contract: &Contract, schema: &Value) {
     let fields = schema::fields(contract, schema);
     if fields.is_empty() {
-        let _ = writeln!(main, "<p class=\"kind\">{}{}</p>", schema::kind(contract, schema), schema::bounds(schema));
+        let _ =
+            writeln!(main, "<p class=\"kind\">{}{}</p>", schema::kind(contract, schema), schema::bounds(schema, ""));
         return;
     }
     let _ = writeln!(

@@ -5,8 +5,8 @@ const WORDS = { ok: 'Holds', failed: 'Fails', unchecked: 'Not checked' };
 const MARKS = { ok: '✓', failed: '✕', unchecked: '–' };
 const HEADLINES = { genuine: 'Genuine', unproven: 'Not proved', refuted: 'Not genuine' };
 const SEALED = [
-  ['verdict', 'Verdict'], ['portfolioRef', 'Portfolio'], ['createdAt', 'Signed at'], ['id', 'Decision'], ['snapshotId', 'Snapshot'],
-  ['methodologyVersion', 'Methodology'], ['signerAddress', 'Signer'], ['keyId', 'Key'],
+  ['verdict', 'Verdict'], ['portfolioRef', 'Portfolio'], ['createdAt', 'Signed at'], ['methodologyVersion', 'Methodology'],
+  ['keyId', 'Key'], ['id', 'Decision'], ['snapshotId', 'Snapshot'], ['signerAddress', 'Signer'],
 ];
 
 const form = document.getElementById('verify');
@@ -112,7 +112,8 @@ const ON_ITS_WORD = ' The registry of signers was read from this service: that t
 function show({ outcome, summary, decision, steps }, isRegistryOurs) {
   tell(outcome, HEADLINES[outcome], outcome === 'genuine' && isRegistryOurs ? summary + ON_ITS_WORD : summary);
   const rows = decision === null ? [] : SEALED.map(([name, label]) => [label, decision[name]]);
-  field('sealed').replaceChildren(...rows.map(([label, value]) => made('div', [made('dt', label), made('dd', value)])));
+  const hash = (value) => (/^(0x)?[0-9a-f]{40,}$/.test(value) ? 'hash' : undefined);
+  field('sealed').replaceChildren(...rows.map(([label, value]) => made('div', [made('dt', label), made('dd', value, hash(value))])));
   field('steps').replaceChildren(...steps.map(shownStep));
   field('result').hidden = false;
 }

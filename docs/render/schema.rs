@@ -130,6 +130,7 @@ pub fn bounds(schema: &Value, told: &str) -> String {
     let mut said = Vec::new();
     match (number("minimum"), number("maximum")) {
         (Some(least), Some(most)) => said.push(format!("{least} to {most}")),
+        (Some(least), None) if told.to_lowercase().contains(&format!("from {least} to")) => {}
         (Some(least), None) => said.push(format!("at least {least}")),
         (None, Some(most)) => said.push(format!("at most {most}")),
         (None, None) => {}

@@ -1,4 +1,5 @@
-// The alert rules: each is PromQL by Prometheus' own grammar, and asks for metrics and labels that a running origin shows.
+// The alert rules: each is PromQL by Prometheus' own grammar, and asks for metrics and labels that a running origin shows. Those that
+// look at several things at once are evaluated over what an operator might see.
 
 import { parser } from '@prometheus-io/lezer-promql';
 import assert from 'node:assert/strict';
@@ -7,6 +8,7 @@ import { join } from 'node:path';
 import { before, describe, test } from 'node:test';
 import { parse } from 'yaml';
 import { repository } from './private-stack.mjs';
+import { evaluate } from './promql.mjs';
 import { sharedStack } from './stack.mjs';
 
 /** What other programs on an operator's Prometheus show. */
@@ -65,5 +67,48 @@ describe('the alert rules', () => {
   test('would not be noticed if they asked for what is not there', () => {
     assert.deepEqual([...parts('sum(rate(rds_nothing_total{x="1"}[5m])) by (y) > 0').metrics], ['rds_nothing_total']);
     assert.notDeepEqual(parts('sum(rate(rds_db_up[5m]) > 0').errors, []);
+  });
+});
+
+describe('the alerts', () => {
+  /** The names of the alerts that these samples set off, of those asked about. */
+  const ringing = (samples, names) => names.filter((name) => evaluate(rules.find(({ alert }) => alert === name).expr, samples).length > 0);
+  const NORMAL = 0;
+  const DEGRADED = 1;
+  const CLOSED = 2;
+
+  describe('about score runs', () => {
+    const NAMES = ['RdsScoreRunOverdue', 'RdsFailSafe'];
+    const told = (age, every, mode) =>
+      ringing([['rds_score_run_age_seconds', age], ['rds_score_run_every_seconds', every], ['rds_fail_safe_mode', mode]], NAMES);
+
+    test('wait for three periods, whatever the period is', () => {
+      assert.deepEqual(told(5_500, 1_800, NORMAL), ['RdsScoreRunOverdue']);
+      assert.deepEqual(told(5_300, 1_800, NORMAL), []);
+      assert.deepEqual(told(5_500, 3_600, NORMAL), []);
+    });
+
+    test('are silent where no run is made by itself', () => assert.deepEqual(told(1e6, 0, NORMAL), []));
+
+    test('do not ring twice for a mode in which no run completes', () => {
+      assert.deepEqual(told(1e5, 1_800, DEGRADED), ['RdsFailSafe']);
+      assert.deepEqual(told(1e5, 1_800, CLOSED), ['RdsFailSafe']);
+    });
+  });
+
+  test('about errors leave out what is refused on purpose, and nothing else', () => {
+    const told = (status, mode) =>
+      ringing([['rds_requests_total', 9, { status: '200' }], ['rds_requests_total', 1, { status }], ['rds_fail_safe_mode', mode]], ['RdsServerErrors']).length > 0;
+    for (const status of ['500', '503', '504']) assert.ok(told(status, NORMAL) && told(status, DEGRADED), status);
+    assert.ok(!told('503', CLOSED), 'scores are closed');
+    assert.ok(told('500', CLOSED) && told('504', CLOSED), 'a fault stays a fault');
+    assert.ok(!told('404', NORMAL));
+  });
+
+  test('about the edge ring when its probe fails and when the prober itself does not answer', () => {
+    const job = { job: 'rds-edge' };
+    const told = (...samples) => ringing(samples, ['RdsEdgeDown']).length > 0;
+    assert.ok(told(['probe_success', 0, job], ['up', 1, job]) && told(['up', 0, job]));
+    assert.ok(!told(['probe_success', 1, job], ['up', 1, job]));
   });
 });

@@ -1,8 +1,8 @@
-// What the README and the operator's page tell people to type works: their blocks marked `run` are run, in order, in one shell.
+// What the README, the operator's page and the guides tell people to type works: their blocks marked `run` are run, in order, one shell a document.
 
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
-import { chmodSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
@@ -11,7 +11,13 @@ import { newCaller, sharedStack } from './stack.mjs';
 
 const stack = sharedStack();
 /** Where the documents say that the stack is. */
-const ADDRESSES = { 'http://127.0.0.1:8787': stack.edge, 'http://127.0.0.1:8789': stack.relay, 'http://127.0.0.1:8790': stack.admin };
+const ADDRESSES = {
+  'http://127.0.0.1:8787': stack.edge,
+  'http://127.0.0.1:8789': stack.relay,
+  'http://127.0.0.1:8790': stack.admin,
+  // The pages put the address of their own host in its place.
+  'https://risk.example': stack.edge,
+};
 const MARK = '@@ block ';
 
 /** As curl, but a failed request is a failed command, and a stream is listened to for a moment. */
@@ -52,6 +58,8 @@ function run(found) {
   const env = {
     ...originEnvironment(stack),
     PATH: `${bin}:${process.env.PATH}`,
+    // What the guides call the service, as their first page has it exported.
+    RDS: stack.edge,
     KEY: stack.keys.decisioning,
     INDEX_TOKEN: stack.index_token,
     ADMIN_TOKEN: stack.admin_token,
@@ -68,7 +76,23 @@ function run(found) {
   });
 }
 
-for (const [file, least] of [['README.md', 12], ['origin/OPERATING.md', 4]]) {
+/** What a document's commands must print beside something: that they did what the text around them says. */
+const PRINTS = {
+  'docs/guides/index.md': [/"score_provenance":/, /event: ready$/m],
+  'docs/guides/keys.md': [/"tier":"decisioning"/],
+  'docs/guides/limits.md': [/^x-ratelimit-remaining: \d+/im],
+  'docs/guides/paging.md': [/"page":2/, /"has_more":/, /^HTTP\/1\.1 304/m],
+  'docs/guides/stream.md': [/event: published$/m],
+  'docs/guides/webhooks.md': [/"secret":"whsec_/, /"event_type":"webhook.test"/],
+  'docs/guides/decisions.md': [/"verdict":"reject"/, /"verified":true/],
+};
+/** Guides that have nothing to type. */
+const TEXT_ONLY = ['errors', 'methodology'];
+const guides = readdirSync(join(repository, 'docs/guides')).map((name) => name.replace('.md', ''));
+const documents = [['README.md', 12], ['origin/OPERATING.md', 4]];
+for (const name of guides) documents.push([`docs/guides/${name}.md`, TEXT_ONLY.includes(name) ? 0 : 1]);
+
+for (const [file, least] of documents) {
   describe(file, () => {
     const found = blocks(file);
     let ran;
@@ -78,6 +102,14 @@ for (const [file, least] of [['README.md', 12], ['origin/OPERATING.md', 4]]) {
     }, { timeout: 180_000 });
 
     test('has blocks to run', () => assert.ok(found.length >= least, `${found.length}`));
+
+    test('has no commands that nothing runs', { skip: !file.startsWith('docs/') && 'some of them would harm a running service' }, () => {
+      assert.doesNotMatch(readFileSync(join(repository, file), 'utf8'), /^```sh$/m);
+    });
+
+    for (const pattern of PRINTS[file] ?? []) {
+      test(`its commands print ${pattern}`, () => assert.match(ran.parts.join('\n'), pattern));
+    }
 
     for (const [number, { line, text }] of found.entries()) {
       test(`line ${line}: ${text.split('\n')[0].slice(0, 90)}`, () => {

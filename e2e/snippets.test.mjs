@@ -1,11 +1,14 @@
 // The guides' snippets, run as they are printed: against signatures that an independent reference made, and against the stream.
 
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { loadPyodide } from 'pyodide';
+import { ask } from '../docs/snippets/ask-again.mjs';
 import { follow } from '../docs/snippets/follow-events.mjs';
 import { isGenuine } from '../docs/snippets/verify-webhook.mjs';
 import { organisation } from './operator.mjs';
@@ -59,17 +62,89 @@ test('decisions are verified with an Ethereum library', async (t) => {
   assert.ok(genuine > 0);
 });
 
-test('the stream is followed over a lost connection without losing an operation', async () => {
-  const stack = sharedStack();
-  const publish = async () => {
-    const { now } = (await stack.operate('/clock')).json;
-    const title = `snippet ${organisation()}`;
-    const line = { kind: 'event', observed_at: now, source: 'e2e', event_key: title, event_type: 'Notice', severity: 'Info', title, occurred_at: now };
-    assert.equal((await stack.operate('/ingest', { method: 'POST', body: `${JSON.stringify(line)}\n` })).status, 200);
-    return title;
-  };
+/** A server of this test's own; `answer` is what it does with a request. */
+async function serving(t, answer) {
+  const server = createServer(answer).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => {
+    server.closeAllConnections();
+    server.close();
+  });
+  return `http://127.0.0.1:${server.address().port}`;
+}
+
+test('whoever is told to wait asks again, until there are no attempts left', async (t) => {
+  t.mock.method(Math, 'random', () => 0);
+  const told = [429, 503, 504, 200];
+  const base = await serving(t, (request, response) => response.writeHead(told.shift() ?? 429, { 'retry-after': '0' }).end());
+  assert.equal((await ask(base)).status, 200);
+  assert.equal((await ask(base, {}, 2)).status, 429);
+  told.push(400, 200);
+  assert.equal((await ask(base)).status, 400, 'what is wrong stays wrong');
+});
+
+const stack = sharedStack();
+
+/** Publishes an event, and gives its title. */
+async function publish() {
+  const { now } = (await stack.operate('/clock')).json;
+  const title = `snippet-${organisation()}`;
+  const line = { kind: 'event', observed_at: now, source: 'e2e', event_key: title, event_type: 'Notice', severity: 'Info', title, occurred_at: now };
+  const took = await stack.operate('/ingest', { method: 'POST', body: `${JSON.stringify(line)}\n` });
+  assert.equal(took.status, 200, took.text);
+  return title;
+}
+
+test('a stream that breaks before its first event loses none', async (t) => {
+  // Passes on the first frame of the first connection, and then lets nothing through until it is told to.
+  let connections = 0;
+  let isUp = true;
+  const base = await serving(t, async (request, response) => {
+    if (!isUp) return response.destroy();
+    connections += 1;
+    const first = connections === 1;
+    const { authorization, 'last-event-id': cursor } = request.headers;
+    const stop = new AbortController();
+    response.on('close', () => stop.abort());
+    try {
+      const headers = { authorization, ...(cursor && { 'last-event-id': cursor }) };
+      const stream = await fetch(`${stack.edge}/v1/events/stream`, { headers, signal: stop.signal });
+      response.writeHead(stream.status);
+      for await (const piece of stream.body) {
+        response.write(piece);
+        if (first && Buffer.from(piece).includes('event: ready')) {
+          isUp = false;
+          response.end();
+          return;
+        }
+      }
+    } catch {
+      response.destroy();
+    }
+  });
+  const frames = [];
+  const stop = new AbortController();
+  t.after(() => stop.abort());
+  const following = follow(base, stack.keys.data, (name, data) => frames.push({ name, title: data?.title }), { signal: stop.signal });
+  await until('the first connection is ready and gone', 15, () => !isUp && frames.length > 0);
+  assert.deepEqual(frames.map(({ name }) => name), ['ready'], 'no frame with an id came');
+  const missed = await publish();
+  isUp = true;
+  await until('what was missed', 15, () => frames.some(({ title }) => title === missed));
+  stop.abort();
+  await following;
+});
+
+test('a stream ends where its key is refused', async () => {
+  const stop = AbortSignal.timeout(20_000);
+  await assert.rejects(follow(stack.edge, `pk_live_${'0'.repeat(32)}`, () => {}, { signal: stop }), /401/);
+  assert.ok(!stop.aborted);
+});
+
+test('the stream is followed over a lost connection without losing an operation', async (t) => {
   const frames = [];
   let stop = new AbortController();
+  t.after(() => stop.abort());
   const take = (name, data, id) => frames.push({ name, title: data?.title, id });
   const following = follow(stack.edge, stack.keys.data, take, { signal: stop.signal });
   await until('the stream is ready', 15, () => frames.some(({ name }) => name === 'ready'));

@@ -1,6 +1,8 @@
 // The page that verifies decisions, in Chromium: a real decision, every change of it, and no network where none is needed.
 
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { after, afterEach, before, beforeEach, describe, test } from 'node:test';
 import { chromium } from 'playwright-core';
 import { mint } from './operator.mjs';
@@ -8,6 +10,7 @@ import { newCaller, sharedStack, until } from './stack.mjs';
 
 const stack = sharedStack();
 const PAGE = '/v1/docs/verify';
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const SEAL = ['envelope', 'id', 'signature', 'signer', 'known', 'active'];
 
 let browser;
@@ -116,6 +119,7 @@ describe('a decision of the service', () => {
     assert.deepEqual(asked.sort(), [path.decision(), path.signers, path.snapshot()].sort(), 'the service is not asked what it finds');
     const shown = await page.locator('#sealed').innerText();
     for (const value of [decision().decisionId, 'Bücher "1" €', decision().signerAddress]) assert.ok(shown.includes(value), shown);
+    assert.match(said.text, /registry of signers was read from this service/, 'what is taken on its word stands with the outcome');
   });
 
   test('is proved by the answer of its check and what was asked, of which nothing is sent', async () => {
@@ -132,6 +136,7 @@ describe('a decision of the service', () => {
     assert.equal(said.outcome, 'genuine', said.text);
     assert.deepEqual(named(said, 'unchecked'), []);
     assert.deepEqual(asked, []);
+    assert.doesNotMatch(said.text, /read from this service/);
   });
 
   test('is proved by a bare envelope with its signature', async () => {
@@ -241,6 +246,15 @@ describe('the page', () => {
     assert.equal(await page.inputValue('#decision'), '');
     assert.equal(await page.locator('#result').isVisible(), false);
     assert.equal(await page.evaluate(() => document.activeElement.id), 'decision');
+  });
+
+  test('stands in nobody’s way with a result either', async () => {
+    await verify(answer, { request });
+    const levels = await page.locator('main :is(h1, h2, h3, h4)').evaluateAll((all) => all.filter((one) => one.offsetParent).map((one) => Number(one.tagName[1])));
+    levels.reduce((last, level) => (assert.ok(level <= last + 1, levels.join()), level), 0);
+    await page.evaluate(axe);
+    const { violations } = await page.evaluate(() => globalThis.axe.run(document, { resultTypes: ['violations'] }));
+    assert.deepEqual(violations.map(({ id, nodes }) => `${id} ${nodes[0].html.slice(0, 160)}`), []);
   });
 
   test('takes an id from behind #, which is sent to nobody', async () => {

@@ -81,8 +81,9 @@ function listed(headers) {
 /** The parts of the page that show an answer. */
 function answerBox() {
   const status = made('p', { class: 'answered', role: 'status' });
-  const headers = made('pre', { tabindex: '0' }, made('code'));
-  const body = made('pre', { tabindex: '0', class: 'body' }, made('code'));
+  const scrolling = { tabindex: '0', role: 'group' };
+  const headers = made('pre', { ...scrolling, 'aria-label': 'Headers of the answer' }, made('code'));
+  const body = made('pre', { ...scrolling, 'aria-label': 'Body of the answer', class: 'body' }, made('code'));
   const box = made('div', { class: 'answer', hidden: true }, status, made('details', {}, made('summary', {}, 'Headers'), headers), body);
   return {
     box,

@@ -21,10 +21,3 @@ function narrow() {
 
 box.hidden = false;
 input.addEventListener('input', narrow);
-document.addEventListener('keydown', (event) => {
-  const typing = /^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement?.tagName ?? '');
-  if (event.key === '/' && !typing && !event.ctrlKey && !event.metaKey) {
-    event.preventDefault();
-    input.focus();
-  }
-});

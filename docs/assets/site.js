@@ -47,20 +47,39 @@ async function copied(text) {
   }
 }
 
-for (const block of document.querySelectorAll('.code')) {
-  const button = document.createElement('button');
-  button.type = 'button';
-  button.className = 'copy';
-  button.textContent = 'Copy';
-  button.setAttribute('aria-label', 'Copy the example');
-  button.addEventListener('click', async () => {
-    button.textContent = (await copied(block.querySelector('code').textContent)) ? 'Copied' : 'Not copied';
-    setTimeout(() => {
-      button.textContent = 'Copy';
-    }, 2000);
-  });
-  block.append(button);
+const blocks = document.querySelectorAll('.code');
+if (blocks.length > 0) {
+  // What became of copying is written on the button for those who look at it, and told here to those who listen.
+  const told = document.createElement('p');
+  told.className = 'told';
+  told.setAttribute('role', 'status');
+  document.querySelector('main').append(told);
+  for (const block of blocks) {
+    const button = document.createElement('button');
+    button.type = 'button';
+    button.className = 'copy';
+    button.textContent = 'Copy';
+    button.addEventListener('click', async () => {
+      const code = block.querySelector('code').textContent;
+      told.textContent = button.textContent = (await copied(code)) ? 'Copied' : 'Not copied';
+      setTimeout(() => {
+        button.textContent = 'Copy';
+        told.textContent = '';
+      }, 2000);
+    });
+    block.append(button);
+  }
 }
+
+// A box that scrolls is reached with the keyboard; one that shows all it holds would be a stop for nothing.
+const boxes = new ResizeObserver((entries) => {
+  for (const { target } of entries) {
+    const scrolls = target.scrollWidth > target.clientWidth || target.scrollHeight > target.clientHeight;
+    if (scrolls) target.tabIndex = 0;
+    else target.removeAttribute('tabindex');
+  }
+});
+for (const box of document.querySelectorAll('.scroll, .code pre')) boxes.observe(box);
 
 // The part that is being read is marked in the list of parts.
 const links = new Map([...document.querySelectorAll('.parts a')].map((link) => [link.hash.slice(1), link]));

@@ -29,10 +29,25 @@ function made(tag, text, name) {
 const word = (status) => WORDS[status] ?? String(status);
 const time = (instant) => (instant ? new Date(instant).toLocaleTimeString([], { hour: '2-digit', minute: '2-digit' }) : '–');
 
+const names = (rows) => rows.map(({ name }) => NAMES[name] ?? name).join(', ');
+
+/** The whole in a line. A part that nobody samples works as far as is known, which is less. */
+function headline({ rollup, components }) {
+  const bad = components.filter(({ status }) => status === rollup);
+  if (rollup !== 'operational') return `${word(rollup)}: ${names(bad) || 'the service'}`;
+  const unwatched = components.filter(({ name, detail }) => name === 'reachability' && detail !== null);
+  return unwatched.length === 0 ? 'All parts work' : `All parts that are watched work (not watched: ${names(unwatched)})`;
+}
+
+/** Says it when it changes: what is written again is read out again. */
+function say(status, text) {
+  head.dataset.status = status;
+  if (head.textContent !== text) head.textContent = text;
+}
+
 function show(feed) {
   const rollup = feed.rollup ?? feed.status;
-  head.dataset.status = rollup;
-  head.textContent = rollup === 'operational' ? 'All parts work' : rollup === 'down' ? 'A part is down' : 'A part is degraded';
+  say(rollup, headline({ rollup, components: feed.components }));
   list.replaceChildren(
     ...feed.components.map(({ name, status, detail, checked_at: checked }) => {
       const row = document.createElement('li');
@@ -45,13 +60,19 @@ function show(feed) {
   );
   const rows = [];
   for (const [window, share] of Object.entries(feed.uptime ?? {})) {
-    rows.push([`Up in the last ${window}`, `${share} %`]);
+    rows.push([`Up in the last ${window}`, share === null ? 'not known' : `${share} %`]);
   }
   const { error_rate_15m: rate, requests_15m: requests, external_down_samples: samples } = feed.signals ?? {};
   if (requests !== undefined && requests !== null) rows.push(['Requests in 15 minutes', String(requests)]);
   if (rate !== undefined && rate !== null) rows.push(['Failed of these', `${(rate * 100).toFixed(2)} %`]);
   if (samples !== undefined && samples !== null) rows.push(['Failed samples from outside', String(samples)]);
-  facts.replaceChildren(...rows.flatMap(([name, value]) => [made('dt', name), made('dd', value)]));
+  facts.replaceChildren(
+    ...rows.map(([name, value]) => {
+      const pair = document.createElement('div');
+      pair.append(made('dt', name), made('dd', value));
+      return pair;
+    }),
+  );
   note.textContent = `Read at ${time(new Date())}, last checked at ${time(feed.last_checked_at)}. Read again every minute.`;
 }
 
@@ -61,8 +82,7 @@ async function read() {
     if (!response.ok) throw new Error(`it answered ${response.status}`);
     show(await response.json());
   } catch (fault) {
-    head.dataset.status = 'unknown';
-    head.textContent = 'The status cannot be read';
+    say('unknown', 'The status cannot be read');
     note.textContent = `/v1/status did not say anything that could be shown: ${fault.message}. This page tries again every minute.`;
   }
 }

@@ -5,8 +5,8 @@ const WORDS = { ok: 'Holds', failed: 'Fails', unchecked: 'Not checked' };
 const MARKS = { ok: '✓', failed: '✕', unchecked: '–' };
 const HEADLINES = { genuine: 'Genuine', unproven: 'Not proved', refuted: 'Not genuine' };
 const SEALED = [
-  ['verdict', 'Verdict'], ['portfolioRef', 'Portfolio'], ['createdAt', 'Signed at'], ['id', 'Decision'], ['snapshotId', 'Snapshot'],
-  ['methodologyVersion', 'Methodology'], ['signerAddress', 'Signer'], ['keyId', 'Key'],
+  ['verdict', 'Verdict'], ['portfolioRef', 'Portfolio'], ['createdAt', 'Signed at'], ['methodologyVersion', 'Methodology'],
+  ['keyId', 'Key'], ['id', 'Decision'], ['snapshotId', 'Snapshot'], ['signerAddress', 'Signer'],
 ];
 
 const form = document.getElementById('verify');
@@ -106,10 +106,14 @@ function shownStep({ name, title, outcome, said, inputs }) {
   return step;
 }
 
-function show({ outcome, summary, decision, steps }) {
-  tell(outcome, HEADLINES[outcome], summary);
+/** What the outcome rests on beside the proof: whose the keys are, on the service's word. */
+const ON_ITS_WORD = ' The registry of signers was read from this service: that these keys are its own, you have on its word.';
+
+function show({ outcome, summary, decision, steps }, isRegistryOurs) {
+  tell(outcome, HEADLINES[outcome], outcome === 'genuine' && isRegistryOurs ? summary + ON_ITS_WORD : summary);
   const rows = decision === null ? [] : SEALED.map(([name, label]) => [label, decision[name]]);
-  field('sealed').replaceChildren(...rows.map(([label, value]) => made('div', [made('dt', label), made('dd', value)])));
+  const hash = (value) => (/^(0x)?[0-9a-f]{40,}$/.test(value) ? 'hash' : undefined);
+  field('sealed').replaceChildren(...rows.map(([label, value]) => made('div', [made('dt', label), made('dd', value, hash(value))])));
   field('steps').replaceChildren(...steps.map(shownStep));
   field('result').hidden = false;
 }
@@ -134,7 +138,7 @@ async function run() {
   try {
     const [verify, given] = await Promise.all([loaded(), evidence()]);
     const report = verify(given);
-    if (mine === runs) show(report);
+    if (mine === runs) show(report, form.elements.registry.value === 'read');
   } catch (fault) {
     // fetch says what failed in words of the browser's own.
     const why = fault instanceof TypeError ? `The service cannot be reached (${fault.message}). Paste the registry to go on without it.` : fault.message;

@@ -140,6 +140,17 @@ impl Contract {
         }
     }
 
+    /// What was recorded under this name: the good answer of an operation, or the body of a webhook's event.
+    pub fn recorded(&self, name: &str) -> Option<&Value> {
+        let answer =
+            || self.operations.iter().find(|operation| operation.id == name)?.good()?.body.as_ref()?.example.as_ref();
+        answer().or_else(|| {
+            let content = &self.document["webhooks"][name]["post"]["requestBody"]["content"]["application/json"];
+            let first = content["examples"].as_object().and_then(|examples| examples.values().next());
+            content.get("example").or_else(|| first.and_then(|example| self.resolve(example).get("value")))
+        })
+    }
+
     fn operation(&self, path: &str, method: &str, item: &Value, value: &Value) -> Result<Operation, Box<dyn Error>> {
         let id = text(&value["operationId"]).ok_or_else(|| format!("{method} {path} has no operationId"))?;
         let shared = item["parameters"].as_array().into_iter().flatten();

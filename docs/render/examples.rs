@@ -1,7 +1,7 @@
 //! Examples as pages show them: recorded bodies, shortened and coloured, and requests as one would type them.
 
 use super::contract::{Operation, plain};
-use super::escape;
+use super::{escape, scrolling};
 use rds_shared::route::Access;
 use serde_json::Value;
 use std::fmt::Write;
@@ -13,7 +13,7 @@ const LINES: usize = 36;
 pub fn body(example: &Value) -> String {
     let whole = pretty(example);
     let text = if whole.lines().count() <= LINES { whole } else { pretty(&first_of_each(example)) };
-    format!("<pre tabindex=\"0\"><code>{}</code></pre>", coloured(&text))
+    format!("<pre {}><code>{}</code></pre>", scrolling("Example in JSON"), coloured(&text))
 }
 
 fn pretty(value: &Value) -> String {
@@ -34,6 +34,28 @@ fn first_of_each(value: &Value) -> Value {
             Value::Object(fields.iter().map(|(name, value)| (name.clone(), first_of_each(value))).collect())
         }
         other => other.clone(),
+    }
+}
+
+/// Copies the field at `path` (`data.id`) of `from` to the same place of `into`, of each list on the way the first item. Whether it is there.
+pub fn pick(from: &Value, path: &str, into: &mut Value) -> bool {
+    if let Value::Array(items) = from {
+        if into.is_null() {
+            *into = Value::Array(vec![Value::Null]);
+        }
+        return items.first().zip(into.get_mut(0)).is_some_and(|(first, into)| pick(first, path, into));
+    }
+    let (name, rest) = path.split_once('.').map_or((path, None), |(name, rest)| (name, Some(rest)));
+    let Some(value) = from.get(name) else { return false };
+    if into.is_null() {
+        *into = Value::Object(serde_json::Map::new());
+    }
+    match rest {
+        None => {
+            into[name] = value.clone();
+            true
+        }
+        Some(rest) => pick(value, rest, &mut into[name]),
     }
 }
 

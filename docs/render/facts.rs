@@ -1,7 +1,7 @@
 //! What the guides say in numbers, taken from where the service takes it.
 
 use rds_shared::access::budget::{ANONYMOUS_PER_DAY, AddressBudget, WINDOW_SECONDS, key_limit};
-use rds_shared::access::paging::{KEYLESS_LOOKBACK_SECONDS, KEYLESS_ROWS};
+use rds_shared::access::paging::KEYLESS_ROWS;
 use rds_shared::access::plan::{INDEX_TOKEN_RPM, Plan};
 use rds_shared::push::cursor::{REPLAY_LIMIT, WINDOW_SECONDS as STREAM_WINDOW};
 use rds_shared::push::frames::{HEARTBEAT_SECONDS, QUEUE_FRAMES};
@@ -27,7 +27,6 @@ pub fn table(name: &str) -> Result<String, String> {
         "anonymous-day" => grouped(ANONYMOUS_PER_DAY),
         "window" => WINDOW_SECONDS.to_string(),
         "keyless-rows" => KEYLESS_ROWS.to_string(),
-        "keyless-days" => (KEYLESS_LOOKBACK_SECONDS / 86_400).to_string(),
         "index-rpm" => INDEX_TOKEN_RPM.to_string(),
         "stream-window-hours" => (STREAM_WINDOW / 3_600).to_string(),
         "stream-replay" => grouped(REPLAY_LIMIT),

@@ -198,13 +198,19 @@ pub fn written(folder: &Path) -> Result<Vec<Page>, Box<dyn Error>> {
             title: said("title")?,
             about: said("about")?,
             main: main.to_owned(),
-            parts: Vec::new(),
+            parts: parts_of(main),
             scripts: said("scripts").unwrap_or_default().split_whitespace().map(str::to_owned).collect(),
             name,
         });
     }
     pages.sort_by(|one, other| one.name.cmp(&other.name));
     Ok(pages)
+}
+
+/// The second-level headings of a text: anchor and title. Those with a class are of parts that are not there from the start.
+fn parts_of(main: &str) -> Vec<(String, String)> {
+    let headings = main.split("<h2 id=\"").skip(1).filter_map(|rest| rest.split_once("</h2>")?.0.split_once("\">"));
+    headings.map(|(anchor, title)| (anchor.to_owned(), title.to_owned())).collect()
 }
 
 /// `key: value` lines.

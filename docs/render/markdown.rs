@@ -2,10 +2,13 @@
 
 use super::contract::Contract;
 use super::layout::{Page, head_of};
-use super::{Document, MARKDOWN, escape, examples, facts, methodology, slug};
+use super::{Document, MARKDOWN, escape, examples, facts, methodology, scrolling, slug};
 use pulldown_cmark::{CodeBlockKind, CowStr, Event, HeadingLevel, Options, Parser, Tag, TagEnd, html};
 use rds_shared::route::ROUTES;
+use rds_shared::route::deprecation::Place;
+use serde_json::Value;
 use std::error::Error;
+use std::fmt::Write;
 use std::fs;
 use std::path::Path;
 
@@ -35,7 +38,10 @@ pub fn guides(here: &Path, contract: &Contract) -> Result<Vec<Guide>, Box<dyn Er
             title: said("title")?,
             about: said("about")?,
             scripts: said("scripts").unwrap_or_default().split_whitespace().map(str::to_owned).collect(),
-            markdown: filled(here, contract, body).map_err(|fault| format!("{name}: {fault}"))?,
+            // Blocks that a test runs are blocks like any to readers.
+            markdown: filled(here, contract, body)
+                .map_err(|fault| format!("{name}: {fault}"))?
+                .replace("\n```sh run\n", "\n```sh\n"),
             name: if name == "index" { String::new() } else { name },
         });
     }
@@ -73,6 +79,8 @@ fn filled(here: &Path, contract: &Contract, text: &str) -> Result<String, Box<dy
             "rules" => methodology::part(arguments)?,
             "snippet" => snippet(here, arguments)?,
             "operation" => operation(contract, arguments)?,
+            "example" => example(contract, arguments)?,
+            "deprecated" => deprecated(contract)?,
             _ => return Err(format!("nobody knows what {{{{{word}}}}} stands for").into()),
         });
         rest = after;
@@ -105,12 +113,54 @@ fn operation(contract: &Contract, id: &str) -> Result<String, Box<dyn Error>> {
     Ok(format!("`{}`", row.endpoint()))
 }
 
+/// Fields of a recorded example as a block of code: `VaultList data.id meta`, of a list its first item.
+fn example(contract: &Contract, arguments: &str) -> Result<String, Box<dyn Error>> {
+    let (id, fields) = arguments.split_once(' ').ok_or("an example of what?")?;
+    let recorded = contract.recorded(id).ok_or_else(|| format!("there is no example of {id}"))?;
+    let mut picked = Value::Null;
+    for field in fields.split_whitespace() {
+        if !examples::pick(recorded, field, &mut picked) {
+            return Err(format!("the example of {id} has no {field}").into());
+        }
+    }
+    Ok(format!("```json\n{}\n```", serde_json::to_string_pretty(&picked)?))
+}
+
+/// The fields on their way out: where they stand, and what to use instead.
+fn deprecated(contract: &Contract) -> Result<String, Box<dyn Error>> {
+    let mut out = String::from("| Field | Of | Instead | Until |\n|---|---|---|---|\n");
+    for route in ROUTES {
+        for field in route.deprecated {
+            let place = match field.place {
+                Place::Answer => operation(contract, route.id.name())?,
+                Place::Request => format!("the body of {}", operation(contract, route.id.name())?),
+            };
+            let until = field.sunset.unwrap_or("no date yet");
+            writeln!(out, "| `{}` | {place} | {} | {until} |", field.field, field.instead)?;
+        }
+    }
+    Ok(out)
+}
+
+/// What a block is called in the language that it is written in.
+fn block_name(language: &str) -> &'static str {
+    match language {
+        "sh" => "Commands",
+        "json" => "Example in JSON",
+        "js" => "Code in JavaScript",
+        "python" => "Code in Python",
+        "rust" => "Code in Rust",
+        _ => "Example",
+    }
+}
+
 /// Markdown as HTML, with its second-level headings: anchor and title.
 pub fn rendered(text: &str) -> (String, Vec<(String, String)>) {
     let mut parts = Vec::new();
     let mut events = Vec::new();
     let mut open: Option<String> = None;
     let mut in_json = false;
+    let mut named = String::from("Table");
     let parser = Parser::new_ext(text, Options::ENABLE_TABLES);
     for event in parser {
         match event {
@@ -121,6 +171,7 @@ pub fn rendered(text: &str) -> (String, Vec<(String, String)>) {
                 let heading =
                     format!("<{level} id=\"{anchor}\"><a href=\"#{anchor}\">{}</a></{level}>\n", escape(&title));
                 events.push(Event::Html(heading.into()));
+                named = format!("Table: {title}");
                 if level == HeadingLevel::H2 {
                     parts.push((anchor, title));
                 }
@@ -133,8 +184,11 @@ pub fn rendered(text: &str) -> (String, Vec<(String, String)>) {
             Event::Text(json) if in_json => events.push(Event::Html(examples::coloured(&json).into())),
             Event::Start(Tag::CodeBlock(CodeBlockKind::Fenced(language))) => {
                 in_json = &*language == "json";
-                let opening =
-                    format!("<div class=\"code\" data-language=\"{}\"><pre tabindex=\"0\"><code>", escape(&language));
+                let opening = format!(
+                    "<div class=\"code\" data-language=\"{}\"><pre {}><code>",
+                    escape(&language),
+                    scrolling(block_name(&language))
+                );
                 events.push(Event::Html(opening.into()));
             }
             Event::End(TagEnd::CodeBlock) => {
@@ -142,7 +196,7 @@ pub fn rendered(text: &str) -> (String, Vec<(String, String)>) {
                 events.push(Event::Html(CowStr::Borrowed("</code></pre></div>\n")));
             }
             Event::Start(Tag::Table(_)) => {
-                events.push(Event::Html(CowStr::Borrowed("<div class=\"scroll\" tabindex=\"0\">")));
+                events.push(Event::Html(format!("<div class=\"scroll\" {}>", scrolling(&named)).into()));
                 events.push(event);
             }
             Event::End(TagEnd::Table) => {

@@ -1,6 +1,6 @@
 //! The methodology's tables. Each value knows its place in `/v1/methodology`, so that a script can put in what is served now.
 
-use super::escape;
+use super::{escape, scrolling};
 use rds_shared::scoring::methodology::Methodology;
 use serde_json::Value;
 use std::error::Error;
@@ -25,7 +25,7 @@ pub fn part(arguments: &str) -> Result<String, Box<dyn Error>> {
 }
 
 fn steps(value: &Value, place: &str) -> String {
-    let mut out = String::from("<ol class=\"steps\">\n");
+    let mut out = String::from("<ol class=\"rules\">\n");
     for (number, step) in value.as_array().into_iter().flatten().enumerate() {
         let _ = writeln!(out, "<li data-rule=\"{place}/{number}\">{}</li>", escape(&shown(step)));
     }
@@ -103,7 +103,9 @@ fn head(class: &str, columns: &[(&str, bool)]) -> String {
         format!("<th scope=\"col\"{class}>{}</th>", escape(title))
     };
     let cells: String = columns.iter().map(cell).collect();
-    format!("<div class=\"scroll {class}\" tabindex=\"0\"><table>\n<thead><tr>{cells}</tr></thead>\n<tbody>\n")
+    let name = columns.iter().map(|(title, _)| *title).collect::<Vec<_>>().join(", ");
+    let scrolling = scrolling(&format!("Table: {name}"));
+    format!("<div class=\"scroll {class}\" {scrolling}><table>\n<thead><tr>{cells}</tr></thead>\n<tbody>\n")
 }
 
 /// A value as the page shows it; `methodology.js` writes it the same way.

@@ -133,6 +133,11 @@ fn escape(text: &str) -> String {
     out
 }
 
+/// The attributes of a box that scrolls by itself: it is reached with the keyboard, and says what it is.
+fn scrolling(name: &str) -> String {
+    format!("tabindex=\"0\" role=\"group\" aria-label=\"{}\"", escape(name))
+}
+
 /// A text as part of an address: lower-case words joined by hyphens.
 fn slug(text: &str) -> String {
     let words = text.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());

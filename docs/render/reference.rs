@@ -3,7 +3,8 @@
 use super::contract::{Contract, Operation, Parameter, page_of};
 use super::layout::Page;
 use super::schema::{self, Field};
-use super::{escape, examples, markdown, slug};
+use super::{escape, examples, markdown, scrolling, slug};
+use rds_shared::route::deprecation;
 use serde_json::Value;
 use std::fmt::Write;
 
@@ -121,7 +122,8 @@ fn block(main: &mut String, contract: &Contract, operation: &Operation) {
     let command = escape(&examples::curl(operation));
     let _ = writeln!(
         main,
-        "<h3>Request</h3>\n<div class=\"code\" data-language=\"sh\"><pre tabindex=\"0\"><code>{command}</code></pre></div>"
+        "<h3>Request</h3>\n<div class=\"code\" data-language=\"sh\"><pre {}><code>{command}</code></pre></div>",
+        scrolling("Request as a command")
     );
     answers(main, contract, operation);
     main.push_str("</section>\n");
@@ -144,9 +146,11 @@ fn parameters(main: &mut String, contract: &Contract, operation: &Operation) {
     if operation.parameters.is_empty() {
         return;
     }
-    main.push_str(
-        "<h3>Parameters</h3>\n<div class=\"scroll\" tabindex=\"0\"><table class=\"fields\">\n\
-         <thead><tr><th scope=\"col\">Name</th><th scope=\"col\">Value</th><th scope=\"col\">Meaning</th></tr></thead>\n<tbody>\n",
+    let _ = writeln!(
+        main,
+        "<h3>Parameters</h3>\n<div class=\"scroll\" {}><table class=\"fields\">\n\
+         <thead><tr><th scope=\"col\">Name</th><th scope=\"col\">Value</th><th scope=\"col\">Meaning</th></tr></thead>\n<tbody>",
+        scrolling("Parameters")
     );
     for parameter in &operation.parameters {
         let _ = writeln!(
@@ -164,7 +168,7 @@ fn parameters(main: &mut String, contract: &Contract, operation: &Operation) {
             mark = mark(parameter),
             kind = schema::kind(contract, &parameter.schema),
             about = markdown::inline(&parameter.description),
-            bounds = schema::bounds(&parameter.schema),
+            bounds = schema::bounds(&parameter.schema, &parameter.description),
         );
     }
     main.push_str("</tbody></table></div>\n");
@@ -238,15 +242,24 @@ fn answers(main: &mut String, contract: &Contract, operation: &Operation) {
 fn shape(main: &mut String, contract: &Contract, schema: &Value) {
     let fields = schema::fields(contract, schema);
     if fields.is_empty() {
-        let _ = writeln!(main, "<p class=\"kind\">{}{}</p>", schema::kind(contract, schema), schema::bounds(schema));
+        let _ =
+            writeln!(main, "<p class=\"kind\">{}{}</p>", schema::kind(contract, schema), schema::bounds(schema, ""));
         return;
     }
-    main.push_str(
-        "<div class=\"scroll\" tabindex=\"0\"><table class=\"fields\">\n\
-         <thead><tr><th scope=\"col\">Field</th><th scope=\"col\">Value</th><th scope=\"col\">Meaning</th></tr></thead>\n<tbody>\n",
+    let _ = writeln!(
+        main,
+        "<div class=\"scroll\" {}><table class=\"fields\">\n\
+         <thead><tr><th scope=\"col\">Field</th><th scope=\"col\">Value</th><th scope=\"col\">Meaning</th></tr></thead>\n<tbody>",
+        scrolling("Fields")
     );
-    for Field { path, kind, about, optional } in fields {
-        let mark = if optional { " <span class=\"mark-in\">may be left out</span>" } else { "" };
+    for Field { path, kind, about, optional, deprecated } in fields {
+        let optional = if optional { " <span class=\"mark-in\">may be left out</span>" } else { "" };
+        let deprecated = if deprecated {
+            format!(" <a class=\"mark-in\" href=\"{}\">deprecated</a>", deprecation::GUIDE)
+        } else {
+            String::new()
+        };
+        let mark = format!("{optional}{deprecated}");
         let _ = writeln!(
             main,
             "<tr><th scope=\"row\"><code>{}</code>{mark}</th><td>{kind}</td><td>{about}</td></tr>",

@@ -19,6 +19,8 @@ pub struct Field {
     pub about: String,
     /// Whether it may be left out.
     pub optional: bool,
+    /// Whether it is on its way out.
+    pub deprecated: bool,
 }
 
 /// The fields of an object's schema, those of objects within it too.
@@ -37,9 +39,11 @@ fn collect(contract: &Contract, schema: &Value, prefix: &str, depth: usize, into
         let path = format!("{prefix}{name}");
         let optional = !required.is_some_and(|required| required.iter().any(|known| known == name));
         let described = text(&field["description"]).or_else(|| text(&contract.resolve(field)["description"]));
-        let mut about = markdown::inline(&described.unwrap_or_default());
-        about.push_str(&bounds(field));
-        into.push(Field { kind: kind(contract, field), about, optional, path: path.clone() });
+        let told = described.unwrap_or_default();
+        let mut about = markdown::inline(&told);
+        about.push_str(&bounds(field, &told));
+        let deprecated = field["deprecated"] == true;
+        into.push(Field { kind: kind(contract, field), about, optional, deprecated, path: path.clone() });
         if depth < DEEPEST {
             let (inner, suffix) = match field.get("items") {
                 Some(items) => (items, "[]."),
@@ -120,12 +124,13 @@ fn simple(contract: &Contract, name: &str, schema: &Value) -> String {
     }
 }
 
-/// What is known of a value beside its type, as HTML after its description.
-pub fn bounds(schema: &Value) -> String {
-    let number = |name: &str| schema.get(name).filter(|value| value.is_number()).map(plain);
+/// What is known of a value beside its type, as HTML after its description `told`: what that says already is not said again.
+pub fn bounds(schema: &Value, told: &str) -> String {
+    let number = |name: &str| schema.get(name).filter(|value| value.is_number()).map(short);
     let mut said = Vec::new();
     match (number("minimum"), number("maximum")) {
         (Some(least), Some(most)) => said.push(format!("{least} to {most}")),
+        (Some(least), None) if told.to_lowercase().contains(&format!("from {least} to")) => {}
         (Some(least), None) => said.push(format!("at least {least}")),
         (None, Some(most)) => said.push(format!("at most {most}")),
         (None, None) => {}
@@ -140,7 +145,15 @@ pub fn bounds(schema: &Value) -> String {
             .filter(|value| !value.is_null())
             .map(|value| format!("default <code>{}</code>", escape(&plain(value)))),
     );
+    let told = told.to_lowercase();
+    said.retain(|bound| !told.contains(bound.trim_end_matches(" items").trim_end_matches(" characters")));
     if said.is_empty() { String::new() } else { format!(" <span class=\"bounds\">{}</span>", said.join(" · ")) }
+}
+
+/// A number as one would write it: `10` for `10.0`, `1e18` for `1e+18`.
+fn short(value: &Value) -> String {
+    let text = plain(value).replace("e+", "e");
+    text.strip_suffix(".0").map_or(text.clone(), str::to_owned)
 }
 
 /// The name of the object that a schema refers to.

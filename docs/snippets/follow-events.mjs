@@ -1,9 +1,11 @@
-/** Calls `take(name, data, cursor)` for every frame, for as long as `signal` lets it. `cursor` is where to begin, if anywhere. */
+/** Calls `take(name, data, id)` for every frame, for as long as `signal` lets it. `cursor` is where to begin, if anywhere. */
 export async function follow(base, key, take, { cursor, signal } = {}) {
   for (let wait = 1; !signal?.aborted; wait = Math.min(wait * 2, 60)) {
     try {
       const headers = { authorization: `Bearer ${key}`, ...(cursor && { 'last-event-id': cursor }) };
       const response = await fetch(`${base}/v1/events/stream`, { headers, signal });
+      // Asking again will not help.
+      if (response.status === 401 || response.status === 403) throw new Refused(`the key is refused (${response.status})`);
       if (!response.ok) throw new Error(`status ${response.status}`);
       let text = '';
       for await (const piece of response.body.pipeThrough(new TextDecoderStream())) {
@@ -16,14 +18,19 @@ export async function follow(base, key, take, { cursor, signal } = {}) {
           await take(name, data, id);
           // First the work, then the cursor: what was not finished comes again.
           if (id) cursor = id;
+          // Where a new stream begins: if it breaks before its first event, it goes on from here.
+          if (name === 'ready') cursor ??= data.replay.cursor;
           if (name === 'gap' && data.reason === 'replay_truncated') cursor = data.cursor;
           wait = 1;
         }
       }
     } catch (fault) {
       if (signal?.aborted) return;
+      if (fault instanceof Refused) throw fault;
       console.warn(`the stream broke (${fault.message}); again in ${wait} s`);
     }
     await new Promise((resume) => setTimeout(resume, wait * 1000));
   }
 }
+
+class Refused extends Error {}

@@ -59,13 +59,14 @@ pub fn find(name: &str) -> Option<&'static Document> {
 
 impl Document {
     /// The headers that go out with it beside its media type, on a 304 too.
-    pub fn headers(&self) -> [(&'static str, &'static str); 6] {
+    pub fn headers(&self) -> [(&'static str, &'static str); 7] {
         [
             ("etag", self.etag),
             ("cache-control", self.cache_control),
             ("content-security-policy", self.policy),
             ("referrer-policy", "no-referrer"),
             ("cross-origin-opener-policy", "same-origin"),
+            ("cross-origin-resource-policy", "same-origin"),
             ("permissions-policy", "camera=(), geolocation=(), microphone=()"),
         ]
     }

@@ -1,7 +1,8 @@
 //! The pages as they are served: complete, well formed, leading nowhere that is not there, and loading nothing from elsewhere.
 
 use rds_docs::{DOCUMENTS, Document, Library, find};
-use rds_shared::route::ROUTES;
+use rds_shared::route::deprecation::GUIDE;
+use rds_shared::route::{ROUTES, deprecation::Place};
 use rds_shared::wire::ErrorCode;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -102,6 +103,48 @@ fn every_link_leads_somewhere() {
                 assert!(anchors[name].contains(anchor), "{}: {link} has no such place", page.name);
             }
         }
+    }
+}
+
+#[test]
+fn the_link_of_a_deprecation_header_leads_to_what_to_use_instead() {
+    let (path, anchor) = GUIDE.split_once('#').unwrap();
+    let page = find(path.strip_prefix("/v1/docs").unwrap().trim_start_matches('/')).unwrap();
+    let section = text(page).split(&format!("<h2 id=\"{anchor}\">")).nth(1).expect("the page has such a place");
+    let rows: Vec<_> = section.split("<h2").next().unwrap().split("<tr>").filter(|row| row.contains("<td>")).collect();
+    let fields: Vec<_> =
+        ROUTES.iter().flat_map(|route| route.deprecated.iter().map(move |field| (route, field))).collect();
+    assert_eq!(rows.len(), fields.len());
+    for (route, field) in fields {
+        let row = rows.iter().find(|row| {
+            row.contains(&format!("<code>{}</code>", field.field)) && row.contains(&format!("#{}\"", route.id.name()))
+        });
+        let row = row.unwrap_or_else(|| panic!("{} of {} is not listed", field.field, route.path));
+        assert!(row.contains(field.instead), "{row}");
+        assert_eq!(row.contains("the body of"), field.place == Place::Request, "{row}");
+    }
+}
+
+#[test]
+fn a_box_that_scrolls_says_what_it_is() {
+    for page in pages() {
+        for element in text(page).split('<').filter(|element| element.contains("tabindex=\"0\"")) {
+            let opening = element.split('>').next().unwrap();
+            let name = values(opening, "aria-label");
+            assert!(opening.contains("role=\"group\"") && !name.is_empty(), "{}: <{opening}>", page.name);
+        }
+    }
+}
+
+#[test]
+fn an_example_is_one_that_was_recorded() {
+    let quick = text(find("").unwrap());
+    assert!(quick.contains("-31337-0x"), "a vault of the demo market");
+    let delivery = text(find("webhooks.md").unwrap());
+    assert!(delivery.contains("\"event_id\": \"evt_") && delivery.contains("\"event_type\": \"event.published\""));
+    // A figure that nobody recorded stands beside no name of a protocol that exists.
+    for page in pages().filter(|page| !page.name.starts_with("reference")) {
+        assert!(!text(page).contains("\"aave") && !text(page).contains("…\","), "{}", page.name);
     }
 }
 

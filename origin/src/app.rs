@@ -180,6 +180,7 @@ impl App {
             started_at: self.started_at,
             now,
             fail_safe: self.fail_safe(),
+            score_every_seconds: self.score_every_seconds,
         }
     }
 }

@@ -126,6 +126,8 @@ pub struct Gauges {
     pub now: Timestamp,
     /// The platform's mode.
     pub fail_safe: FailSafeMode,
+    /// Seconds between two runs over every vault; 0 where none is made by itself.
+    pub score_every_seconds: u32,
 }
 
 impl Metrics {
@@ -166,7 +168,7 @@ impl Metrics {
             metric(&mut out, name, help, "counter", value.load(Relaxed) as f64);
         }
         let (newest_reading, median_reading) = gauges.reading_ages_seconds;
-        let values: [(&str, &str, f64); 18] = [
+        let values: [(&str, &str, f64); 19] = [
             ("rds_catalog_version", "Data version the catalog was made from.", gauges.catalog_version as f64),
             ("rds_catalog_rows", "Active vaults in the catalog.", gauges.catalog_rows as f64),
             (
@@ -223,6 +225,11 @@ impl Metrics {
                 "rds_fail_safe_mode",
                 "0 while scores are current, 1 while the last good ones are served, 2 while none is.",
                 f64::from(gauges.fail_safe as u8),
+            ),
+            (
+                "rds_score_run_every_seconds",
+                "Seconds between two runs over every vault; 0 where none is made by itself.",
+                f64::from(gauges.score_every_seconds),
             ),
             ("rds_draining", "1 while this process finishes its last requests.", f64::from(u8::from(gauges.draining))),
         ];
@@ -281,6 +288,7 @@ mod tests {
         started_at: Timestamp::from_seconds(1),
         now: Timestamp::from_seconds(2),
         fail_safe: FailSafeMode::Normal,
+        score_every_seconds: 1_800,
     };
 
     #[test]

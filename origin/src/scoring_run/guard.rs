@@ -89,7 +89,8 @@ pub async fn attempt(
             inner.rollback().await?;
             keep_touched(tx, now, version, FailSafeMode::Degraded, touched).await?;
             fail_safe::hold(tx, now, reason).await?;
-            tracing::warn!(%reason, ?facts, "a score run is held back; the last good one is served");
+            let vaults = run.suspects.of(reason);
+            tracing::warn!(%reason, %vaults, ?facts, "a score run is held back; the last good one is served");
             Ok(Run { vaults: run.vaults, withheld: Some(reason.as_str()), ..Run::default() })
         }
     }

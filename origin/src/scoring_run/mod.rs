@@ -10,6 +10,7 @@ mod inputs;
 mod nested;
 mod peers;
 mod publish;
+mod suspects;
 
 pub use assets::{AssetRun, score_assets};
 
@@ -31,6 +32,7 @@ use rds_shared::rules::dwell::Change;
 use rds_shared::scoring::METHODOLOGY_VERSION;
 use rds_shared::scoring::run::{InputsHasher, RunFacts};
 use rds_shared::wire::Timestamp;
+use suspects::Suspects;
 
 /// How long a run that was held back rests, in seconds.
 const HELD_RETRY_SECONDS: i64 = 60;
@@ -73,6 +75,8 @@ pub struct Run {
     pub assets_moved: bool,
     /// Whether scores of another version of the methodology were replaced.
     is_new_methodology: bool,
+    /// The vaults that the guard would hold it back for.
+    suspects: Suspects,
 }
 
 /// Runs over every asset and vault in a transaction of its own, as a data version of its own.
@@ -165,8 +169,10 @@ async fn evaluate(
         for vault in &vaults {
             // Ids come in byte order and once, which is what the hash asks for.
             let _ = hasher.push(&vault.row.id, &vault.input);
+            let before = *facts;
             vault.count(now, facts);
             published.step(vault, facts)?;
+            run.suspects.note(&vault.row.id, &before, facts);
         }
         run.is_new_methodology |= published.is_new_methodology;
         run.changes.extend(published.write(tx).await?);

@@ -1,8 +1,9 @@
-//! The README leaves nothing out that an operator can set or type.
+//! The README leaves nothing out that an operator can set or type, and no document names a file that is not there.
 
 use clap::CommandFactory;
 use rds_origin::cli::Cli;
 use std::collections::BTreeSet;
+use std::path::Path;
 
 const README: &str = include_str!("../../../README.md");
 const OF_THE_ORIGIN: &str = include_str!("../../src/config/reader.rs");
@@ -52,4 +53,32 @@ fn every_verb_is_in_the_readme() {
             assert!(rows.contains(under), "{name} {under}");
         }
     }
+}
+
+/// Paths of the repository that a text names: what stands in backquotes or behind a link, and begins with one of its folders.
+fn paths(text: &str) -> BTreeSet<&str> {
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    let linked = text.split("](").skip(1).filter_map(|rest| rest.split([')', '#']).next());
+    let quoted = text.split('`').skip(1).step_by(2).flat_map(str::split_whitespace);
+    let plain = |word: &&str| word.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"/._-".contains(&byte));
+    let ours = |word: &&str| {
+        word.split_once('/').is_some_and(|(folder, _)| !folder.is_empty() && repository.join(folder).is_dir())
+    };
+    // What a build leaves is there once it was built, and reasons for a break are there while one is under way.
+    let made = |word: &&str| word.starts_with("target/") || word.ends_with("/build") || *word == "openapi/breaks.json";
+    quoted.chain(linked).filter(|word| plain(word) && ours(word) && !word.starts_with('.') && !made(word)).collect()
+}
+
+#[test]
+fn every_path_that_a_document_names_is_there() {
+    let repository = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+    for (file, least) in [("README.md", 8), ("ARCHITECTURE.md", 20), ("origin/OPERATING.md", 1)] {
+        let text = std::fs::read_to_string(repository.join(file)).unwrap();
+        let text = text.split("```").step_by(2).collect::<String>();
+        let named = paths(&text);
+        assert!(named.len() >= least, "{file}: {named:?}");
+        let missing: Vec<_> = named.iter().filter(|path| !repository.join(path).exists()).collect();
+        assert!(missing.is_empty(), "{file}: {missing:?}");
+    }
+    assert_eq!(paths("`shared/src/no.rs` [x](origin/no.md#y) `a/b`").len(), 2, "it would be noticed");
 }

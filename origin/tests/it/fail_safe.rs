@@ -20,6 +20,7 @@ fn address(number: usize) -> String {
     format!("0x{:040x}", 0xa00 + number)
 }
 
+/// The id of a vault of [`world`].
 pub fn id(number: usize) -> String {
     format!("harbor-31337-{}", address(number))
 }
@@ -58,6 +59,7 @@ pub fn market() -> String {
     text(&lines)
 }
 
+/// Vaults that are all of tier Prime, read and scored.
 pub async fn world() -> TestApp {
     let test = TestApp::new().await;
     test.app.clock.set(start());

@@ -210,3 +210,13 @@ async fn without_the_database_a_key_is_not_judged_and_public_routes_answer_for_e
         assert_eq!(reply.header("x-ratelimit-remaining"), metered);
     }
 }
+
+#[tokio::test]
+async fn what_it_serves_of_the_documentation_is_taken_for_nothing_else() {
+    let test = TestApp::new().await;
+    for target in ["/v1/docs", "/v1/docs/site.js", "/v1/docs/site.css", "/v1/docs/llms.txt"] {
+        let page = get(&test, PEER, target, None).await;
+        assert_eq!((page.status, page.header("x-content-type-options")), (StatusCode::OK, Some("nosniff")), "{target}");
+        assert_eq!(page.header("cross-origin-resource-policy"), Some("same-origin"), "{target}");
+    }
+}

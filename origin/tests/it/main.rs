@@ -47,6 +47,7 @@ mod graph_mappings;
 mod graph_real;
 mod graph_snapshots;
 mod graph_world;
+mod held_back;
 mod http_access;
 mod http_batch;
 mod http_changes;

@@ -1,0 +1,91 @@
+//! The vaults that a run is held back for, so that the log can name them: the first few of each kind, and how many more.
+
+use rds_shared::scoring::run::{RunFacts, Withheld};
+use std::fmt;
+
+/// Names of a kind that are kept. A log line stays a line, however many vaults a run would move.
+const NAMED: usize = 10;
+
+/// The vaults that speak against a run.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Suspects {
+    non_finite: Few,
+    contradicting: Few,
+    moving: Few,
+}
+
+impl Suspects {
+    /// Notes the vault `id` for whatever it added to the facts of its run.
+    pub fn note(&mut self, id: &str, before: &RunFacts, after: &RunFacts) {
+        for (few, is_so) in [
+            (&mut self.non_finite, after.non_finite_inputs > before.non_finite_inputs),
+            (&mut self.contradicting, after.contradictions > before.contradictions),
+            (&mut self.moving, after.moved > before.moved),
+        ] {
+            if is_so {
+                few.add(id);
+            }
+        }
+    }
+
+    /// Those of one reason; none where the reason is about all of them.
+    pub fn of(&self, reason: Withheld) -> &Few {
+        const NONE: &Few = &Few { named: Vec::new(), more: 0 };
+        match reason {
+            Withheld::NonFiniteInput => &self.non_finite,
+            Withheld::Contradiction => &self.contradicting,
+            Withheld::MassMove => &self.moving,
+            Withheld::StaleInputs => NONE,
+        }
+    }
+}
+
+/// The first few ids, and how many there are beside them.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Few {
+    named: Vec<String>,
+    more: u64,
+}
+
+impl Few {
+    fn add(&mut self, id: &str) {
+        match self.named.len() < NAMED {
+            true => self.named.push(id.to_owned()),
+            false => self.more += 1,
+        }
+    }
+}
+
+impl fmt::Display for Few {
+    /// `a, b and 3 more`; `all` where nobody stands out.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match (self.named.as_slice(), self.more) {
+            ([], _) => f.write_str("all"),
+            (named, 0) => f.write_str(&named.join(", ")),
+            (named, more) => write!(f, "{} and {more} more", named.join(", ")),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_vault_is_named_for_what_it_did_and_the_line_stays_short() {
+        let mut suspects = Suspects::default();
+        let (calm, mut facts) = (RunFacts::default(), RunFacts::default());
+        suspects.note("calm", &calm, &calm);
+        facts.moved = 1;
+        for number in 0..NAMED + 3 {
+            suspects.note(&format!("v{number}"), &calm, &facts);
+        }
+        facts = RunFacts { non_finite_inputs: 2, ..calm };
+        suspects.note("odd", &calm, &facts);
+        assert_eq!(suspects.of(Withheld::NonFiniteInput).to_string(), "odd");
+        assert_eq!(suspects.of(Withheld::Contradiction).to_string(), "all", "nobody stands out");
+        let told = suspects.of(Withheld::MassMove).to_string();
+        assert!(told.starts_with("v0, v1, ") && told.ends_with("v9 and 3 more") && !told.contains("calm"), "{told}");
+        assert_eq!(suspects.of(Withheld::StaleInputs).to_string(), "all");
+    }
+}

@@ -107,6 +107,7 @@ pub fn header_components() -> Value {
             "schema": {"type": "string", "pattern": "^[0-9a-f]{32}$"}},
         "Cache-Control": always("How long caches on the way may keep the answer. Errors and what is never kept say `no-store`."),
         "ETag": always("Names what the answer says. Sent back as `If-None-Match` it saves the body."),
+        "ETag-If-Found": text("As elsewhere; what is not found has none."),
         "X-Cache": {"description": "How the edge came by the answer: a fresh copy (`HIT`), the origin (`MISS`), a route that is never kept (`BYPASS`), \
             or the last good copy because a fresh read failed (`STALE-ERROR`).", "required": true,
             "schema": {"type": "string", "enum": ["HIT", "MISS", "BYPASS", "STALE-ERROR"]}},
@@ -172,8 +173,11 @@ fn headers_of_success(route: &Route) -> Vec<&'static str> {
     if !is_file(route) {
         names.push("Cache-Status");
     }
-    if is_conditional(route) {
-        names.push("ETag");
+    match route.id {
+        // What it says of an unknown decision may change with the next one.
+        RouteId::DecisionVerify => names.push("ETag-If-Found"),
+        _ if is_conditional(route) => names.push("ETag"),
+        _ => {}
     }
     if route.cache.is_kept() {
         names.extend(["Age", "Warning", "X-Data-Version"]);
@@ -266,7 +270,11 @@ fn name_of(status: u16, codes: &BTreeSet<ErrorCode>, kind: Kind) -> String {
 
 fn name_of_304(route: &Route) -> String {
     let mut name = format!("NotModified{}", Kind::of(route).suffix());
-    for (applies, suffix) in [(!route.cache.is_kept(), ".built-in"), (has_deprecated_fields(route), ".deprecated")] {
+    for (applies, suffix) in [
+        (!route.cache.is_kept(), ".built-in"),
+        (has_deprecated_fields(route), ".deprecated"),
+        (route.id == RouteId::DecisionVerify, ".found"),
+    ] {
         if applies {
             name.push_str(suffix);
         }
@@ -315,7 +323,11 @@ fn error(status: u16, codes: &BTreeSet<ErrorCode>, kind: Kind, examples: &Exampl
 /// Headers by the names that they travel under.
 fn header_refs(names: Vec<&str>) -> Value {
     let refs = names.into_iter().map(|name| {
-        let travels_as = if name == "X-Cache-Of-Error" { "X-Cache" } else { name };
+        let travels_as = match name {
+            "X-Cache-Of-Error" => "X-Cache",
+            "ETag-If-Found" => "ETag",
+            name => name,
+        };
         (travels_as.to_owned(), json!({"$ref": format!("#/components/headers/{name}")}))
     });
     Value::Object(refs.collect())

@@ -37,8 +37,8 @@ export const PROVOKED = {
     await stack.get(`/v1/webhooks/${made.json.data.id}`, { method: 'DELETE', headers });
     return answer;
   },
-  VERSION_RETIRED: async (stack) => {
-    const basket = await OwnBasket.create(stack);
+  VERSION_RETIRED: async (stack, headers, basketId) => {
+    const basket = await OwnBasket.create(stack, basketId);
     await basket.rebalance();
     await basket.say('deprecate', 1, 2);
     await basket.say('retire', 1, 2);
@@ -58,12 +58,12 @@ export const PROVOKED = {
   },
 };
 
-/** `error.<CODE>` to the answer's body. */
-export async function errors(stack) {
+/** `error.<CODE>` to the answer's body. A basket is retired for it; its id, where one is given, must be new. */
+export async function errors(stack, basketId) {
   const { headers } = await mint(stack, { plan: 'decisioning', rpm: 60_000 });
   const found = new Map();
   for (const [code, provoke] of Object.entries(PROVOKED)) {
-    const { status, json } = await provoke(stack, headers);
+    const { status, json } = await provoke(stack, headers, basketId);
     if (json?.error?.code !== code) throw new Error(`${code} was looked for, and ${status} ${JSON.stringify(json)} was met`);
     found.set(`error.${code}`, json);
   }

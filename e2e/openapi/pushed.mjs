@@ -39,15 +39,17 @@ async function publish(stack) {
   });
 }
 
-/** A vault whose value falls, and its score with it. */
+/** A vault that moves from the best asset into the worst, and its score with it. */
 async function downgrade(stack) {
   const { at } = await clock(stack);
   const name = `lend-${randomBytes(3).toString('hex')}`;
   const address = `0x${randomBytes(20).toString('hex')}`;
   const vault_id = `${name}-31337-${address}`;
+  const assets = (await stack.ok('/v1/assets/enriched?limit=100', { headers: bearer(stack.keys.decisioning) })).json.data;
+  const scored = assets.filter(({ risk_score: score }) => score !== null).toSorted((a, b) => b.risk_score - a.risk_score);
   const line = (kind, ago, fields) => ({ kind, observed_at: at(ago), source: 'desk', ...fields });
-  const state = (ago, tvl_usd) =>
-    line('vault_state', ago, { vault_id, tvl_usd, utilization: 0.5, base_apr: 0.04, deposit_status: 'open', price_per_share: 1.01 });
+  const holds = (ago, { symbol }) =>
+    line('exposure', ago, { vault_id, status: 'observed', parts: [{ asset_id: symbol.toLowerCase(), share: 1, oracle: 'push_feed', lltv: 0.8 }] });
   await ingest(
     stack,
     line('protocol', 3 * HOUR, {
@@ -57,10 +59,10 @@ async function downgrade(stack) {
     line('vault', 3 * HOUR, {
       protocol_id: name, chain_id: 31337, address, name: 'Harbour Dollar', asset_symbol: 'HBD', asset_mode: 'holdings', deployed_at: at(400 * 24 * HOUR),
     }),
-    line('exposure', 3 * HOUR, { vault_id, status: 'unavailable' }),
-    state(2 * HOUR, 5e8),
+    holds(3 * HOUR, scored.at(0)),
+    line('vault_state', 2 * HOUR, { vault_id, tvl_usd: 5e8, utilization: 0.5, base_apr: 0.04, deposit_status: 'open', price_per_share: 1.01 }),
   );
-  await ingest(stack, state(HOUR, 50_000));
+  await ingest(stack, holds(HOUR, scored.at(-1)));
 }
 
 /** A report of the registry, published by an editor. */
@@ -101,10 +103,10 @@ export async function deliveries(stack, url) {
   return found;
 }
 
-/** The same of a basket's webhooks, whose deliveries are listed nowhere: `received` gives what came to `url`. */
-export async function basketDeliveries(stack, url, received) {
+/** The same of a basket's webhooks, whose deliveries are listed nowhere: `received` gives what came to `url`. The basket must be new. */
+export async function basketDeliveries(stack, url, received, id) {
   const headers = bearer(stack.keys.decisioning);
-  const basket = await OwnBasket.create(stack);
+  const basket = await OwnBasket.create(stack, id);
   const follow = async (pinned_version_id) => {
     const made = await stack.post(basket.path('/webhooks'), { url, pinned_version_id }, headers);
     assert.equal(made.status, 200, made.text);

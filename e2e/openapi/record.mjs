@@ -75,7 +75,7 @@ try {
   await answers();
   const bodies = () => receiver.all('/risk').map(({ json }) => json);
   for (const recorded of [
-    await errors(stack), await deliveries(stack, NOBODY), await basketDeliveries(stack, receiver.url('/risk'), bodies), await frames(stack),
+    await errors(stack, 'balanced-assets'), await deliveries(stack, NOBODY), await basketDeliveries(stack, receiver.url('/risk'), bodies, 'house-picks'), await frames(stack),
   ]) {
     for (const [name, response] of recorded) if (isWanted(name)) keep(name, { response });
   }

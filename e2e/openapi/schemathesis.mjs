@@ -58,10 +58,12 @@ export async function run(stack, words = [], show = () => {}) {
   const { key } = await mint(stack, { org: 'schemathesis', plan: 'embedded', rpm: 1_000_000 });
   const folder = mkdtempSync(join(tmpdir(), 'rds-schemathesis-'));
   const phases = words.includes('--phases') ? [] : ['--phases', PHASES];
+  // What it found before is no part of a run.
+  const forgetful = words.includes('--generation-deterministic') ? [] : ['--generation-database', 'none'];
   const [python, ...start] = program();
   const all = [
     ...start, '--config-file', fileURLToPath(new URL('schemathesis.toml', HERE)), 'run', fileURLToPath(FILE),
-    '--url', stack.edge, '--checks', 'all', '--continue-on-failure', '--generation-database', 'none', '--no-color', ...phases, ...words,
+    '--url', stack.edge, '--checks', 'all', '--continue-on-failure', '--no-color', ...phases, ...forgetful, ...words,
   ];
   const env = {
     ...process.env, RDS_KEY: key, RDS_INDEX_TOKEN: stack.index_token, SCHEMATHESIS_HOOKS: 'hooks', PYTHONPATH: fileURLToPath(HERE),

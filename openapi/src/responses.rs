@@ -111,7 +111,7 @@ pub fn header_components() -> Value {
         "X-Cache": {"description": "How the edge came by the answer: a fresh copy (`HIT`), the origin (`MISS`), a route that is never kept (`BYPASS`), \
             or the last good copy because a fresh read failed (`STALE-ERROR`).", "required": true,
             "schema": {"type": "string", "enum": ["HIT", "MISS", "BYPASS", "STALE-ERROR"]}},
-        "X-Cache-Of-Error": {"description": "Where the origin was asked, how: as on a success. What the edge refuses by itself has none.",
+        "X-Cache-If-Asked": {"description": "How the edge came by the answer, where it asked the origin. What it refuses by itself has none, and what the origin answers at its own door.",
             "schema": {"type": "string", "enum": ["MISS", "BYPASS"]}},
         "Cache-Status": text("The same in the words of RFC 9211."),
         "Age": whole("Seconds since the origin vouched for the copy; on copies only."),
@@ -153,6 +153,9 @@ pub fn envelope(generator: &mut SchemaGenerator) -> Value {
     }))
 }
 
+/// Members of an error beside its code.
+const OTHER_MEMBERS: [&str; 5] = ["message", "request_id", "legacy_code", "details", "successor"];
+
 /// Whether a copy of the caller's can be confirmed.
 pub(crate) fn is_conditional(route: &Route) -> bool {
     route.cache.is_kept() || route.cache.beyond.is_some() || is_file(route)
@@ -166,12 +169,10 @@ fn is_file(route: &Route) -> bool {
 /// Headers of a success, and of the 304 that stands for it.
 fn headers_of_success(route: &Route) -> Vec<&'static str> {
     let mut names = vec!["X-Request-Id", "Cache-Control"];
-    // `/ready` is answered by the origin's own door too, which keeps nothing.
-    if route.family != Family::Unmetered {
-        names.push("X-Cache");
-    }
     if !is_file(route) {
-        names.push("Cache-Status");
+        // `/ready` is answered by the origin's own door too, which keeps nothing.
+        let is_edges = route.family != Family::Unmetered;
+        names.extend([if is_edges { "X-Cache" } else { "X-Cache-If-Asked" }, "Cache-Status"]);
     }
     match route.id {
         // What it says of an unknown decision may change with the next one.
@@ -283,7 +284,7 @@ fn name_of_304(route: &Route) -> String {
 }
 
 fn headers_of_error(status: u16, codes: &BTreeSet<ErrorCode>, kind: Kind) -> Vec<&'static str> {
-    let mut names = vec!["X-Request-Id", "Cache-Control", "X-Cache-Of-Error", "Cache-Status"];
+    let mut names = vec!["X-Request-Id", "Cache-Control", "X-Cache-If-Asked", "Cache-Status"];
     if codes.iter().any(|code| code.retry_after().is_some()) {
         names.push("Retry-After");
     }
@@ -305,8 +306,10 @@ fn headers_of_error(status: u16, codes: &BTreeSet<ErrorCode>, kind: Kind) -> Vec
 fn error(status: u16, codes: &BTreeSet<ErrorCode>, kind: Kind, examples: &Examples) -> Value {
     let words: Vec<&str> = codes.iter().map(|code| code.as_str()).collect();
     let lines: Vec<String> = codes.iter().map(|code| format!("- `{}`: {}", code.as_str(), code.about())).collect();
-    let narrowed =
-        json!({"type": "object", "properties": {"error": {"type": "object", "properties": {"code": {"enum": words}}}}});
+    // The other members are named, so that whoever allows no unknown ones finds them known on this side as well.
+    let mut members: Map<String, Value> = OTHER_MEMBERS.map(|name| (name.to_owned(), json!({}))).into_iter().collect();
+    members.insert("code".into(), json!({"enum": words}));
+    let narrowed = json!({"type": "object", "properties": {"error": {"type": "object", "properties": members}}});
     let mut media = json!({"schema": {"allOf": [{"$ref": "#/components/schemas/Error"}, narrowed]}});
     let met = words.iter().filter_map(|word| Some(((*word).to_owned(), json!({"value": examples.of_error(word)?}))));
     let met: Map<String, Value> = met.collect();
@@ -324,7 +327,7 @@ fn error(status: u16, codes: &BTreeSet<ErrorCode>, kind: Kind, examples: &Exampl
 fn header_refs(names: Vec<&str>) -> Value {
     let refs = names.into_iter().map(|name| {
         let travels_as = match name {
-            "X-Cache-Of-Error" => "X-Cache",
+            "X-Cache-If-Asked" => "X-Cache",
             "ETag-If-Found" => "ETag",
             name => name,
         };
@@ -364,6 +367,14 @@ mod tests {
         for (status, told) in [("200", false), ("304", false), ("404", false), ("401", true), ("429", true)] {
             assert_eq!(tells(RouteId::DocsFile, status), told, "{status}");
         }
+    }
+
+    #[test]
+    fn an_error_has_no_member_that_its_narrowing_does_not_know() {
+        let envelope = envelope(&mut crate::schemas::generator());
+        let members = envelope["properties"]["error"]["properties"].as_object().unwrap();
+        assert_eq!(members.len(), OTHER_MEMBERS.len() + 1);
+        assert!(OTHER_MEMBERS.iter().all(|name| members.contains_key(*name)) && members.contains_key("code"));
     }
 
     #[test]

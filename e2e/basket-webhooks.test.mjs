@@ -7,6 +7,7 @@ import { verifyMessage } from 'ethers';
 import { Webhook } from 'standardwebhooks';
 import Stripe from 'stripe';
 import { expectError } from './expect.mjs';
+import { Validator, committed } from './openapi/document.mjs';
 import { expectMetered, expectSpent, roomyWindow, times } from './metering.mjs';
 import { bearer, mint, revoke } from './operator.mjs';
 import { OwnBasket } from './own-basket.mjs';
@@ -165,6 +166,18 @@ describe('what is delivered', () => {
     await receiver.got('/follower', ({ json }) => json.data.version_id === basket.version(3));
     assert.equal(receiver.all('/follower').length, 2);
     assert.deepEqual([told('/second'), told('/generic').filter(([type]) => type.startsWith('basket.'))], [[], []]);
+  });
+
+  test('is what the OpenAPI document says', () => {
+    const document = committed();
+    const validator = new Validator(document);
+    const sent = ['/follower', '/first'].flatMap((path) => receiver.all(path));
+    assert.deepEqual(new Set(sent.map(({ json }) => json.event_type)), new Set(['basket.rebalanced', 'basket.version.deprecated', 'basket.version.retired']));
+    for (const { json, headers } of sent) {
+      const { requestBody, parameters } = document.webhooks[json.event_type].post;
+      assert.deepEqual(validator.faults(requestBody.content['application/json'].schema, json), [], json.event_type);
+      for (const { name } of parameters) assert.ok(headers[name.toLowerCase()], name);
+    }
   });
 
   test('of a version that is retired cannot be asked for any more', async () => {

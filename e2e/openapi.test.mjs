@@ -9,7 +9,9 @@ import { after, before, describe, test } from 'node:test';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { FILE, Validator, committed, exampleRequest, operations, target } from './openapi/document.mjs';
+import { PROVOKED } from './openapi/errors.mjs';
 import { FLEETING, Plan } from './openapi/plan.mjs';
+import { deliveries, frames } from './openapi/pushed.mjs';
 import { bearer, mint } from './operator.mjs';
 import { OURS, THEIRS, newCaller, sharedStack, until } from './stack.mjs';
 
@@ -21,6 +23,15 @@ const validator = new Validator(document);
 /** Webhooks of this run go there, where nobody listens. */
 const NOBODY = 'https://127.0.0.1:8443/openapi';
 const plan = new Plan(stack, NOBODY);
+
+/** The events of webhooks, and the frames of the stream: all that there are. */
+const EVENTS = [
+  'event.published', 'event.retracted', 'rating.changed', 'security_event.published', 'webhook.test', 'basket.rebalanced',
+  'basket.version.deprecated', 'basket.version.retired',
+];
+const FRAMES = ['ready', 'published', 'promoted', 'retracted', 'cursor', 'gap', 'draining'];
+const stream = document.paths['/v1/events/stream'].get.responses[200].content['text/event-stream'];
+const delivery = (name) => document.webhooks[name].post.requestBody.content['application/json'];
 
 before(async () => {
   // More is asked here than a key of the demo may ask in a minute.
@@ -89,14 +100,57 @@ describe('every example', () => {
     const body = one.operation.requestBody?.content['application/json'];
     if (body) test(`of ${one.id}'s body is what its schema says`, () => assert.deepEqual(validator.faults(body.schema, body.example), []));
   }
-  const frames = document.paths['/v1/events/stream'].get.responses[200].content['text/event-stream'];
-  for (const [name, { value }] of Object.entries(frames.examples)) {
-    test(`of the frame ${name} is what its schema says`, () => assert.deepEqual(validator.faults(frames.schema, value), []));
+  for (const name of FRAMES) {
+    test(`of the frame ${name} is there and what its schema says`, () => {
+      const example = stream.examples[name];
+      assert.notEqual(example, undefined);
+      assert.equal(example.value.event, name);
+      assert.deepEqual(validator.faults(stream.schema, example.value), []);
+    });
   }
-  for (const [name, { post }] of Object.entries(document.webhooks)) {
-    const { schema, example } = post.requestBody.content['application/json'];
-    if (example !== undefined) test(`of ${name} is what its schema says`, () => assert.deepEqual(validator.faults(schema, example), []));
+  for (const name of EVENTS) {
+    test(`of ${name} is there and what its schema says`, () => {
+      const { schema, example } = delivery(name);
+      assert.notEqual(example, undefined);
+      assert.deepEqual(validator.faults(schema, example), []);
+    });
   }
+  test('of an event or a frame belongs to one that the document has', () => {
+    assert.deepEqual(Object.keys(document.webhooks).toSorted(), EVENTS.toSorted());
+    assert.deepEqual(Object.keys(stream.examples).toSorted(), FRAMES.toSorted());
+  });
+});
+
+describe('an error', () => {
+  const told = Object.values(document.components.responses).flatMap(({ content }) => Object.entries(content?.['application/json']?.examples ?? {}));
+  for (const [code, provoke] of Object.entries(PROVOKED)) {
+    test(`${code} is answered as the document's example of it`, async () => {
+      const { headers } = await mint(stack, { plan: 'decisioning', rpm: 60_000 });
+      const examples = told.filter(([name]) => name === code);
+      assert.ok(examples.length > 0, 'the document has an example');
+      const { json } = await provoke(stack, headers);
+      assert.equal(json.error.code, code);
+      const members = ({ request_id, ...error }) => Object.keys(error).toSorted();
+      for (const [, { value }] of examples) assert.deepEqual(members(value.error), members(json.error));
+      assert.deepEqual(validator.faults({ $ref: '#/components/schemas/Error' }, json), []);
+    });
+  }
+});
+
+describe('what is pushed', () => {
+  test('to a webhook is what the document says', { timeout: 120_000 }, async () => {
+    const made = await deliveries(stack, NOBODY);
+    assert.deepEqual([...made.keys()].toSorted(), EVENTS.filter((name) => !name.startsWith('basket.')).toSorted());
+    for (const [name, body] of made) assert.deepEqual(validator.faults(delivery(name).schema, body), [], name);
+  });
+
+  test('on the stream is what the document says', { timeout: 180_000 }, async () => {
+    const caught = await frames(stack);
+    for (const [name, frame] of caught) assert.deepEqual(validator.faults(stream.schema, frame), [], name);
+    // Whether something was promoted is a matter of what this stack has seen.
+    const always = FRAMES.filter((name) => name !== 'promoted');
+    for (const name of always) assert.ok(caught.has(`stream.${name}`), name);
+  });
 });
 
 describe('the request that is given as an example', () => {
@@ -118,6 +172,9 @@ describe('the request that is given as an example', () => {
   }
 });
 
+/** Listed values that only fit beside another one: the registry has no such severities, the loss board does. */
+const UNFITTING = new Set(['low', 'medium', 'high'].map((word) => `SecurityEventList severity=${word}`));
+
 describe('an answer is what the document says', () => {
   const reads = operations(document).filter(({ id, method }) => method === 'GET' && id !== 'EventStream');
   for (const one of reads) {
@@ -132,6 +189,35 @@ describe('an answer is what the document says', () => {
         if (headers.authorization) assert.equal(answer.status, 200, answer.text.slice(0, 300));
       }
     });
+
+    const choices = one.operation.parameters.filter(({ in: place }) => place === 'query').flatMap(({ name, schema }) => {
+      const words = schema.enum ?? schema.items?.enum ?? schema.examples ?? (schema.type === 'boolean' ? [true, false] : []);
+      return words.map((word) => [name, schema.type === 'array' ? [word] : word]);
+    });
+    if (choices.length > 0) {
+      test(`of ${one.id}: with each value that a parameter lists`, async () => {
+        const { path, query } = await plan.request(one.id);
+        const needed = one.operation.parameters.filter(({ required, in: place }) => required && place === 'query');
+        const always = Object.fromEntries(needed.map(({ name }) => [name, query[name]]));
+        for (const [name, value] of choices) {
+          const answer = await stack.get(target(document, one, { path, query: { ...always, [name]: value } }), { headers: plan.headers(one.operation) });
+          assert.deepEqual(validator.answerFaults(one.operation, answer), [], `${name}=${value}`);
+          assert.ok(answer.status === 200 || UNFITTING.has(`${one.id} ${name}=${value}`), `${name}=${value}: ${answer.text.slice(0, 300)}`);
+        }
+      });
+    }
+
+    if (one.operation.responses[304]) {
+      test(`of ${one.id}: to whoever has it`, async () => {
+        const { path, query } = await plan.request(one.id);
+        const asked = target(document, one, { path, query });
+        const { headers } = await stack.get(asked, { headers: plan.headers(one.operation) });
+        const again = await stack.get(asked, { headers: { ...plan.headers(one.operation), 'if-none-match': headers.get('etag') } });
+        // What changes with every answer is sent again.
+        assert.ok([200, 304].includes(again.status));
+        assert.deepEqual(validator.answerFaults(one.operation, again), []);
+      });
+    }
   }
 });
 

@@ -11,12 +11,16 @@ const PIVOTS = [7, 8, 7.5, 6.5, 7.8, 6];
 export class OwnBasket {
   #stack;
   #made = 0;
-  id = `e2e-${randomBytes(4).toString('hex')}`;
+  id;
 
-  /** With its first version. */
-  static async create(stack) {
-    const basket = new OwnBasket();
-    basket.#stack = stack;
+  constructor(stack, id) {
+    this.#stack = stack;
+    this.id = id;
+  }
+
+  /** With its first version, under a name that nobody has unless one is given. */
+  static async create(stack, id = `e2e-${randomBytes(4).toString('hex')}`) {
+    const basket = new OwnBasket(stack, id);
     await basket.#ingest({ kind: 'basket', observed_at: '2026-01-01T00:00:00Z', source: 'e2e', id: basket.id, name: 'End to end', constituent_type: 'asset' });
     await basket.rebalance();
     return basket;

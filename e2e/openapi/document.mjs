@@ -20,6 +20,13 @@ export function follow(document, value) {
   return value.$ref.slice(2).split('/').reduce((at, name) => at[name.replaceAll('~1', '/').replaceAll('~0', '~')], document);
 }
 
+/** Headers of the transport, and those that browsers and proxies read for themselves. */
+const UNTOLD =
+  /^(connection|content-(length|type|encoding|security-policy)|cross-origin-.*|date|keep-alive|permissions-policy|referrer-policy|strict-transport-security|transfer-encoding|vary|x-content-type-options|access-control-.*)$/;
+
+/** A schema whose references lead into the document, wherever it is compiled. */
+const rooted = (schema) => JSON.parse(JSON.stringify(schema).replaceAll('"#/components/', '"document#/components/'));
+
 /** Checks values against schemas of the document, as JSON Schema 2020-12. */
 export class Validator {
   #ajv = new Ajv({ strict: false, allErrors: true, validateFormats: true });
@@ -28,27 +35,55 @@ export class Validator {
   constructor(document) {
     this.#document = document;
     addFormats(this.#ajv);
+    // A frame of the stream holds JSON as text; the standard leaves it to the reader whether to look into it.
+    this.#ajv.removeKeyword('contentSchema');
+    this.#ajv.addKeyword({
+      keyword: 'contentSchema',
+      type: 'string',
+      compile: (schema) => {
+        let check;
+        return (text) => {
+          check ??= this.#ajv.compile(rooted(schema));
+          try {
+            return check(JSON.parse(text));
+          } catch {
+            return false;
+          }
+        };
+      },
+    });
     this.#ajv.addSchema({ $id: 'document', components: document.components });
   }
 
   /** What is wrong with `value`, a line each; nothing when it is what the schema says. */
   faults(schema, value) {
-    const rooted = JSON.parse(JSON.stringify(schema).replaceAll('"#/components/', '"document#/components/'));
-    const check = this.#ajv.compile(rooted);
+    const check = this.#ajv.compile(rooted(schema));
     if (check(value)) return [];
     return check.errors.slice(0, 5).map((error) => `${error.instancePath} ${error.message} ${JSON.stringify(error.params)}`);
   }
 
-  /** What is wrong with an answer of an operation: status, headers that are promised, body. */
+  /** What is wrong with an answer of an operation: its status, headers that are promised or that nobody told of, media type, body. */
   answerFaults(operation, answer) {
     const response = follow(this.#document, operation.responses[answer.status]);
     if (!response) return [`${answer.status} is not documented: ${answer.text.slice(0, 200)}`];
     const faults = [];
-    for (const [name, header] of Object.entries(response.headers ?? {})) {
-      if (follow(this.#document, header).required && answer.headers.get(name) === null) faults.push(`no ${name}`);
+    const told = new Map(Object.entries(response.headers ?? {}).map(([name, header]) => [name.toLowerCase(), follow(this.#document, header)]));
+    for (const [name, { required, schema }] of told) {
+      const value = answer.headers.get(name);
+      if (value === null) {
+        if (required) faults.push(`no ${name}`);
+      } else {
+        const read = schema.type === 'integer' ? Number(value) : value;
+        faults.push(...this.faults(schema, read).map((fault) => `${name}${fault}`));
+      }
     }
-    const schema = response.content?.['application/json']?.schema;
-    if (schema) faults.push(...this.faults(schema, answer.json));
+    for (const name of answer.headers.keys()) if (!told.has(name) && !UNTOLD.test(name)) faults.push(`${name} is not documented`);
+    const content = response.content ?? {};
+    const sent = answer.headers.get('content-type')?.split(';')[0];
+    if (sent === undefined && answer.text !== '') faults.push('no content-type');
+    if (sent !== undefined && !content[sent]) faults.push(`${sent} is not documented`);
+    const schema = content['application/json']?.schema;
+    if (schema && sent === 'application/json') faults.push(...this.faults(schema, answer.json));
     return faults;
   }
 }

@@ -1,13 +1,17 @@
 // Records a real request and answer for every operation, and a real delivery of every push event, into `openapi/examples`.
 //
-// node openapi/record.mjs <stack.json>, against a stack of `cargo xtask up --fresh --webhook-allow 127.0.0.0/8` that nobody else uses.
+// node openapi/record.mjs [name …]: starts a stack of its own, and records everything, or only what is named.
 
 import assert from 'node:assert/strict';
-import { readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
-import { Stack } from '../stack.mjs';
+import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mint } from '../operator.mjs';
+import { up } from '../private-stack.mjs';
+import { Receiver, authority } from '../receiver.mjs';
+import { until } from '../stack.mjs';
 import { Validator, committed, operations, target } from './document.mjs';
+import { errors } from './errors.mjs';
 import { Plan } from './plan.mjs';
-import { deliveries, frames } from './pushed.mjs';
+import { basketDeliveries, deliveries, frames } from './pushed.mjs';
 
 /** Where webhooks of the recording go: nobody listens there. */
 const NOBODY = 'https://127.0.0.1:8443/risk';
@@ -17,7 +21,12 @@ const FOLDER = new URL('../../openapi/examples/', import.meta.url);
 /** Elements that are kept of a list of objects, and of scalars. */
 const KEPT = { objects: 2, scalars: 16 };
 
-const stack = new Stack(JSON.parse(readFileSync(process.argv[2], 'utf8')));
+const wanted = process.argv.slice(2);
+const isWanted = (name) => wanted.length === 0 || wanted.includes(name);
+const stack = await up('--data', 'demo', '--test-clock', '--webhook-allow', '127.0.0.0/8', '--webhook-ca', (await authority()).file);
+const receiver = await Receiver.start();
+const { key } = await mint(stack, { plan: 'decisioning', rpm: 60_000 });
+stack.keys.decisioning = key;
 const document = committed();
 const validator = new Validator(document);
 const plan = new Plan(stack, NOBODY);
@@ -41,20 +50,38 @@ function keep(name, example) {
   writeFileSync(new URL(`${name}.json`, FOLDER), `${text}\n`);
 }
 
-for (const file of readdirSync(FOLDER)) rmSync(new URL(file, FOLDER));
-for (const one of operations(document)) {
-  const values = await plan.request(one.id);
-  if (values === undefined || one.id === 'OpenApi') continue;
-  const body = values.body && JSON.stringify(values.body);
-  const headers = { ...plan.headers(one.operation), ...(body && { 'content-type': 'application/json' }) };
-  const answer = await stack.get(target(document, one, values), { method: one.method, headers, body });
-  assert.equal(answer.status, 200, `${one.id}: ${answer.text.slice(0, 500)}`);
-  const example = { ...values, response: answer.json };
-  const media = one.operation.responses[200].content['application/json'];
-  const faults = media ? validator.faults(media.schema, shown(example.response)) : [];
-  if (faults.length > 0) console.error(`${one.id} is not what its schema says:\n  ${faults.join('\n  ')}`);
-  keep(one.id, example);
+async function answers() {
+  for (const one of operations(document).filter(({ id }) => isWanted(id) && id !== 'OpenApi')) {
+    const values = await plan.request(one.id);
+    if (values === undefined) continue;
+    const body = values.body && JSON.stringify(values.body);
+    const headers = { ...plan.headers(one.operation), ...(body && { 'content-type': 'application/json' }) };
+    const answer = await stack.get(target(document, one, values), { method: one.method, headers, body });
+    assert.equal(answer.status, 200, `${one.id}: ${answer.text.slice(0, 500)}`);
+    const example = { ...values, response: answer.json };
+    const media = one.operation.responses[200].content['application/json'];
+    const faults = media ? validator.faults(media.schema, shown(example.response)) : [];
+    if (faults.length > 0) console.error(`${one.id} is not what its schema says:\n  ${faults.join('\n  ')}`);
+    keep(one.id, example);
+  }
 }
-for (const [name, delivery] of await deliveries(stack, NOBODY)) keep(name, { response: delivery });
-for (const [name, frame] of await frames(stack)) keep(name, { response: frame });
-console.log(`${readdirSync(FOLDER).length} examples`);
+
+try {
+  await until('the exposure graph is there', 60, async () => {
+    const headers = { authorization: `Bearer ${key}` };
+    return (await stack.get('/v1/graph/incident-exposure/summary', { headers })).status === 200;
+  });
+  if (wanted.length === 0) for (const file of readdirSync(FOLDER)) rmSync(new URL(file, FOLDER));
+  await answers();
+  const bodies = () => receiver.all('/risk').map(({ json }) => json);
+  for (const recorded of [
+    await errors(stack, 'balanced-assets'), await deliveries(stack, NOBODY), await basketDeliveries(stack, receiver.url('/risk'), bodies, 'house-picks'), await frames(stack),
+  ]) {
+    for (const [name, response] of recorded) if (isWanted(name)) keep(name, { response });
+  }
+  for (const name of wanted) assert.ok(existsSync(new URL(`${name}.json`, FOLDER)), `there is no ${name}`);
+  console.log(`${readdirSync(FOLDER).length} examples`);
+} finally {
+  await receiver.stop();
+  await stack.stop();
+}

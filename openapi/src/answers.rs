@@ -47,7 +47,7 @@ use rds_shared::scoring::asset::AssetBreakdown;
 use rds_shared::scoring::methodology::Methodology;
 use rds_shared::scoring::provenance::{PublishedProvenance, RiskVectors};
 use rds_shared::wire::{Data, Paged, WithMeta};
-use schemars::{JsonSchema, Schema, SchemaGenerator};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 
 /// A vault's page, with its provenance as it is stored.
 type VaultPage = vault::VaultPage<RiskVectors, PublishedProvenance<'static>>;
@@ -63,26 +63,39 @@ pub enum Success {
     Stream,
     /// The OpenAPI document.
     Document,
-    /// A page for people.
-    Page,
+    /// Pages for people, or what they load: of one of these media types.
+    Files(&'static [&'static str]),
 }
 
+/// What the documentation's files are; a test holds this to the files.
+const FILES: [&str; 7] =
+    ["text/html", "text/markdown", "text/plain", "text/css", "text/javascript", "image/svg+xml", "application/wasm"];
+
 macro_rules! answers {
-    ($($id:ident => $type:ty,)*) => {
+    ($($id:ident => $type:ty $(| $other:ty)*,)*) => {
         /// The success of `route`. What it names is added to the generator's definitions.
         pub fn of(route: RouteId, generator: &mut SchemaGenerator) -> Success {
             match route {
-                $(RouteId::$id => Success::Json(schema::<$type>(generator)),)*
+                $(RouteId::$id => Success::Json(one_of(vec![schema::<$type>(generator) $(, schema::<$other>(generator))*])),)*
                 RouteId::EventStream => Success::Stream,
                 RouteId::OpenApi => Success::Document,
-                RouteId::Docs | RouteId::DocsFile => Success::Page,
+                RouteId::Docs => Success::Files(&["text/html"]),
+                RouteId::DocsFile => Success::Files(&FILES),
             }
         }
 
         /// How the types are spelled here, for a test that the table says the same.
         #[cfg(test)]
-        const SPELLED: &[(RouteId, &str)] = &[$((RouteId::$id, stringify!($type)),)*];
+        const SPELLED: &[(RouteId, &str)] = &[$((RouteId::$id, stringify!($type $(| $other)*)),)*];
     };
+}
+
+/// Where a route answers one of several shapes, the first is what it answers to a request without parameters.
+fn one_of(mut schemas: Vec<Schema>) -> Schema {
+    match schemas.len() {
+        1 => schemas.remove(0),
+        _ => json_schema!({"anyOf": schemas}),
+    }
 }
 
 fn schema<T: JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
@@ -129,7 +142,7 @@ answers! {
     EventList => Feed<EventRow>,
     EventById => Data<EventDetail>,
     EventGroup => Data<EventRow>,
-    SecurityEventList => WithMeta<Vec<SecurityEvent>, MoreMeta>,
+    SecurityEventList => WithMeta<Vec<SecurityEvent>, MoreMeta> | WithMeta<Vec<LossRow>, LossMeta>,
     LossBoard => WithMeta<Vec<LossRow>, LossMeta>,
     SignalList => WithMeta<Vec<Signal>, SignalMeta>,
     SignalById => Data<SignalDetail>,
@@ -196,5 +209,22 @@ mod tests {
         for (id, spelled) in SPELLED {
             assert_eq!(bare(id.route().answers), bare(spelled), "{}", id.name());
         }
+    }
+
+    #[test]
+    fn every_file_of_the_documentation_is_of_a_documented_type() {
+        let bare = |media_type: &'static str| media_type.split(';').next().unwrap_or_default();
+        let mut served: Vec<_> = rds_docs::DOCUMENTS.iter().map(|document| bare(document.media_type)).collect();
+        served.sort_unstable();
+        served.dedup();
+        for media_type in &served {
+            assert!(FILES.contains(media_type), "{media_type} is not documented");
+        }
+        for media_type in FILES {
+            // The verifier's module is there once it was built.
+            let is_there = served.contains(&media_type) || media_type == "application/wasm";
+            assert!(is_there, "{media_type} is documented and served nowhere");
+        }
+        assert_eq!(rds_docs::find("").map(|page| bare(page.media_type)), Some("text/html"));
     }
 }

@@ -2,6 +2,8 @@
 
 use rds_shared::graph::limits::Dimension;
 use rds_shared::graph::portfolio::MAX_POSITIONS;
+use rds_shared::model::spelling;
+use rds_shared::push::target::LONGEST_URL;
 use rds_shared::push::webhook::EventType;
 use rds_shared::route::{Body, Route, RouteId};
 use rds_shared::wire::headers;
@@ -25,8 +27,8 @@ fn schema(id: RouteId) -> Value {
         RouteId::VaultBatch => json!({
             "type": "object", "additionalProperties": false,
             "properties": {
-                "ids": {"type": "array", "maxItems": 100, "items": {"type": "string"}, "description": "Ids of vaults. At most 100 ids and addresses together."},
-                "addresses": {"type": "array", "maxItems": 100, "items": {"type": "string"}, "description": "Share tokens; each is looked for on every chain."},
+                "ids": {"type": "array", "maxItems": 100, "items": {"type": "string"}, "description": "Ids of vaults. Ids and addresses together may be at most 100; more is 400 `TOO_MANY_ITEMS`."},
+                "addresses": {"type": "array", "maxItems": 100, "items": {"type": "string"}, "description": "Addresses of share tokens; each is looked for on every chain. What is no address is found nowhere."},
             },
         }),
         RouteId::WebhookCreate => json!({
@@ -58,7 +60,12 @@ fn schema(id: RouteId) -> Value {
 }
 
 fn url() -> Value {
-    json!({"type": "string", "description": "Where deliveries go: a public HTTPS address. Anything else is 400 `WEBHOOK_URL_REJECTED`."})
+    json!({
+        "type": "string", "format": "uri", "pattern": "^[hH][tT][tT][pP][sS]://", "maxLength": LONGEST_URL,
+        "description": "Where deliveries go: an HTTPS URL without user name and fragment, on port 443 or one from 1024 up. Its host must \
+            resolve, now and at each delivery, to public addresses only: a well-formed URL may be refused too. What is refused is 400 \
+            `WEBHOOK_URL_REJECTED`, with the reason in `details`.",
+    })
 }
 
 fn check() -> Value {
@@ -74,11 +81,11 @@ fn check() -> Value {
             "portfolioRef": {"type": "string", "minLength": 1, "maxLength": 200, "description": "Your name for the portfolio. It is signed with the decision."},
             "positions": {
                 "type": "array", "minItems": 1, "maxItems": MAX_POSITIONS,
-                "description": "What the portfolio holds. A vault that is named twice is one position.",
+                "description": "What the portfolio holds, together worth more than 0. A vault that is named twice is one position.",
                 "items": {
                     "type": "object", "additionalProperties": false, "required": ["vaultKey", "amountUsd"],
                     "properties": {
-                        "vaultKey": {"type": "string", "description": "The chain's number, a colon, and the share token's address."},
+                        "vaultKey": {"type": "string", "pattern": spelling::VAULT_KEY, "description": "The chain's number, a colon, and the share token's address as that chain writes it."},
                         "amountUsd": {"type": "number", "minimum": 0, "description": "The position's value in USD, at most six decimals."},
                     },
                 },

@@ -8,16 +8,21 @@ fn document() -> Value {
     json!({
         "paths": {"/v1/things": {
             "get": {
+                "operationId": "ThingList", "x-access": "key",
                 "security": [{}, {"ApiKey": []}],
                 "parameters": [
                     {"name": "limit", "in": "query", "schema": {"type": "integer", "minimum": 1, "x-clamped-to": 100, "default": 20}},
                     {"name": "sort", "in": "query", "schema": {"type": "string", "enum": ["asc", "desc"]}},
+                    {"name": "tags", "in": "query", "style": "form", "explode": false, "schema": {"type": "array"}, "x-also-known-as": ["labels"]},
                     {"$ref": "#/components/parameters/Trace"},
                 ],
                 "responses": {
-                    "200": {"headers": {"ETag": {}}, "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Thing"}}}},
+                    "200": {"headers": {"ETag": {"required": true, "schema": {"type": "string"}}, "X-Cache": {"schema": {"enum": ["HIT", "MISS"]}}}, "content": {"application/json": {"schema": {"$ref": "#/components/schemas/Thing"}}}},
                     "304": {"description": "The same."},
-                    "404": {"description": "None."},
+                    "404": {"headers": {"Retry-After": {"schema": {"type": "integer"}}}, "content": {"application/json": {"schema": {"allOf": [
+                        {"$ref": "#/components/schemas/Error"},
+                        {"properties": {"error": {"properties": {"code": {"enum": ["NOT_FOUND", "GONE"]}}}}},
+                    ]}}}},
                 },
             },
             "post": {
@@ -28,7 +33,7 @@ fn document() -> Value {
                 "responses": {"200": {"content": {"application/json": {"schema": {"type": "object"}}}}},
             },
         }},
-        "webhooks": {"thing.made": {"post": {"requestBody": {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Thing"}}}}}}},
+        "webhooks": {"thing.made": {"post": {"parameters": [{"name": "X-Signature", "in": "header", "required": true, "schema": {"type": "string"}}], "requestBody": {"content": {"application/json": {"schema": {"$ref": "#/components/schemas/Thing"}}}}}}},
         "components": {
             "parameters": {"Trace": {"name": "X-Trace", "in": "header", "schema": {"type": "string"}}},
             "schemas": {"Thing": {
@@ -38,7 +43,19 @@ fn document() -> Value {
                     "state": {"type": "string", "enum": ["open", "shut"]},
                     "score": {"type": ["number", "null"]},
                     "parts": {"type": "array", "items": {"$ref": "#/components/schemas/Thing"}},
+                    "kind": {"const": "thing"},
+                    "price": {"type": "string", "pattern": "^[0-9]+$"},
+                    "when": {"type": "string", "format": "date-time"},
+                    "share": {"type": "number", "minimum": 0, "maximum": 1},
+                    "names": {"type": "object", "additionalProperties": {"type": "string"}},
+                    "whatever": {},
                 },
+            },
+            "Error": {
+                "type": "object", "required": ["error"],
+                "properties": {"error": {"type": "object", "required": ["code", "request_id"], "properties": {
+                    "code": {"type": "string"}, "message": {"type": "string"}, "request_id": {"type": "string"},
+                }}},
             }},
         },
     })
@@ -96,6 +113,10 @@ fn whoever_was_let_in_is_let_in() {
         changed("/paths/~1v1~1things/get/security", json!([{}, {"Other": []}])),
         ["GET /v1/things: ApiKey no longer opens it"]
     );
+    let access = |to| changed("/paths/~1v1~1things/get/x-access", json!(to));
+    assert_eq!(access("decisioning"), ["GET /v1/things: it was open to key, and is to decisioning"]);
+    assert_eq!(access("index"), ["GET /v1/things: it was open to key, and is to index"]);
+    assert_eq!(access("public"), Vec::<String>::new());
 }
 
 #[test]
@@ -197,6 +218,140 @@ fn what_was_read_can_be_read() {
 }
 
 #[test]
+fn what_was_told_of_a_value_goes_on_being_true() {
+    let field = |name: &str, schema| changed(&format!("{THING}/properties/{name}"), schema);
+    assert_eq!(field("id", json!({})), ["GET /v1/things 200.id: it may be anything now"]);
+    assert_eq!(field("kind", json!({"const": "object"})), ["GET /v1/things 200.kind: \"thing\" is no longer answered"]);
+    assert_eq!(
+        field("state", json!({"type": "string", "enum": ["open", "closed"]})),
+        ["GET /v1/things 200.state: \"shut\" is no longer answered"]
+    );
+    assert_eq!(
+        field("price", json!({"type": "string"})),
+        ["GET /v1/things 200.price: nobody promises now that it matches \"^[0-9]+$\""]
+    );
+    assert_eq!(
+        field("when", json!({"type": "string", "format": "date"})),
+        ["GET /v1/things 200.when: nobody promises now that it is a \"date-time\""]
+    );
+    assert_eq!(
+        field("share", json!({"type": "number", "minimum": 0, "maximum": 100})),
+        ["GET /v1/things 200.share: maximum is wider"]
+    );
+    assert_eq!(field("share", json!({"type": "number", "minimum": 0, "maximum": 0.5})), Vec::<String>::new());
+    assert_eq!(field("parts", json!({"type": "array"})), ["GET /v1/things 200.parts[]: it may be anything now"]);
+    assert_eq!(field("names", json!({"type": "object"})), ["GET /v1/things 200.names.*: it may be anything now"]);
+}
+
+#[test]
+fn errors_are_part_of_the_promise() {
+    let statuses = "/paths/~1v1~1things/get/responses";
+    assert_eq!(without(statuses, "404"), ["GET /v1/things: 404 is no longer answered"]);
+    assert_eq!(
+        without(&format!("{statuses}/404/headers"), "Retry-After"),
+        ["GET /v1/things 404: the header Retry-After is gone"]
+    );
+    assert_eq!(
+        changed(
+            &format!("{statuses}/404/content/application~1json/schema/allOf/1/properties/error/properties/code/enum"),
+            json!(["NOT_FOUND"])
+        ),
+        ["GET /v1/things 404.error.code: \"GONE\" is no longer answered"]
+    );
+    let error = "/components/schemas/Error/properties/error";
+    assert_eq!(
+        without(&format!("{error}/properties"), "request_id"),
+        ["GET /v1/things 404.error.request_id: the field is gone"]
+    );
+    assert_eq!(
+        changed(&format!("{error}/properties/message"), json!({"type": "object"})),
+        ["GET /v1/things 404.error.message: it may be object now"]
+    );
+    assert_eq!(
+        changed(
+            &format!("{statuses}/404/content/application~1json/schema/allOf"),
+            json!([{"$ref": "#/components/schemas/Error"}])
+        ),
+        ["GET /v1/things 404: a part of what it promised is gone"]
+    );
+}
+
+#[test]
+fn headers_stay_what_they_were() {
+    let headers = "/paths/~1v1~1things/get/responses/200/headers";
+    assert_eq!(
+        without(&format!("{headers}/ETag"), "required"),
+        ["GET /v1/things 200: the header ETag may be left out now"]
+    );
+    assert_eq!(
+        changed(&format!("{headers}/ETag/schema"), json!({"type": "integer"})),
+        ["GET /v1/things 200 header ETag: it may be integer now"]
+    );
+    assert_eq!(
+        changed(&format!("{headers}/X-Cache/schema/enum"), json!(["HIT", "FRESH"])),
+        ["GET /v1/things 200 header X-Cache: \"MISS\" is no longer answered"]
+    );
+    let sent = "/webhooks/thing.made/post/parameters";
+    assert_eq!(changed(sent, json!([])), ["webhook thing.made: the header X-Signature is gone"]);
+    assert_eq!(
+        without(&format!("{sent}/0"), "required"),
+        ["webhook thing.made: the header X-Signature may be left out now"]
+    );
+    let more = json!([document()["webhooks"]["thing.made"]["post"]["parameters"][0], {"name": "X-More", "in": "header", "required": true}]);
+    assert_eq!(changed(sent, more), Vec::<String>::new(), "one more breaks nobody who reads");
+}
+
+#[test]
+fn a_list_is_written_and_called_as_before() {
+    let tags = "/paths/~1v1~1things/get/parameters/2";
+    assert_eq!(
+        changed(&format!("{tags}/explode"), json!(true)),
+        ["GET /v1/things: the parameter query tags is written otherwise"]
+    );
+    assert_eq!(
+        without(tags, "x-also-known-as"),
+        ["GET /v1/things: the parameter query tags is no longer called labels"]
+    );
+    assert_eq!(
+        changed("/paths/~1v1~1things/get/operationId", json!("Things")),
+        ["GET /v1/things: it is no longer called ThingList"]
+    );
+}
+
+#[test]
+fn a_body_may_hold_what_it_could_hold() {
+    let body = "/paths/~1v1~1things/post/requestBody/content/application~1json/schema";
+    let mut closed = document().pointer(body).unwrap().clone();
+    closed["additionalProperties"] = json!(false);
+    assert_eq!(changed(body, closed), ["POST /v1/things body: fields that are not listed are refused now"]);
+    let mut typed = document();
+    typed.pointer_mut(&format!("{body}/properties")).unwrap()["free"] = json!({});
+    let before = typed.clone();
+    typed.pointer_mut(&format!("{body}/properties")).unwrap()["free"] = json!({"type": "integer"});
+    let found: Vec<_> = breaks(&before, &typed).iter().map(ToString::to_string).collect();
+    assert_eq!(found, ["POST /v1/things body.free: only integer is taken now"]);
+    assert_eq!(
+        changed(&format!("{body}/properties/url"), json!({"type": "string", "format": "uri"})),
+        ["POST /v1/things body.url: only what is a \"uri\" is taken now"]
+    );
+    assert_eq!(
+        changed("/paths/~1v1~1things/get/parameters/2/schema", json!({"type": "array", "items": {"type": "string"}})),
+        ["GET /v1/things query tags[]: only string is taken now"]
+    );
+}
+
+#[test]
+fn each_inline_successor_of_a_named_type_is_compared() {
+    let mut inline = document();
+    let field = json!({"type": "object", "properties": {"id": {"type": "integer"}}});
+    inline["paths"]["/v1/things"]["get"]["responses"]["200"]["content"]["application/json"]["schema"] =
+        document().pointer(THING).unwrap().clone();
+    inline["webhooks"]["thing.made"]["post"]["requestBody"]["content"]["application/json"]["schema"] = field;
+    let found: Vec<_> = breaks(&document(), &inline).iter().map(ToString::to_string).collect();
+    assert!(found.contains(&"webhook thing.made.state: the field is gone".to_owned()), "{found:?}");
+}
+
+#[test]
 fn what_only_adds_breaks_nobody() {
     let mut grown = document();
     grown["paths"]["/v1/more"] = json!({"get": {}});
@@ -207,7 +362,7 @@ fn what_only_adds_breaks_nobody() {
     let thing = grown.pointer_mut(THING).unwrap();
     thing["properties"]["new"] = json!({"type": "string"});
     thing["properties"]["score"] = json!({"type": "number"});
-    thing["properties"]["state"]["enum"] = json!(["open", "ajar"]);
+    thing["properties"]["state"]["enum"] = json!(["open", "shut", "ajar"]);
     thing["required"] = json!(["id", "state", "parts", "score", "new"]);
     assert_eq!(breaks(&document(), &grown), []);
 }

@@ -19,6 +19,9 @@ never left out: it means that nobody knows.
 **Errors.** `{error: {code, message, request_id}}`, with `details` that name each parameter at fault. 429, 503 and 504 say in `Retry-After` when \
 to come back.
 
+**Headers.** Every header that this service means something by is listed with the answers that carry it. Those that browsers and proxies \
+read for themselves are not: `Vary`, `Content-Security-Policy` and its like, and what CORS asks for.
+
 **Copies.** Every GET is answered to HEAD too. Where an answer has an `ETag`, send it back as `If-None-Match`. When a fresh read fails, the last \
 good copy is served with `X-Cache: STALE-ERROR`.";
 
@@ -61,7 +64,7 @@ pub fn document(examples: &Examples) -> Value {
             },
             "parameters": parameters::components(),
             "headers": responses::header_components(),
-            "responses": responses::components(),
+            "responses": responses::components(examples),
             "schemas": schemas,
         },
     });

@@ -58,6 +58,11 @@ impl Examples {
         self.0.get(name)?.response.as_ref()
     }
 
+    /// An error with this code, as it was once answered.
+    pub fn of_error(&self, code: &str) -> Option<&Value> {
+        self.0.get(&format!("error.{code}"))?.response.as_ref()
+    }
+
     /// Their names.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.keys().map(String::as_str)

@@ -14,9 +14,11 @@
 //! | [`examples`] | requests and answers that were recorded from the running service |
 //! | [`text`] | the document as text: members in an order that a reader expects |
 //! | [`compatibility`] | what a change of the document would break |
+//! | [`committed`] | the documents in the repository: the present one, and what the last release promised |
 
 pub mod answers;
 pub mod bodies;
+pub mod committed;
 pub mod compatibility;
 pub mod deprecations;
 pub mod document;

@@ -18,6 +18,8 @@ pub fn of(route: &Route, generator: &mut SchemaGenerator, examples: &Examples) -
         "description": format!("{}\n\n{}", route.about, access(route)),
         "tags": sections::of(route).map(|section| section.name).into_iter().collect::<Vec<_>>(),
         "security": security(route.access),
+        // Which plan a key must have is no matter of OpenAPI's; programs read it here, and so does the check for breaks.
+        "x-access": circle(route.access),
         "parameters": parameters::of(route, example),
         "responses": responses::of(route, generator, examples),
     });
@@ -39,6 +41,16 @@ fn security(access: Access) -> Value {
         Access::Public => json!([{}, {"ApiKey": []}]),
         Access::Key | Access::Data | Access::Decisioning => json!([{"ApiKey": []}]),
         Access::Index => json!([{"IndexToken": []}]),
+    }
+}
+
+fn circle(access: Access) -> &'static str {
+    match access {
+        Access::Public => "public",
+        Access::Key => "key",
+        Access::Data => "data",
+        Access::Decisioning => "decisioning",
+        Access::Index => "index",
     }
 }
 

@@ -1,6 +1,8 @@
 //! What a caller may put into the path, the query and the headers, from the table's own rows.
 
 use crate::examples::Example;
+use crate::responses::is_conditional;
+use rds_shared::model::spelling;
 use rds_shared::route::param::{Above, Default, Kind, Misfit, Param};
 use rds_shared::route::{Access, Method, Route};
 use rds_shared::wire::ErrorCode;
@@ -14,8 +16,7 @@ pub fn of(route: &Route, example: Option<&Example>) -> Vec<Value> {
     let in_path = route.path.split('/').filter_map(|segment| segment.strip_prefix('{')?.strip_suffix('}'));
     let mut all: Vec<Value> = in_path.map(|name| path(route, name, example)).collect();
     for param in route.query {
-        all.push(query(param, param.name, example));
-        all.extend(param.aliases.iter().map(|alias| query(param, alias, None)));
+        all.push(query(param, example));
     }
     all.extend(headers(route).into_iter().map(|name| json!({"$ref": format!("#/components/parameters/{name}")})));
     all
@@ -24,7 +25,7 @@ pub fn of(route: &Route, example: Option<&Example>) -> Vec<Value> {
 /// Request headers that mean something on a route.
 fn headers(route: &Route) -> Vec<&'static str> {
     let mut names = Vec::new();
-    if route.cache.is_kept() || route.cache.beyond.is_some() {
+    if is_conditional(route) {
         names.push("IfNoneMatch");
     }
     if route.method == Method::Post && route.errors.contains(&ErrorCode::IdempotencyKeyReused) {
@@ -33,7 +34,7 @@ fn headers(route: &Route) -> Vec<&'static str> {
     if route.streams() {
         names.extend(["LastEventId", "ClientIp"]);
     }
-    if !matches!(route.access, Access::Public | Access::Index) {
+    if route.access != Access::Index {
         names.push("Subclient");
     }
     names
@@ -46,46 +47,64 @@ pub fn components() -> Value {
         "IfNoneMatch": header("If-None-Match", "The ETag of the copy that you have. If it still holds, the answer is 304 without a body.", json!({"type": "string"})),
         "IdempotencyKey": header(
             "Idempotency-Key",
-            "Your name for this creation, at most 255 bytes. Sent again with the same body within a day it makes nothing new; with another body it is 409.",
-            json!({"type": "string", "maxLength": 255}),
+            "Your name for this creation, at most 255 visible ASCII characters. Sent again with the same body within a day it makes nothing new; with another body it is 409.",
+            json!({"type": "string", "pattern": "^[!-~]{1,255}$"}),
         ),
-        "LastEventId": header("Last-Event-ID", "The last `id` that the stream gave you. It comes before `since`.", json!({"type": "string", "maxLength": 128})),
-        "ClientIp": header("X-Service-Client-Ip", "The end viewer whom a relay with a key serves: streams are counted by viewer too.", json!({"type": "string", "maxLength": 128})),
+        "LastEventId": header("Last-Event-ID", "The last `id` that the stream gave you. It comes before `since`. What is no cursor is answered by a `gap` frame.", json!({"type": "string"})),
+        "ClientIp": header(
+            "X-Service-Client-Ip",
+            "From a relay with a key, the address of the end viewer whom it serves: streams are counted by viewer too.",
+            json!({"anyOf": [{"type": "string", "format": "ipv4"}, {"type": "string", "format": "ipv6"}]}),
+        ),
+        // No `maxLength`: keys that are not shared may send whatever they like.
         "Subclient": header(
             "X-Service-Subclient",
-            "On shared keys the client that the request is for: each has a quarter of the key's limit. Other keys' requests ignore it.",
-            json!({"type": "string", "maxLength": 128}),
+            "With a shared key, your name for the client that the request is for, at most 128 bytes: each client may use a quarter of the key's \
+             limit. With any other key, and without one, the header is ignored.",
+            json!({"type": "string"}),
         ),
     })
 }
 
-fn query(param: &Param, name: &str, example: Option<&Example>) -> Value {
+fn query(param: &Param, example: Option<&Example>) -> Value {
     let (schema, hint) = schema_of(param);
     let mut about = param.about.to_owned();
-    if name != param.name {
-        about = format!("Another name of `{}`.", param.name);
-    } else {
-        for more in [hint, misfit(param)].into_iter().flatten() {
-            about = format!("{about} {more}");
-        }
+    for more in [hint, names(param)].into_iter().flatten() {
+        about = format!("{about} {more}");
     }
     let mut out = Map::from_iter([
-        ("name".to_owned(), name.into()),
+        ("name".to_owned(), param.name.into()),
         ("in".to_owned(), "query".into()),
         ("description".to_owned(), about.into()),
         ("schema".to_owned(), schema),
     ]);
-    if param.default == Default::Required && name == param.name {
+    if !param.aliases.is_empty() {
+        out.insert("x-also-known-as".into(), json!(param.aliases));
+    }
+    if param.default == Default::Required {
         out.insert("required".into(), true.into());
     }
     if matches!(param.kind, Kind::Choices(_) | Kind::Names) {
         out.insert("style".into(), "form".into());
         out.insert("explode".into(), false.into());
     }
-    if let Some(value) = example.and_then(|example| example.query.get(name)) {
+    if let Some(value) = example.and_then(|example| example.query.get(param.name)) {
         out.insert("example".into(), value.clone());
     }
     out.into()
+}
+
+/// The other names of a parameter. They are none of their own in the document: two names of one parameter in one request are refused,
+/// and a client that was generated would send both.
+fn names(param: &Param) -> Option<String> {
+    let listed: Vec<String> = param.aliases.iter().map(|name| format!("`{name}`")).collect();
+    let others = match param.aliases {
+        [] => return None,
+        [_] => format!("{} is another name of it", listed.join(" and ")),
+        _ => format!("{} are other names of it", listed.join(" and ")),
+    };
+    let former = if param.former.is_empty() { "" } else { ", deprecated" };
+    Some(format!("{others}{former}; send only one."))
 }
 
 /// A parameter's schema, and what of its rule the schema cannot say.
@@ -119,6 +138,12 @@ fn schema_of(param: &Param) -> (Value, Option<String>) {
             Some(format!("At most {NAMES}.")),
         ),
         Kind::Text { .. } if param.misfit != Misfit::Reject => (json!({"type": "string"}), None),
+        Kind::Text { max } if param.pattern == Some(spelling::CHANGE_CURSOR) => {
+            let cursor = json!({"type": "string", "pattern": spelling::CHANGE_CURSOR, "maxLength": max});
+            let instants = ["date-time", "date"].map(|format| json!({"type": "string", "format": format}));
+            let [instant, day] = instants;
+            return (json!({"anyOf": [instant, day, cursor]}), None);
+        }
         Kind::Text { max } => (json!({"type": "string", "maxLength": max}), None),
         Kind::Verbatim => (json!({"type": "string"}), None),
         Kind::Instant => (json!({"type": "string", "format": "date-time"}), None),
@@ -128,17 +153,16 @@ fn schema_of(param: &Param) -> (Value, Option<String>) {
         Default::Int(number) => Some(json!(number)),
         Default::Choice(word) => Some(json!(word)),
     };
-    if let (Some(default), Some(members)) = (default, schema.as_object_mut()) {
-        members.insert("default".into(), default);
+    // An empty text counts as not given, which only what is required may not be.
+    let may_be_empty = if param.default == Default::Required { "" } else { "^$|" };
+    let pattern = param.pattern.map(|pattern| Value::from(format!("{may_be_empty}{pattern}")));
+    let told = [("default", default), ("pattern", pattern)];
+    for (name, value) in told {
+        if let (Some(value), Some(members)) = (value, schema.as_object_mut()) {
+            members.insert(name.into(), value);
+        }
     }
     (schema, hint)
-}
-
-fn misfit(param: &Param) -> Option<String> {
-    match param.misfit {
-        Misfit::Reject | Misfit::Ignore => None,
-        Misfit::SelectsNothing => Some("Anything else answers an empty page.".to_owned()),
-    }
 }
 
 /// A parameter of the path: what it names depends on where it stands.
@@ -146,18 +170,26 @@ fn path(route: &Route, name: &'static str, example: Option<&Example>) -> Value {
     let text = json!({"type": "string", "minLength": 1});
     let hash = json!({"type": "string", "pattern": "^[0-9a-fA-F]{64}$"});
     let number = json!({"type": "string", "pattern": "^[0-9]+$"});
+    let account = json!({"type": "string", "pattern": spelling::ADDRESS});
+    let token = json!({"type": "string", "pattern": spelling::ADDRESS_OR_NATIVE});
     let under = |prefix: &str| route.path.starts_with(prefix);
     let (about, schema) = match name {
         "network" | "chain" => ("The chain's slug, as `/v1/chains` lists it.", text),
         "chain_id" => ("The chain, as its number or slug.", text),
-        "address" if under("/v1/portfolio") => ("The account: 0x-hex, or base58 with its case.", text),
-        "address" if under("/v1/oracle") => ("The feed's contract, as its chain writes addresses.", text),
-        "address" if under("/v1/assets") => {
-            ("The token, as its chain writes addresses; `native` is the chain's own coin.", text)
+        "address" if under("/v1/portfolio") => {
+            ("The account: `0x` and 40 hex digits in any case, or base58 of 32 bytes with its case.", account)
         }
-        "address" => {
-            ("The vault's share token: 0x-hex in any case on EVM chains, base58 with its case on Solana.", text)
+        "address" if under("/v1/oracle") => {
+            ("The feed's contract, as its chain writes addresses: of another chain's kind it is 400.", account)
         }
+        "address" if under("/v1/assets") => (
+            "The token, as its chain writes addresses, of another chain's kind it is 400; `native` is the chain's own coin.",
+            token,
+        ),
+        "address" => (
+            "The vault's share token, as its chain writes addresses: `0x` and 40 hex digits in any case on EVM chains, base58 of 32 bytes with its case on Solana. One of the other kind is 400.",
+            account,
+        ),
         "symbol" if under("/v1/rates") => ("The deposit asset's symbol, in any case.", text),
         "symbol" => ("The symbol, exact but for its case. A slash in it is written `%2F`.", text),
         "asset_id" => ("The asset's number, as the lists give it.", text),
@@ -221,7 +253,15 @@ mod tests {
 
     #[test]
     fn aliases_and_required_parameters_are_told() {
-        assert_eq!(named(RouteId::VaultList, "min_score")["description"], "Another name of `minRiskScore`.");
+        let least = named(RouteId::VaultList, "minRiskScore");
+        assert!(!of(RouteId::VaultList.route(), None).iter().any(|it| it["name"] == "min_score"));
+        assert_eq!(least["x-also-known-as"], json!(["minScore", "min_score"]));
+        let told = "`minScore` and `min_score` are other names of it, deprecated; send only one.";
+        assert!(least["description"].as_str().unwrap().ends_with(told), "{least}");
+        let points = named(RouteId::VaultDetail, "points");
+        assert!(
+            points["description"].as_str().unwrap().ends_with("`resolution` is another name of it; send only one.")
+        );
         assert_eq!(named(RouteId::VaultChanges, "since")["required"], true);
         let idempotency = json!({"$ref": "#/components/parameters/IdempotencyKey"});
         assert!(of(RouteId::WebhookCreate.route(), None).contains(&idempotency));

@@ -75,10 +75,12 @@ fn delivery_headers() -> Value {
     ])
 }
 
+/// Every frame of the stream, by its `event`.
+pub const FRAMES: [&str; 7] = ["ready", "published", "promoted", "retracted", "cursor", "gap", "draining"];
+
 /// The media type of the stream, with a frame of each kind that was caught.
 pub fn stream_media(examples: &Examples) -> Value {
-    let frames = ["ready", "published", "promoted", "retracted", "cursor", "gap", "draining"];
-    let caught = frames.iter().filter_map(|frame| {
+    let caught = FRAMES.iter().filter_map(|frame| {
         Some(((*frame).to_owned(), json!({"value": examples.pushed(&format!("stream.{frame}"))?})))
     });
     let caught: Map<String, Value> = caught.collect();
@@ -89,26 +91,34 @@ pub fn stream_media(examples: &Examples) -> Value {
     media
 }
 
-/// Schemas of the frames, by name: each as a parser of server-sent events gives it, with `data` read as JSON.
+/// Schemas of the frames, by name: each as a parser of server-sent events gives it. `data` is text there, and the text is JSON.
 pub fn frames(generator: &mut SchemaGenerator) -> Vec<(String, Value)> {
     let cursor = published(generator.subschema_for::<Cursor>());
     let row = published(generator.subschema_for::<EventDetail>());
     let ready = published(generator.subschema_for::<StreamReady<'static>>());
     let gap = published(generator.subschema_for::<Gap>());
     let operations: Vec<&str> = Operation::ALL.iter().map(|operation| operation.as_str()).collect();
-    let with_id = |event: Value, data: Value, about: &str| json!({"type": "object", "description": about, "required": ["id", "event", "data"], "properties": {"id": cursor, "event": event, "data": data}});
-    let without = |event: &str, data: Value, about: &str| json!({"type": "object", "description": about, "required": ["event", "data"], "properties": {"event": {"const": event}, "data": data}});
+    let json_text =
+        |data: Value| json!({"type": "string", "contentMediaType": "application/json", "contentSchema": data});
+    let with_id = |event: Value, data: Value, about: &str| json!({"type": "object", "description": about, "required": ["id", "event", "data"], "properties": {"id": cursor, "event": event, "data": json_text(data)}});
+    let without = |event: &str, data: Value, about: &str| json!({"type": "object", "description": about, "required": ["event", "data"], "properties": {"event": {"const": event}, "data": json_text(data)}});
     let mut all = vec![
         (
             "ReadyFrame".to_owned(),
-            without("ready", ready, "The first frame: the filter, and the position from which the stream delivers."),
+            without(
+                "ready",
+                ready,
+                "The first frame: the filter that the stream keeps to, and the cursor behind which it delivers. It has no `id`: take \
+                 `data.replay.cursor` as your first cursor, so that a connection that breaks before the next frame loses nothing.",
+            ),
         ),
         (
             "OperationFrame".to_owned(),
             with_id(
                 json!({"type": "string", "enum": operations}),
                 row,
-                "Something became public, was promoted or retracted: the event as it was captured then. `id` is the cursor to resume with.",
+                "An event became public, was promoted to the feed or was retracted. `data` is the event as it was at that moment, and `id` \
+                 is the cursor to resume with.",
             ),
         ),
         (
@@ -116,7 +126,7 @@ pub fn frames(generator: &mut SchemaGenerator) -> Vec<(String, Value)> {
             with_id(
                 json!({"const": "cursor"}),
                 json!({"type": "object"}),
-                "Moves the cursor past operations that the filter hides. Keep its `id`.",
+                "Moves your cursor past operations that your filter hides. Keep its `id`.",
             ),
         ),
         (
@@ -124,7 +134,7 @@ pub fn frames(generator: &mut SchemaGenerator) -> Vec<(String, Value)> {
             without(
                 "gap",
                 gap,
-                "An incomplete range, with its reason and the way to go on. It has no `id`: the client's own cursor stays.",
+                "Operations that this stream cannot deliver: why, which, and how to go on. It has no `id`, so your own cursor stays where it is.",
             ),
         ),
         (
@@ -132,7 +142,7 @@ pub fn frames(generator: &mut SchemaGenerator) -> Vec<(String, Value)> {
             without(
                 "draining",
                 json!({"type": "object", "required": ["retry"], "properties": {"retry": {"const": 1000, "description": "Milliseconds to wait."}}}),
-                "This server is about to go: reconnect after a second.",
+                "This server is about to stop. Connect again after a second, with your last cursor.",
             ),
         ),
     ];
@@ -140,7 +150,7 @@ pub fn frames(generator: &mut SchemaGenerator) -> Vec<(String, Value)> {
         all.iter().map(|(name, _)| json!({"$ref": format!("#/components/schemas/{name}")})).collect();
     all.push(("StreamFrame".to_owned(), json!({
         "oneOf": choices,
-        "description": "One frame of the stream, as a parser of server-sent events gives it, with `data` read as JSON. A comment every 20 \
+        "description": "One frame of the stream, as a parser of server-sent events gives it: `data` is JSON as text. A comment every 20 \
             seconds keeps the connection open. Cursors are 64-bit numbers behind `v2:`: keep them as text.",
     })));
     all

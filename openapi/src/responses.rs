@@ -5,6 +5,7 @@ use crate::examples::Examples;
 use crate::push;
 use crate::schemas::published;
 use rds_shared::route::deprecation::Place;
+use rds_shared::route::param::Default;
 use rds_shared::route::{Access, Family, ROUTES, Route, RouteId, is_of_graph};
 use rds_shared::wire::error::legacy;
 use rds_shared::wire::{ErrorCode, headers};
@@ -15,14 +16,50 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Codes by their status.
 type Codes = BTreeMap<u16, BTreeSet<ErrorCode>>;
 
+/// What decides which headers a route's answers carry beside those of their status: equal kinds share a response component.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct Kind {
+    /// Charged to a budget, which the answer tells.
+    metered: bool,
+    /// Says when the platform's mode is not normal.
+    tells_mode: bool,
+}
+
+impl Kind {
+    fn of(route: &Route) -> Self {
+        Kind { metered: route.family != Family::Unmetered, tells_mode: route.tells_fail_safe() }
+    }
+
+    /// What its components' names end with.
+    fn suffix(self) -> &'static str {
+        match (self.metered, self.tells_mode) {
+            (true, false) => "",
+            (true, true) => ".mode",
+            (false, false) => ".unmetered",
+            (false, true) => ".unmetered.mode",
+        }
+    }
+}
+
+/// What a metered answer tells of its budget.
+const BUDGET: [&str; 6] = [
+    "X-RateLimit-Limit",
+    "X-RateLimit-Remaining",
+    "X-RateLimit-Reset",
+    "X-RateLimit-Window",
+    "X-RateLimit-Subclient-Limit",
+    "X-RateLimit-Subclient-Remaining",
+];
+
 /// `responses` of a route.
 pub fn of(route: &Route, generator: &mut SchemaGenerator, examples: &Examples) -> Value {
     let mut all = Map::new();
     let success = answers::of(route.id, generator);
     all.insert("200".into(), success_of(route, &success, examples));
     if is_conditional(route) {
-        all.insert("304".into(), json!({"$ref": "#/components/responses/NotModified"}));
+        all.insert("304".into(), json!({"$ref": format!("#/components/responses/{}", name_of_304(route))}));
     }
+    let kind = Kind::of(route);
     for (status, codes) in codes(route) {
         let answer = match (status, &success) {
             // They report trouble in their own shape where they can, and the edge in its own where they cannot.
@@ -30,29 +67,32 @@ pub fn of(route: &Route, generator: &mut SchemaGenerator, examples: &Examples) -
                 let either = json!({"anyOf": [published(own.clone()), {"$ref": "#/components/schemas/Error"}]});
                 json!({
                     "description": "The database does not answer: the same record, as far as it is known. An error where not even that can be had.",
-                    "headers": header_refs(&["X-Request-Id", "Cache-Control", "Retry-After"]),
+                    "headers": header_refs(headers_of_error(status, &codes, kind)),
                     "content": {headers::JSON: {"schema": either}},
                 })
             }
-            _ => json!({"$ref": format!("#/components/responses/{}", name_of(status, &codes))}),
+            _ => json!({"$ref": format!("#/components/responses/{}", name_of(status, &codes, kind))}),
         };
         all.insert(status.to_string(), answer);
     }
     all.into()
 }
 
-/// `components.responses`: 304, and one response for each set of codes that some route has.
-pub fn components() -> Value {
+/// `components.responses`: 304 with each set of headers, and one response for each set of codes and headers that some route has.
+pub fn components(examples: &Examples) -> Value {
     let mut all = Map::new();
-    all.insert(
-        "NotModified".into(),
-        json!({
-            "description": "The copy that `If-None-Match` names still holds.",
-            "headers": header_refs(&["X-Request-Id", "ETag", "Cache-Control", "X-Cache"]),
-        }),
-    );
-    for (status, codes) in ROUTES.iter().flat_map(codes) {
-        all.insert(name_of(status, &codes), error(status, &codes));
+    for route in ROUTES {
+        if is_conditional(route) {
+            let told = json!({"description": "The copy that `If-None-Match` names still holds.", "headers": header_refs(headers_of_success(route))});
+            all.insert(name_of_304(route), told);
+        }
+        let kind = Kind::of(route);
+        for (status, codes) in codes(route) {
+            // The two that report in their own shape have it inline.
+            if status != 503 || !matches!(route.id, RouteId::Health | RouteId::Ready) {
+                all.insert(name_of(status, &codes, kind), error(status, &codes, kind, examples));
+            }
+        }
     }
     all.into()
 }
@@ -67,9 +107,12 @@ pub fn header_components() -> Value {
             "schema": {"type": "string", "pattern": "^[0-9a-f]{32}$"}},
         "Cache-Control": always("How long caches on the way may keep the answer. Errors and what is never kept say `no-store`."),
         "ETag": always("Names what the answer says. Sent back as `If-None-Match` it saves the body."),
+        "ETag-If-Found": text("As elsewhere; what is not found has none."),
         "X-Cache": {"description": "How the edge came by the answer: a fresh copy (`HIT`), the origin (`MISS`), a route that is never kept (`BYPASS`), \
             or the last good copy because a fresh read failed (`STALE-ERROR`).", "required": true,
             "schema": {"type": "string", "enum": ["HIT", "MISS", "BYPASS", "STALE-ERROR"]}},
+        "X-Cache-If-Asked": {"description": "How the edge came by the answer, where it asked the origin. What it refuses by itself has none, and what the origin answers at its own door.",
+            "schema": {"type": "string", "enum": ["MISS", "BYPASS"]}},
         "Cache-Status": text("The same in the words of RFC 9211."),
         "Age": whole("Seconds since the origin vouched for the copy; on copies only."),
         "Warning": text("`111` on a copy that is served because a fresh read failed."),
@@ -84,6 +127,7 @@ pub fn header_components() -> Value {
         "WWW-Authenticate": text("The scheme that would do: `Bearer`."),
         "Link": text("Where to go from what was retired (`rel=\"successor-version\"`), and where to read of what is deprecated (`rel=\"deprecation\"`)."),
         "Deprecation": text("RFC 9745: since when a field of the answer is deprecated, as `@` and unix seconds."),
+        "X-Accel-Buffering": text("`no`: keeps proxies from collecting the stream."),
         "X-Service-FailSafe-Mode": text("The platform's fail-safe mode, where it is not `normal`."),
     })
 }
@@ -109,42 +153,81 @@ pub fn envelope(generator: &mut SchemaGenerator) -> Value {
     }))
 }
 
+/// Members of an error beside its code.
+const OTHER_MEMBERS: [&str; 5] = ["message", "request_id", "legacy_code", "details", "successor"];
+
 /// Whether a copy of the caller's can be confirmed.
-fn is_conditional(route: &Route) -> bool {
-    route.cache.is_kept() || route.cache.beyond.is_some()
+pub(crate) fn is_conditional(route: &Route) -> bool {
+    route.cache.is_kept() || route.cache.beyond.is_some() || is_file(route)
 }
 
-fn success_of(route: &Route, success: &Success, examples: &Examples) -> Value {
-    let mut names = vec!["X-Request-Id", "Cache-Control", "X-Cache"];
-    if route.family == Family::Unmetered {
-        // Answered by the origin's own door too, which keeps nothing.
-        names.truncate(2);
+/// Whether it answers files of the documentation, which are part of the program.
+fn is_file(route: &Route) -> bool {
+    matches!(route.id, RouteId::Docs | RouteId::DocsFile)
+}
+
+/// Headers of a success, and of the 304 that stands for it.
+fn headers_of_success(route: &Route) -> Vec<&'static str> {
+    let mut names = vec!["X-Request-Id", "Cache-Control"];
+    if !is_file(route) {
+        // `/ready` is answered by the origin's own door too, which keeps nothing.
+        let is_edges = route.family != Family::Unmetered;
+        names.extend([if is_edges { "X-Cache" } else { "X-Cache-If-Asked" }, "Cache-Status"]);
     }
-    if is_conditional(route) {
-        names.extend(["ETag", "Cache-Status", "Age", "Warning", "X-Data-Version"]);
+    match route.id {
+        // What it says of an unknown decision may change with the next one.
+        RouteId::DecisionVerify => names.push("ETag-If-Found"),
+        _ if is_conditional(route) => names.push("ETag"),
+        _ => {}
+    }
+    if route.cache.is_kept() {
+        names.extend(["Age", "Warning", "X-Data-Version"]);
     }
     if route.family != Family::Unmetered {
-        names.extend(["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "X-RateLimit-Window"]);
-        names.extend(["X-RateLimit-Subclient-Limit", "X-RateLimit-Subclient-Remaining"]);
+        names.extend(BUDGET);
+    }
+    if route.streams() {
+        names.push("X-Accel-Buffering");
     }
     if route.tells_fail_safe() {
         names.push("X-Service-FailSafe-Mode");
     }
-    if route.deprecated.iter().any(|field| field.place == Place::Answer) {
+    if has_deprecated_fields(route) {
         names.extend(["Deprecation", "Link"]);
     }
-    let (media_type, mut media) = match success {
-        Success::Json(schema) => (headers::JSON, json!({"schema": published(schema.clone())})),
-        Success::Stream => (headers::EVENT_STREAM, push::stream_media(examples)),
-        Success::Page => ("text/html", json!({"schema": {"type": "string"}})),
-        Success::Document => (headers::JSON, json!({"schema": {"type": "object", "description": "OpenAPI 3.1."}})),
+    names
+}
+
+fn has_deprecated_fields(route: &Route) -> bool {
+    route.deprecated.iter().any(|field| field.place == Place::Answer)
+}
+
+fn success_of(route: &Route, success: &Success, examples: &Examples) -> Value {
+    let media = match success {
+        Success::Json(schema) => vec![(headers::JSON, json!({"schema": published(schema.clone())}))],
+        Success::Stream => vec![(headers::EVENT_STREAM, push::stream_media(examples))],
+        Success::Document => {
+            vec![(headers::JSON, json!({"schema": {"type": "object", "description": "OpenAPI 3.1."}}))]
+        }
+        Success::Files(kinds) => kinds.iter().map(|kind| (*kind, file(kind))).collect(),
     };
-    if let (Some(response), Some(members)) =
-        (examples.of(route.id).and_then(|example| example.response.as_ref()), media.as_object_mut())
-    {
-        members.insert("example".into(), response.clone());
+    let response = examples.of(route.id).and_then(|example| example.response.as_ref());
+    let media = media.into_iter().map(|(media_type, mut media)| {
+        if let (headers::JSON, Some(response), Some(members)) = (media_type, response, media.as_object_mut()) {
+            members.insert("example".into(), response.clone());
+        }
+        (media_type.to_owned(), media)
+    });
+    let content: Map<String, Value> = media.collect();
+    json!({"description": route.about, "headers": header_refs(headers_of_success(route)), "content": content})
+}
+
+fn file(media_type: &str) -> Value {
+    match media_type {
+        // Bytes, which no schema describes.
+        "application/wasm" => json!({}),
+        _ => json!({"schema": {"type": "string"}}),
     }
-    json!({"description": route.about, "headers": header_refs(&names), "content": {media_type: media}})
 }
 
 /// The errors a route can answer, by status: its own, and those that every route of its kind has.
@@ -158,13 +241,15 @@ pub fn codes(route: &Route) -> Codes {
     if !route.query.is_empty() {
         all.insert(ErrorCode::InvalidParameter);
     }
-    if route.family != Family::Unmetered {
-        all.extend([ErrorCode::Unauthorized, ErrorCode::RateLimited, ErrorCode::DailyLimitExceeded]);
+    if route.query.iter().any(|param| param.default == Default::Required) {
+        all.insert(ErrorCode::MissingParameter);
     }
+    // Also where nothing is metered: a credential that does not hold costs its address a request of the general allowance.
+    all.extend([ErrorCode::Unauthorized, ErrorCode::RateLimited, ErrorCode::DailyLimitExceeded]);
     if matches!(route.access, Access::Data | Access::Decisioning) {
         all.insert(ErrorCode::Forbidden);
     }
-    if !matches!(route.access, Access::Public | Access::Index) {
+    if route.access != Access::Index {
         // The header that names a client of a shared key.
         all.insert(ErrorCode::InvalidParameter);
     }
@@ -178,37 +263,76 @@ pub fn codes(route: &Route) -> Codes {
     by_status
 }
 
-/// The name of a response component: the status in words and the codes, so that equal answers are one component.
-fn name_of(status: u16, codes: &BTreeSet<ErrorCode>) -> String {
+/// The name of a response component: the status and the codes, so that equal answers are one component.
+fn name_of(status: u16, codes: &BTreeSet<ErrorCode>, kind: Kind) -> String {
     let words: Vec<&str> = codes.iter().map(|code| code.as_str()).collect();
-    format!("{status}.{}", words.join("."))
+    format!("{status}.{}{}", words.join("."), kind.suffix())
 }
 
-fn error(status: u16, codes: &BTreeSet<ErrorCode>) -> Value {
-    let mut names = vec!["X-Request-Id", "Cache-Control"];
+fn name_of_304(route: &Route) -> String {
+    let mut name = format!("NotModified{}", Kind::of(route).suffix());
+    for (applies, suffix) in [
+        (!route.cache.is_kept(), ".built-in"),
+        (has_deprecated_fields(route), ".deprecated"),
+        (route.id == RouteId::DecisionVerify, ".found"),
+    ] {
+        if applies {
+            name.push_str(suffix);
+        }
+    }
+    name
+}
+
+fn headers_of_error(status: u16, codes: &BTreeSet<ErrorCode>, kind: Kind) -> Vec<&'static str> {
+    let mut names = vec!["X-Request-Id", "Cache-Control", "X-Cache-If-Asked", "Cache-Status"];
     if codes.iter().any(|code| code.retry_after().is_some()) {
         names.push("Retry-After");
     }
     match status {
         401 => names.push("WWW-Authenticate"),
         410 => names.push("Link"),
-        429 => names.extend(["X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "X-RateLimit-Window"]),
-        503 => names.push("X-Service-FailSafe-Mode"),
         _ => {}
     }
+    // A credential that does not hold is charged to its address whatever the route.
+    if kind.metered || matches!(status, 401 | 429) {
+        names.extend(BUDGET);
+    }
+    if kind.tells_mode || codes.contains(&ErrorCode::FailClosed) {
+        names.push("X-Service-FailSafe-Mode");
+    }
+    names
+}
+
+fn error(status: u16, codes: &BTreeSet<ErrorCode>, kind: Kind, examples: &Examples) -> Value {
     let words: Vec<&str> = codes.iter().map(|code| code.as_str()).collect();
     let lines: Vec<String> = codes.iter().map(|code| format!("- `{}`: {}", code.as_str(), code.about())).collect();
-    let narrowed =
-        json!({"type": "object", "properties": {"error": {"type": "object", "properties": {"code": {"enum": words}}}}});
+    // The other members are named, so that whoever allows no unknown ones finds them known on this side as well.
+    let mut members: Map<String, Value> = OTHER_MEMBERS.map(|name| (name.to_owned(), json!({}))).into_iter().collect();
+    members.insert("code".into(), json!({"enum": words}));
+    let narrowed = json!({"type": "object", "properties": {"error": {"type": "object", "properties": members}}});
+    let mut media = json!({"schema": {"allOf": [{"$ref": "#/components/schemas/Error"}, narrowed]}});
+    let met = words.iter().filter_map(|word| Some(((*word).to_owned(), json!({"value": examples.of_error(word)?}))));
+    let met: Map<String, Value> = met.collect();
+    if let (false, Some(members)) = (met.is_empty(), media.as_object_mut()) {
+        members.insert("examples".into(), met.into());
+    }
     json!({
         "description": lines.join("\n"),
-        "headers": header_refs(&names),
-        "content": {headers::JSON: {"schema": {"allOf": [{"$ref": "#/components/schemas/Error"}, narrowed]}}},
+        "headers": header_refs(headers_of_error(status, codes, kind)),
+        "content": {headers::JSON: media},
     })
 }
 
-fn header_refs(names: &[&str]) -> Value {
-    let refs = names.iter().map(|name| ((*name).to_owned(), json!({"$ref": format!("#/components/headers/{name}")})));
+/// Headers by the names that they travel under.
+fn header_refs(names: Vec<&str>) -> Value {
+    let refs = names.into_iter().map(|name| {
+        let travels_as = match name {
+            "X-Cache-If-Asked" => "X-Cache",
+            "ETag-If-Found" => "ETag",
+            name => name,
+        };
+        (travels_as.to_owned(), json!({"$ref": format!("#/components/headers/{name}")}))
+    });
     Value::Object(refs.collect())
 }
 
@@ -222,15 +346,48 @@ mod tests {
 
     #[test]
     fn errors_follow_from_what_a_route_is() {
-        assert_eq!(statuses(RouteId::Ready), [414, 500, 503, 504]);
-        assert_eq!(statuses(RouteId::Chains), [401, 414, 429, 500, 503, 504]);
+        assert_eq!(statuses(RouteId::Ready), [400, 401, 414, 429, 500, 503, 504]);
+        assert_eq!(statuses(RouteId::Chains), [400, 401, 414, 429, 500, 503, 504]);
         assert!(statuses(RouteId::VaultDetail).contains(&404) && statuses(RouteId::VaultScores).contains(&403));
         assert!(statuses(RouteId::BasketVersion).contains(&410) && statuses(RouteId::WebhookCreate).contains(&409));
     }
 
     #[test]
+    fn what_a_request_was_charged_is_told_whatever_came_of_it() {
+        let answers = |id: RouteId| of(id.route(), &mut crate::schemas::generator(), &Examples::default());
+        let all = components(&Examples::default());
+        let tells = |id: RouteId, status: &str| {
+            let answer = answers(id)[status].clone();
+            let name = answer["$ref"].as_str().and_then(|target| target.rsplit('/').next()).map(str::to_owned);
+            name.map_or(answer, |name| all[name].clone())["headers"].get("X-RateLimit-Subclient-Limit").is_some()
+        };
+        for status in answers(RouteId::VaultList).as_object().unwrap().keys() {
+            assert!(tells(RouteId::VaultList, status), "{status}");
+        }
+        for (status, told) in [("200", false), ("304", false), ("404", false), ("401", true), ("429", true)] {
+            assert_eq!(tells(RouteId::DocsFile, status), told, "{status}");
+        }
+    }
+
+    #[test]
+    fn an_error_has_no_member_that_its_narrowing_does_not_know() {
+        let envelope = envelope(&mut crate::schemas::generator());
+        let members = envelope["properties"]["error"]["properties"].as_object().unwrap();
+        assert_eq!(members.len(), OTHER_MEMBERS.len() + 1);
+        assert!(OTHER_MEMBERS.iter().all(|name| members.contains_key(*name)) && members.contains_key("code"));
+    }
+
+    #[test]
+    fn what_must_be_given_is_named_where_it_is_not() {
+        for id in [RouteId::LookThrough, RouteId::IncidentExposure, RouteId::VaultChanges] {
+            assert!(codes(id.route())[&400].contains(&ErrorCode::MissingParameter), "{}", id.name());
+        }
+        assert!(!codes(RouteId::VaultList.route())[&400].contains(&ErrorCode::MissingParameter));
+    }
+
+    #[test]
     fn whoever_may_retry_is_told_when() {
-        for (name, response) in components().as_object().unwrap() {
+        for (name, response) in components(&Examples::default()).as_object().unwrap() {
             let retry = ["429.", "503.", "504."].iter().any(|status| name.starts_with(status));
             assert_eq!(response["headers"].get("Retry-After").is_some(), retry, "{name}");
         }

@@ -29,7 +29,7 @@ pub fn run() -> Result<()> {
     deny_warnings(&mut wasm);
 
     let mut failures = 0;
-    let document = openapi::maker(&openapi::Options { check: true, against: None });
+    let document = openapi::maker(&openapi::Options { check: true, ..openapi::Options::default() });
     for (name, command) in
         [("rustfmt", format), ("clippy, host", host), ("clippy, wasm", wasm), ("the OpenAPI document", document)]
     {

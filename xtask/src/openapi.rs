@@ -19,8 +19,11 @@ pub struct Options {
     /// Write nothing; fail when the committed document is not what the code makes.
     #[arg(long)]
     pub check: bool,
-    /// Refuse what would break a client of this document, instead of the last commit's.
-    #[arg(long, value_name = "FILE")]
+    /// Make this document the one that later ones are compared with: `openapi/released.json`.
+    #[arg(long, conflicts_with = "check")]
+    pub release: bool,
+    /// Refuse what would break a client of this document, instead of the last release's.
+    #[arg(long, value_name = "FILE", conflicts_with = "release")]
     pub against: Option<PathBuf>,
 }
 
@@ -39,6 +42,9 @@ pub fn maker(options: &Options) -> Command {
     cargo.args(["run", "--locked", "--quiet", "--package", "rds-openapi", "--"]);
     if options.check {
         cargo.arg("--check");
+    }
+    if options.release {
+        cargo.arg("--release");
     }
     if let Some(file) = &options.against {
         // Cargo runs it in the workspace's folder, and the caller may stand elsewhere.

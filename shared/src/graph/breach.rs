@@ -33,7 +33,7 @@ const MILLION: i128 = 1_000_000;
 #[cfg_attr(feature = "schema", schemars(rename = "BreachPreview"))]
 #[serde(rename_all = "camelCase")]
 pub struct Preview<'a> {
-    /// [`SCHEMA_VERSION`].
+    /// Which shape of the preview this is.
     pub schema_version: u32,
     /// Deprecated.
     pub observed_at: Option<Timestamp>,
@@ -41,9 +41,9 @@ pub struct Preview<'a> {
     pub protocol_id: Option<&'a str>,
     /// Deprecated.
     pub source: Option<&'a str>,
-    /// How far the method has come.
+    /// How far the method has come; the same for all protocols, so it may be read here.
     pub maturity: &'static str,
-    /// [`SHOCK_PCTS`].
+    /// The shocks that are computed, in percent; the same for all protocols, so they may be read here.
     pub shock_pcts: [u32; 5],
     /// Deprecated.
     pub chains: Vec<ChainBreach>,
@@ -70,7 +70,7 @@ pub struct ProtocolBreach<'a> {
     pub sweep_started_at: Timestamp,
     /// When the newest was.
     pub sweep_completed_at: Timestamp,
-    /// [`SHOCK_PCTS`].
+    /// The shocks that are computed, in percent.
     pub shock_pcts: [u32; 5],
     /// What the figures rest on.
     pub coverage: Coverage,

@@ -137,6 +137,21 @@ fn is_base58_of_32_bytes(text: &str) -> bool {
     leading_zero_bytes >= 1 && leading_zero_bytes - 1 == leading_ones
 }
 
+/// Whether this may be a protocol's id, in any case: letters, digits, and `-`, `_`, `.` behind the first.
+fn is_slug(text: &str) -> bool {
+    text.starts_with(|first: char| first.is_ascii_alphanumeric())
+        && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-_.".contains(&byte))
+}
+
+/// A chain's number in its one spelling: decimal, without a sign and without zeros in front; at most nineteen digits.
+fn chain_number(text: &str) -> Option<ChainId> {
+    let is_number = (1..=19).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit());
+    if !is_number || text.starts_with('0') {
+        return None;
+    }
+    text.parse().ok().map(ChainId)
+}
+
 /// `{protocol_id}-{chain_id}-{address}`: a vault's id in lists and paths.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct VaultId(String);
@@ -151,9 +166,9 @@ impl VaultId {
     pub fn parse(text: &str) -> Option<Self> {
         let (front, address) = text.rsplit_once('-')?;
         let (protocol_id, chain) = front.rsplit_once('-')?;
-        let chain_id: u64 = chain.parse().ok()?;
+        let chain_id = chain_number(chain)?;
         let (_, address) = Address::parse_any(address)?;
-        (!protocol_id.is_empty()).then(|| Self::new(&protocol_id.to_ascii_lowercase(), ChainId(chain_id), &address))
+        is_slug(protocol_id).then(|| Self::new(&protocol_id.to_ascii_lowercase(), chain_id, &address))
     }
 
     /// The id's text.
@@ -192,11 +207,7 @@ impl VaultKey {
     /// The same where it is known how chains write addresses: one of another namespace than its chain's is none.
     pub fn parse_on(text: &str, namespace: impl Fn(ChainId) -> Option<Namespace>) -> Option<Self> {
         let (chain, address) = text.split_once(':')?;
-        // A chain's number has one spelling: without a sign, and without zeros in front.
-        if chain.starts_with('0') || !chain.bytes().all(|byte| byte.is_ascii_digit()) {
-            return None;
-        }
-        let chain_id = ChainId(chain.parse().ok()?);
+        let chain_id = chain_number(chain)?;
         let (found, address) = Address::parse_any(address)?;
         namespace(chain_id).is_none_or(|wanted| wanted == found).then_some(VaultKey { chain_id, address })
     }
@@ -262,7 +273,10 @@ mod tests {
         assert_eq!(id.to_string(), alloc::format!("llama-lend-1-{}", EVM.to_ascii_lowercase()));
         assert!(VaultId::parse("nothing").is_none());
         assert!(VaultId::parse(&alloc::format!("-1-{EVM}")).is_none());
-        assert!(VaultId::parse(&alloc::format!("aave-x-{EVM}")).is_none());
+        for front in ["aave-x", "aave-+1", "aave-01", "aave-0", "a ve-1", "-aave-1", "ä-1", "aave-10000000000000000000"]
+        {
+            assert!(VaultId::parse(&alloc::format!("{front}-{EVM}")).is_none(), "{front}");
+        }
     }
 
     #[test]

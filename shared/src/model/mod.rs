@@ -34,6 +34,7 @@ pub mod rwa;
 pub mod rwa_history;
 pub mod security;
 pub mod signal;
+pub mod spelling;
 pub mod stats;
 pub mod status;
 pub mod status_feed;

@@ -92,13 +92,26 @@ pub struct Param {
     pub default: Default,
     /// What becomes of other values.
     pub misfit: Misfit,
+    /// How a text is written that the route takes, as a regular expression, where it refuses others ([`crate::model::spelling`]).
+    pub pattern: Option<&'static str>,
+    /// Which of the aliases are on their way out.
+    pub former: &'static [&'static str],
     /// One sentence for the document.
     pub about: &'static str,
 }
 
 impl Param {
     const fn new(name: &'static str, kind: Kind, about: &'static str) -> Self {
-        Param { name, aliases: &[], kind, default: Default::Absent, misfit: Misfit::Reject, about }
+        Param {
+            name,
+            aliases: &[],
+            kind,
+            default: Default::Absent,
+            misfit: Misfit::Reject,
+            pattern: None,
+            former: &[],
+            about,
+        }
     }
 
     /// A whole number from `min` to `max` with a default.
@@ -169,6 +182,16 @@ impl Param {
     /// The same with other names that mean the same.
     pub const fn alias(self, aliases: &'static [&'static str]) -> Self {
         Param { aliases, ..self }
+    }
+
+    /// The same with former names, which go on meaning it until they are gone.
+    pub const fn former(self, names: &'static [&'static str]) -> Self {
+        Param { aliases: names, former: names, ..self }
+    }
+
+    /// The same, and the route refuses a text that is not written so.
+    pub const fn written(self, pattern: &'static str) -> Self {
+        Param { pattern: Some(pattern), ..self }
     }
 
     /// The same, and absent is an error.

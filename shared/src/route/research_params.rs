@@ -1,6 +1,7 @@
 //! The parameters of the research routes. Source: interface, "Research".
 
 use super::param::{Above, Param};
+use crate::model::spelling;
 
 /// An id or a version has at most so many characters.
 const NAME_CHARS: usize = 120;
@@ -17,7 +18,8 @@ pub(super) const LEVEL: Param =
     Param::choice("level", &["public", "beta"], "How firmly a claim is made.").default("public");
 pub(super) const SURFACE: Param =
     Param::text("surface", NAME_CHARS, "Where a claim is made: the name of one family of routes.");
-pub(super) const PREDICTED_VAULT: Param = Param::text("vault_id", NAME_CHARS, "One vault, by its id.");
+pub(super) const PREDICTED_VAULT: Param =
+    Param::text("vault_id", NAME_CHARS, "One vault, by its id.").written(spelling::VAULT_ID);
 pub(super) const PREDICTION_OUTCOME: Param =
     Param::choice("outcome", &["pending", "loss", "no_loss", "unobserved"], "What became of it.");
 pub(super) const HORIZON: Param = Param::choice("horizon", &["7d", "30d", "90d"], "How far ahead it looks.");

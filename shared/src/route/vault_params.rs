@@ -2,6 +2,7 @@
 
 use super::param::{Above::Clamp, Param};
 use super::row::Body;
+use crate::model::spelling;
 use crate::wire::ChangeClock;
 
 /// Filters of the vault lists, and their order. Source: interface, "Vaults".
@@ -13,7 +14,7 @@ pub(super) const RISK_TIER: Param =
     Param::choices("riskTier", &["prime", "core", "edge"], "Tiers, separated by commas.");
 pub(super) const MIN_RISK_SCORE: Param =
     Param::decimal("minRiskScore", 0.0, 10.0, "Least score, inclusive; vaults without a score drop out.")
-        .alias(&["minScore", "min_score"]);
+        .former(&["minScore", "min_score"]);
 pub(super) const MAX_RISK_SCORE: Param =
     Param::decimal("maxRiskScore", 0.0, 10.0, "Greatest score, inclusive; vaults without a score drop out.");
 pub(super) const SEARCH: Param =
@@ -54,8 +55,13 @@ pub(super) const POINTS: Param =
 pub(super) const DAYS: Param = Param::int("days", 1, 365, 90, Clamp, "Days of history.");
 pub(super) const FROM: Param = Param::instant("from", "First instant, inclusive.");
 pub(super) const TO: Param = Param::instant("to", "Last instant, inclusive.");
-pub(super) const SINCE: Param =
-    Param::text("since", 400, "An ISO 8601 instant, inclusive, or the cursor of the page before.").required();
+pub(super) const SINCE: Param = Param::text(
+    "since",
+    400,
+    "An ISO 8601 instant, inclusive, or the cursor of the page before: only one that was issued is taken.",
+)
+.written(spelling::CHANGE_CURSOR)
+.required();
 pub(super) const CHANGED: Param =
     Param::choice("changed", ChangeClock::WORDS, "The clock to follow: last_synced_at or score_updated_at.")
         .default("sync");

@@ -24,8 +24,8 @@ macro_rules! happenings_rows {
                 access: Public, family: Public, cache: Cache::public(15), tags: [Security],
                 query: [Param::page("page"), Param::size("limit", 50, 100), LOSS_SOURCE, IN_UNIVERSE, PUBLISHED_BY, ONE_CHAIN, LOSS_SEVERITY,
                         TITLE_SEARCH, BY_LOSS, HAS_LOSS, MIN_LOSS],
-                answers: "WithMeta<Vec<SecurityEvent>, MoreMeta>", errors: [Forbidden],
-                about: "The published rows of the security registry, newest attack first; with hasLoss=true the loss board. No rows means that none is \
+                answers: "WithMeta<Vec<SecurityEvent>, MoreMeta> | WithMeta<Vec<LossRow>, LossMeta>", errors: [Forbidden],
+                about: "The published rows of the security registry, newest attack first; with hasLoss=true the loss board, whose rows and meta are of another shape. No rows means that none is \
                         published, not that nothing happened.",
             }
             LossBoard: Get "/v1/security-events/losses" {

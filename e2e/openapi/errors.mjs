@@ -1,0 +1,71 @@
+// Errors that a caller can bring about, each by a request that does: the examples of the document, and what tests execute.
+
+import { randomUUID } from 'node:crypto';
+import { bearer, mint, verb } from '../operator.mjs';
+import { OwnBasket } from '../own-basket.mjs';
+import { newCaller } from '../stack.mjs';
+
+const NOWHERE = `0x${'0'.repeat(40)}`;
+
+/** Code to the request that meets it. What only a fault of ours answers is not among them. */
+export const PROVOKED = {
+  INVALID_PARAMETER: (stack) => stack.get('/v1/vaults?limit=none&minRiskScore=11'),
+  MISSING_PARAMETER: (stack, headers) => stack.get('/v1/graph/look-through', { headers }),
+  INVALID_ADDRESS: (stack) => stack.get('/v1/vault/devnet/0x12'),
+  ADDRESS_NAMESPACE_MISMATCH: (stack) => stack.get(`/v1/vault/devnet/${'1'.repeat(32)}`),
+  INVALID_CURSOR: (stack, headers) => stack.get('/v1/vaults/changes?since=no-cursor', { headers }),
+  INVALID_BODY: (stack, headers) => stack.post('/v1/graph/check', { portfolioRef: 'treasury-1', positions: [{ amountUsd: -1 }] }, headers),
+  TOO_MANY_ITEMS: (stack) => stack.post('/v1/vaults/batch', { addresses: Array(101).fill(NOWHERE) }),
+  WEBHOOK_URL_REJECTED: (stack, headers) => stack.post('/v1/webhooks', { url: 'http://localhost/risk', families: ['event.published'] }, headers),
+  UNAUTHORIZED: (stack) => stack.get('/v1/me', { headers: bearer(`pk_live_${'0'.repeat(32)}`) }),
+  FORBIDDEN: (stack) => stack.get('/v1/graph/look-through?vaults=1', { headers: bearer(stack.keys.data) }),
+  NOT_FOUND: (stack) => stack.get(`/v1/vault/devnet/${NOWHERE}`),
+  CONFLICT: async (stack, headers) => {
+    const named = { ...headers, 'idempotency-key': randomUUID() };
+    const ask = () => stack.post('/v1/webhooks', { url: 'https://127.0.0.1:8443/risk', families: ['event.published'] }, named);
+    const { id } = (await ask()).json.data;
+    await verb(stack, 'webhooks', 'rotate', String(id), '--overlap', '1');
+    const answer = await ask();
+    await stack.get(`/v1/webhooks/${id}`, { method: 'DELETE', headers });
+    return answer;
+  },
+  IDEMPOTENCY_KEY_REUSED: async (stack, headers) => {
+    const named = { ...headers, 'idempotency-key': randomUUID() };
+    const ask = (path) => stack.post('/v1/webhooks', { url: `https://127.0.0.1:8443${path}`, families: ['event.published'] }, named);
+    const made = await ask('/one');
+    const answer = await ask('/two');
+    await stack.get(`/v1/webhooks/${made.json.data.id}`, { method: 'DELETE', headers });
+    return answer;
+  },
+  VERSION_RETIRED: async (stack, headers, basketId) => {
+    const basket = await OwnBasket.create(stack, basketId);
+    await basket.rebalance();
+    await basket.say('deprecate', 1, 2);
+    await basket.say('retire', 1, 2);
+    return stack.get(basket.path(`/version/${basket.version(1)}`));
+  },
+  PAYLOAD_TOO_LARGE: (stack) => stack.post('/v1/vaults/batch', { ids: ['x'.repeat(70_000)] }),
+  URI_TOO_LONG: (stack) => stack.get(`/v1/vaults?search=${'x'.repeat(9_000)}`),
+  UNSUPPORTED_MEDIA_TYPE: (stack) => stack.post('/v1/vaults/batch', 'ids=1', { 'content-type': 'application/x-www-form-urlencoded' }),
+  RATE_LIMITED: async (stack) => {
+    const headers = { 'cf-connecting-ip': newCaller() };
+    // A window may end in between, and then the next one is used up.
+    for (let asked = 0; asked < 25; asked += 1) {
+      const answer = await stack.get('/v1/chains', { headers });
+      if (answer.status === 429) return answer;
+    }
+    throw new Error('nobody was refused');
+  },
+};
+
+/** `error.<CODE>` to the answer's body. A basket is retired for it; its id, where one is given, must be new. */
+export async function errors(stack, basketId) {
+  const { headers } = await mint(stack, { plan: 'decisioning', rpm: 60_000 });
+  const found = new Map();
+  for (const [code, provoke] of Object.entries(PROVOKED)) {
+    const { status, json } = await provoke(stack, headers, basketId);
+    if (json?.error?.code !== code) throw new Error(`${code} was looked for, and ${status} ${JSON.stringify(json)} was met`);
+    found.set(`error.${code}`, json);
+  }
+  return found;
+}

@@ -1,0 +1,128 @@
+//! The document's patterns and the parsers say the same of what callers send.
+
+use proptest::prelude::*;
+use proptest::string::string_regex;
+use rds_shared::model::ids::{Address, VaultId, VaultKey};
+use rds_shared::model::spelling;
+use regex::Regex;
+use std::sync::LazyLock;
+
+/// A spelling: its pattern, and whether the parser takes a text.
+struct Spelling {
+    pattern: Regex,
+    takes: fn(&str) -> bool,
+}
+
+static SPELLINGS: LazyLock<[Spelling; 5]> = LazyLock::new(|| {
+    let address = |text: &str| Address::parse_any(text).is_some();
+    [
+        (spelling::ADDRESS, address as fn(&str) -> bool),
+        (spelling::ADDRESS_OR_NATIVE, |text| text == "native" || Address::parse_any(text).is_some()),
+        (spelling::VAULT_ID, |text| VaultId::parse(text).is_some()),
+        (spelling::VAULT_KEY, |text| VaultKey::parse(text).is_some()),
+        (spelling::VAULT_KEYS, |text| {
+            let keys: Vec<&str> = text.split(',').collect();
+            keys.len() <= 50 && keys.iter().all(|key| VaultKey::parse(key).is_some())
+        }),
+    ]
+    .map(|(pattern, takes)| Spelling { pattern: Regex::new(pattern).unwrap(), takes })
+});
+
+/// Texts that a pattern describes.
+fn described(spelling: &Spelling) -> impl Strategy<Value = String> + use<> {
+    string_regex(spelling.pattern.as_str().trim_start_matches('^').trim_end_matches('$')).unwrap()
+}
+
+/// Where base58 must stand for 32 bytes, which no pattern says, an account that does takes its place.
+fn with_an_account(text: &str, account: &[u8; 32]) -> String {
+    static BASE58: LazyLock<Regex> = LazyLock::new(|| Regex::new("(^|[:-])[1-9A-HJ-NP-Za-km-z]{32,44}(,|$)").unwrap());
+    let account = base58(account);
+    let mut text = text.to_owned();
+    // Neighbours share the comma between them, so one pass may leave every second one.
+    for _ in 0..2 {
+        text = BASE58.replace_all(&text, format!("${{1}}{account}${{2}}")).into_owned();
+    }
+    text
+}
+
+fn base58(bytes: &[u8; 32]) -> String {
+    const ALPHABET: &[u8; 58] = b"123456789ABCDEFGHJKLMNPQRSTUVWXYZabcdefghijkmnopqrstuvwxyz";
+    let mut digits = vec![0u32; 44];
+    for &byte in bytes {
+        let mut carry = u32::from(byte);
+        for digit in digits.iter_mut().rev() {
+            carry += *digit << 8;
+            *digit = carry % 58;
+            carry /= 58;
+        }
+    }
+    let ones = bytes.iter().take_while(|byte| **byte == 0).count();
+    let rest = digits.into_iter().skip_while(|digit| *digit == 0);
+    let letters = std::iter::repeat_n(0, ones).chain(rest);
+    letters.map(|digit| char::from(ALPHABET[digit as usize])).collect()
+}
+
+/// A text that the parser takes, with a few characters written over, put in or taken out.
+fn near(spelling: usize) -> impl Strategy<Value = String> {
+    let edits = prop::collection::vec((any::<prop::sample::Index>(), 0..3u8, "[ -~é\n]"), 0..3);
+    (described(&SPELLINGS[spelling]), any::<[u8; 32]>(), edits).prop_map(|(text, account, edits)| {
+        let mut letters: Vec<char> = with_an_account(&text, &account).chars().collect();
+        for (place, kind, letter) in edits {
+            let place = place.index(letters.len());
+            let letter = letter.chars().next().unwrap_or('x');
+            match kind {
+                0 => letters[place] = letter,
+                1 => letters.insert(place, letter),
+                _ => drop(letters.remove(place)),
+            }
+        }
+        letters.into_iter().collect()
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 200, ..ProptestConfig::default() })]
+
+    #[test]
+    fn what_a_pattern_describes_is_taken(
+        texts in SPELLINGS.iter().map(described).collect::<Vec<_>>(), account in any::<[u8; 32]>(),
+    ) {
+        for (spelling, text) in SPELLINGS.iter().zip(texts) {
+            let text = with_an_account(&text, &account);
+            prop_assert!(spelling.pattern.is_match(&text) && (spelling.takes)(&text), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_taken_is_what_a_pattern_describes(texts in (0..SPELLINGS.len()).map(near).collect::<Vec<_>>()) {
+        for (spelling, text) in SPELLINGS.iter().zip(texts) {
+            prop_assert!(!(spelling.takes)(&text) || spelling.pattern.is_match(&text), "{text:?}");
+        }
+    }
+}
+
+#[test]
+fn the_edges_are_where_both_say() {
+    let evm = format!("0x{}", "aB".repeat(20));
+    for (spelling, text, taken) in [
+        (0, evm.clone(), true),
+        (0, evm.replacen("0x", "0X", 1), true),
+        (0, format!("{evm}0"), false),
+        (0, "1".repeat(32), true),
+        (0, "1".repeat(33), false),
+        (1, "native".to_owned(), true),
+        (1, "Native".to_owned(), false),
+        (2, format!("llama-lend-1-{evm}"), true),
+        (2, format!("aave-01-{evm}"), false),
+        (2, format!("aave-+1-{evm}"), false),
+        (2, format!("aave-9999999999999999999-{evm}"), true),
+        (2, format!("aave-10000000000000000000-{evm}"), false),
+        (3, format!("0:{evm}"), false),
+        (4, vec![format!("1:{evm}"); 50].join(","), true),
+        (4, vec![format!("1:{evm}"); 51].join(","), false),
+    ] {
+        assert_eq!((SPELLINGS[spelling].takes)(&text), taken, "{text}");
+        // Thirty-three ones are one byte too many, and a pattern cannot count bytes.
+        assert!(SPELLINGS[spelling].pattern.is_match(&text) == taken || text == "1".repeat(33), "{text}");
+    }
+}

@@ -1,0 +1,28 @@
+//! How identities are written by callers, as regular expressions of ECMA-262: what the OpenAPI document promises to take.
+//!
+//! They say the same as the parsers in [`super::ids`], and a test of the document holds both together. One thing no expression says:
+//! base58 must stand for exactly 32 bytes, which also decides whether it has 32, 43 or 44 characters.
+
+macro_rules! address {
+    () => {
+        "(0[xX][0-9a-fA-F]{40}|[1-9A-HJ-NP-Za-km-z]{32,44})"
+    };
+}
+macro_rules! vault_key {
+    () => {
+        concat!("[1-9][0-9]{0,18}:", address!())
+    };
+}
+
+/// An address of any namespace: [`Address::parse_any`](super::ids::Address::parse_any).
+pub const ADDRESS: &str = concat!("^", address!(), "$");
+/// A vault's id: [`VaultId::parse`](super::ids::VaultId::parse).
+pub const VAULT_ID: &str = concat!("^[A-Za-z0-9][A-Za-z0-9._-]*-[1-9][0-9]{0,18}-", address!(), "$");
+/// A vault's key: [`VaultKey::parse`](super::ids::VaultKey::parse).
+pub const VAULT_KEY: &str = concat!("^", vault_key!(), "$");
+/// One to fifty of them, separated by commas.
+pub const VAULT_KEYS: &str = concat!("^", vault_key!(), "(,", vault_key!(), "){0,49}$");
+/// An address, or the word for a chain's own coin.
+pub const ADDRESS_OR_NATIVE: &str = concat!("^(native|", address!(), ")$");
+/// A cursor of the change feed, as far as a pattern tells: beside it stand instants, which begin with a digit.
+pub const CHANGE_CURSOR: &str = "^[A-Za-z_-][A-Za-z0-9_-]*$";

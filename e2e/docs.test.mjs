@@ -213,27 +213,25 @@ describe('in the browser', () => {
 
   test('the status is told when it changes, and not each minute', async () => {
     const seen = await open('status');
-    const rows = seen.page.locator('#components li');
-    await rows.first().waitFor();
+    let feed = (await stack.ok('/v1/status')).json;
+    await seen.page.route('**/v1/status', (route) => route.fulfill({ json: feed }));
+    const again = (parts, rollup) => {
+      feed = { ...feed, rollup, components: feed.components.map((row) => ({ ...row, status: 'operational', detail: null, ...parts[row.name] })) };
+      return seen.page.evaluate(() => globalThis.read());
+    };
+    const says = (text) => seen.page.getByRole('status').filter({ hasText: text }).waitFor();
+    await again({}, 'operational');
+    await says('All parts work');
     await seen.page.evaluate(() => {
       globalThis.told = [];
       const head = document.getElementById('overall');
       new MutationObserver(() => globalThis.told.push(head.textContent)).observe(head, { childList: true, characterData: true, subtree: true });
     });
-    let feed = (await stack.ok('/v1/status')).json;
-    await seen.page.route('**/v1/status', (route) => route.fulfill({ json: feed }));
-    const again = async (parts, rollup) => {
-      feed = { ...feed, rollup, components: feed.components.map((row) => ({ ...row, status: 'operational', detail: null, ...parts[row.name] })) };
-      const read = seen.page.waitForResponse('**/v1/status');
-      await seen.page.evaluate(() => globalThis.read());
-      await read;
-    };
-    await again({}, 'operational');
     await again({}, 'operational');
     await again({ webhooks: { status: 'degraded', detail: 'a delivery was given up' } }, 'degraded');
-    await seen.page.getByRole('status').filter({ hasText: 'Degraded: Webhooks' }).waitFor();
+    await says('Degraded: Webhooks');
     await again({ reachability: { detail: 'not sampled' } }, 'operational');
-    await seen.page.getByRole('status').filter({ hasText: 'not watched: Reachability' }).waitFor();
+    await says('not watched: Reachability');
     assert.equal((await seen.page.evaluate(() => globalThis.told)).length, 2);
     quiet(seen);
     await seen.context.close();

@@ -40,7 +40,7 @@ fn schema(id: RouteId) -> Value {
                     "items": {"type": "string", "enum": EventType::FAMILIES.map(EventType::as_str)},
                     "description": "The events that shall be delivered.",
                 },
-                "description": {"type": ["string", "null"], "maxLength": 500, "description": "Your words for it."},
+                "description": {"type": ["string", "null"], "maxLength": 500, "pattern": spelling::TEXT, "description": "Your words for it."},
             },
         }),
         RouteId::BasketWebhookCreate => json!({
@@ -48,7 +48,7 @@ fn schema(id: RouteId) -> Value {
             "properties": {
                 "url": url(),
                 "pinned_version_id": {
-                    "type": ["string", "null"], "maxLength": 200,
+                    "type": ["string", "null"], "maxLength": 200, "pattern": spelling::TEXT,
                     "description": "The version whose deprecation and retirement shall be told of; without it, the basket's rebalances are.",
                 },
             },
@@ -78,7 +78,7 @@ fn check() -> Value {
     json!({
         "type": "object", "additionalProperties": false, "required": ["portfolioRef", "positions"],
         "properties": {
-            "portfolioRef": {"type": "string", "minLength": 1, "maxLength": 200, "description": "Your name for the portfolio. It is signed with the decision."},
+            "portfolioRef": {"type": "string", "minLength": 1, "maxLength": 200, "pattern": spelling::TEXT, "description": "Your name for the portfolio. It is signed with the decision."},
             "positions": {
                 "type": "array", "minItems": 1, "maxItems": MAX_POSITIONS,
                 "description": "What the portfolio holds, together worth more than 0. A vault that is named twice is one position.",
@@ -86,7 +86,7 @@ fn check() -> Value {
                     "type": "object", "additionalProperties": false, "required": ["vaultKey", "amountUsd"],
                     "properties": {
                         "vaultKey": {"type": "string", "pattern": spelling::VAULT_KEY, "description": "The chain's number, a colon, and the share token's address as that chain writes it."},
-                        "amountUsd": {"type": "number", "minimum": 0, "description": "The position's value in USD, at most six decimals."},
+                        "amountUsd": {"type": "number", "minimum": 0, "exclusiveMaximum": 1e15, "description": "The position's value in USD, rounded to six decimals, half to even."},
                     },
                 },
             },

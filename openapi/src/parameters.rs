@@ -144,7 +144,9 @@ fn schema_of(param: &Param) -> (Value, Option<String>) {
             let [instant, day] = instants;
             return (json!({"anyOf": [instant, day, cursor]}), None);
         }
-        Kind::Text { max } => (json!({"type": "string", "maxLength": max}), None),
+        Kind::Text { max } => {
+            (json!({"type": "string", "maxLength": max, "pattern": param.pattern.unwrap_or(spelling::TEXT)}), None)
+        }
         Kind::Verbatim => (json!({"type": "string"}), None),
         Kind::Instant => (json!({"type": "string", "format": "date-time"}), None),
     };
@@ -153,14 +155,8 @@ fn schema_of(param: &Param) -> (Value, Option<String>) {
         Default::Int(number) => Some(json!(number)),
         Default::Choice(word) => Some(json!(word)),
     };
-    // An empty text counts as not given, which only what is required may not be.
-    let may_be_empty = if param.default == Default::Required { "" } else { "^$|" };
-    let pattern = param.pattern.map(|pattern| Value::from(format!("{may_be_empty}{pattern}")));
-    let told = [("default", default), ("pattern", pattern)];
-    for (name, value) in told {
-        if let (Some(value), Some(members)) = (value, schema.as_object_mut()) {
-            members.insert(name.into(), value);
-        }
+    if let (Some(default), Some(members)) = (default, schema.as_object_mut()) {
+        members.insert("default".into(), default);
     }
     (schema, hint)
 }

@@ -26,3 +26,5 @@ pub const VAULT_KEYS: &str = concat!("^", vault_key!(), "(,", vault_key!(), "){0
 pub const ADDRESS_OR_NATIVE: &str = concat!("^(native|", address!(), ")$");
 /// A cursor of the change feed, as far as a pattern tells: beside it stand instants, which begin with a digit.
 pub const CHANGE_CURSOR: &str = "^[A-Za-z_-][A-Za-z0-9_-]*$";
+/// A text without control characters.
+pub const TEXT: &str = r"^[^\x00-\x1f\x7f-\x9f]*$";

@@ -134,8 +134,8 @@ fn schema_of(param: &Param) -> (Value, Option<String>) {
             (json!({"type": "array", "items": {"type": "string", "enum": words}}), Some("In any case.".to_owned()))
         }
         Kind::Names => (
-            json!({"type": "array", "items": {"type": "string"}, "maxItems": NAMES}),
-            Some(format!("At most {NAMES}.")),
+            json!({"type": "array", "items": {"type": "string", "pattern": spelling::TEXT}, "maxItems": NAMES}),
+            Some(format!("At most {NAMES} different ones.")),
         ),
         Kind::Text { .. } if param.misfit != Misfit::Reject => (json!({"type": "string"}), None),
         Kind::Text { max } if param.pattern == Some(spelling::CHANGE_CURSOR) => {

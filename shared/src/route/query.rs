@@ -271,6 +271,9 @@ fn read(param: &Param, text: &str) -> Result<Option<Value>, Detail> {
         Kind::Names => {
             let mut names: Vec<String> =
                 text.split(',').map(|name| name.trim().to_lowercase()).filter(|name| !name.is_empty()).collect();
+            if names.iter().any(|name| name.chars().any(char::is_control)) {
+                return refuse("may not hold control characters".to_owned());
+            }
             names.sort_unstable();
             names.dedup();
             match names.len() {

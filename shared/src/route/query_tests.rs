@@ -27,6 +27,19 @@ fn refused(text: &str) -> Vec<Detail> {
 }
 
 #[test]
+fn names_hold_no_control_characters() {
+    for bad in ["%00", "base,a%00b", "%1f", "base,%7f"] {
+        let faults = refused(&format!("chain={bad}"));
+        assert_eq!(
+            (&*faults[0].name, faults[0].reason.as_str()),
+            ("chain", "may not hold control characters"),
+            "{bad}"
+        );
+    }
+    assert_eq!(parse("chain=base,%09,%20ethereum%0a").names("chain"), ["base", "ethereum"], "white space is trimmed");
+}
+
+#[test]
 fn absent_parameters_have_their_defaults() {
     let query = parse("");
     assert_eq!((query.int("page"), query.int("limit"), query.choice("sortOrder")), (1, 20, Some("desc")));

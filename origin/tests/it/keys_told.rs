@@ -3,6 +3,7 @@
 use crate::chaos::ChaosProxy;
 use crate::edge_peer::{EdgePeer, Mood, link};
 use crate::keys_operators::wish;
+use crate::streaming::eventually;
 use crate::testapp::{EDGE_KEY, TestApp};
 use rds_origin::clock::Clock;
 use rds_origin::edge_link::outbox::{LEASE, Settled, settle, tell_due};
@@ -176,8 +177,11 @@ async fn without_a_way_to_the_edge_a_command_waits_for_the_service_that_has_one(
     revoke(&test, minted.id).await;
     assert_eq!(settled(minted.id).await, Settled::Acknowledged);
     assert!(!edge.acknowledged().last().unwrap().record.active);
-    let scrape = test.admin("GET", "/metrics", "").await.text();
-    assert!(scrape.contains("rds_edge_news_acknowledged_total 2"), "{scrape}");
+    // They are counted behind the commit that a command waits for.
+    eventually("both are counted", async || {
+        test.admin("GET", "/metrics", "").await.text().contains("rds_edge_news_acknowledged_total 2")
+    })
+    .await;
     jobs.stop().await;
 }
 

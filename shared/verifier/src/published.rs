@@ -67,7 +67,7 @@ fn limits(members: &Members<'_>) -> Result<Limits, Unreadable> {
     };
     for (field, value) in given.into_iter().flatten() {
         let fault = || Unreadable(format!("`limits.{field}` is no limit"));
-        limits.set(&field, read(value).ok_or_else(fault)?).map_err(|_| fault())?;
+        limits.set(&field, value.get()).map_err(|_| fault())?;
     }
     Ok(limits)
 }

@@ -1,0 +1,23 @@
+//! Positions that clients hand back: of the stream, and of the feed of changes.
+
+use rds_shared::push::Cursor;
+use rds_shared::push::cursor::Resume;
+use rds_shared::wire::{ChangeClock, ChangeCursor};
+
+/// A position that is read is written as it came, so that no two texts mean one.
+pub fn holds(data: &[u8]) {
+    let resume = Resume::read(Some(data), None);
+    let Ok(text) = std::str::from_utf8(data) else {
+        assert_eq!(resume, Resume::Invalid);
+        return;
+    };
+    if let Resume::After(cursor) = resume {
+        assert_eq!(cursor.to_string(), text);
+    }
+    assert_eq!(Cursor::parse(text).is_some(), matches!(resume, Resume::After(_)), "{text}");
+    for clock in [ChangeClock::Sync, ChangeClock::Score] {
+        if let Ok(cursor) = ChangeCursor::decode(text, clock) {
+            assert_eq!(cursor.encode(), text);
+        }
+    }
+}

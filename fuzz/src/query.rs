@@ -1,0 +1,24 @@
+//! Query strings, by the parameters of each route.
+
+use rds_shared::route::Query;
+use rds_shared::route::table::ROUTES;
+use rds_shared::wire::ErrorCode;
+
+/// A refused query names a parameter of the route; an accepted one has one spelling, which means the same.
+pub fn holds(data: &[u8]) {
+    let Some((choice, text)) = crate::choice_and_text(data) else { return };
+    let route = &ROUTES[choice % ROUTES.len()];
+    match Query::parse(route.query, text) {
+        Ok(query) => {
+            let spelling = query.canonical();
+            assert_eq!(Query::parse(route.query, &spelling).as_ref(), Ok(&query), "{}: {spelling}", route.path);
+        }
+        Err(error) => {
+            assert!(!error.details.is_empty(), "{}: a refusal without a name", route.path);
+            for detail in &error.details {
+                assert!(route.query.iter().any(|param| param.name == detail.name), "{} names {}", route.path, detail.name);
+            }
+            assert!(matches!(error.code, ErrorCode::InvalidParameter | ErrorCode::MissingParameter), "{:?}", error.code);
+        }
+    }
+}

@@ -162,10 +162,15 @@ impl OriginAnswer {
         }
     }
 
-    /// Whether an error body may be handed on: JSON of a sane size which, if it is an envelope, names this very request.
+    /// Whether an error body may be handed on: JSON of a sane size, and an envelope which names this very request. Only
+    /// readiness and health, at 503, report trouble in a shape of their own; any other JSON is some proxy's.
     pub fn speaks_of(&self, request_id: RequestId) -> bool {
         let names_it = || memchr::memmem::find(&self.body, request_id.to_string().as_bytes()).is_some();
-        self.is_json() && self.body.len() <= MAX_ERROR && (!self.body.starts_with(b"{\"error\"") || names_it())
+        let is_ours = match self.body.starts_with(b"{\"error\"") {
+            true => names_it(),
+            false => self.status == 503,
+        };
+        self.is_json() && self.body.len() <= MAX_ERROR && is_ours
     }
 }
 
@@ -192,6 +197,13 @@ impl Passed {
     /// The headers.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, &str)> {
         self.0.iter().map(|(name, value)| (*name, value.as_str()))
+    }
+
+    /// The same with another entity tag.
+    pub fn tagged(mut self, etag: String) -> Self {
+        self.0.retain(|(name, _)| *name != "etag");
+        self.0.push(("etag", etag));
+        self
     }
 
     /// These headers, with those of a 304 in place of the ones they repeat. The body's type stays.
@@ -249,6 +261,7 @@ mod tests {
             "readiness is no envelope"
         );
         assert!(!answer(503, "text/plain", "").speaks_of(id));
+        assert!(!answer(403, "application/json", "{\"message\":\"Forbidden\"}").speaks_of(id), "a gateway's");
     }
 
     #[test]

@@ -13,6 +13,7 @@ use crate::ports::{Guards, Host, Inbound};
 use crate::respond::{Answer, Content};
 use rds_shared::graph::evidence::Evidence;
 use rds_shared::model::content_hash::ContentHash;
+use rds_shared::wire::etag::EtagBuilder;
 use rds_shared::wire::{Data, ErrorCode};
 
 impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
@@ -21,7 +22,12 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         match self.kept(asked).await {
             Answer::Content(evidence) if evidence.status == 200 => {
                 match verdict(id, &evidence.body, evidence.served.is_outdated) {
-                    Some(body) => Answer::Content(Content { body: body.into(), ..evidence }),
+                    // Its own tag, and not the evidence's: of the same evidence another answer is made once the registry is known
+                    // to have changed, and nobody may be told that what they have still holds.
+                    Some(body) => {
+                        let headers = evidence.headers.tagged(EtagBuilder::of(&body).weak());
+                        Answer::Content(Content { headers, body: body.into(), ..evidence })
+                    }
                     None => {
                         self.host.log(&format!("{} the origin gave no evidence of a decision", self.request_id));
                         Answer::Error(ErrorCode::ServiceUnavailable.into())

@@ -127,6 +127,9 @@ fn a_registry_that_is_known_to_have_changed_proves_no_signer_while_it_cannot_be_
     let (id, evidence) = good();
     let mut world = world_with(evidence.clone());
     let before = data(&world, &id);
+    let tag = world.get(&path(&id)).header("etag").unwrap().to_owned();
+    let again = Ask::new("GET", &path(&id)).with("if-none-match", &tag);
+    assert_eq!(world.send(&again).status, 304);
     world.origin_is_down();
     world.epochs.versions.borrow_mut().raise(rds_shared::route::Tag::Signers, 2);
     world.pass_seconds(2);
@@ -138,6 +141,8 @@ fn a_registry_that_is_known_to_have_changed_proves_no_signer_while_it_cannot_be_
         let said = serde_json::from_str::<Value>(&text(&reply)).unwrap()["data"].clone();
         assert_eq!(five(&said), json!([true, true, true, true, false]), "whoever was retired is not known");
         assert_eq!(said["decision"], before["decision"], "what it says is proved by itself");
+        let reply = world.send(&again);
+        assert_eq!((reply.status, reply.header("etag") == Some(&tag)), (200, false), "what they have holds no more");
         world.new_isolate();
     }
     world.origin(move |_| Ok(kept(&evidence, 2)));

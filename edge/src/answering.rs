@@ -6,7 +6,7 @@ use crate::origin::{Call, Meaning, OriginAnswer, Passed, Seal};
 use crate::pipeline::{Asked, Walk};
 use crate::ports::{Guards, Host, Inbound, NoAnswer};
 use crate::respond::{Answer, Content, Served};
-use rds_shared::route::{RouteId, Tag, TagVersions};
+use rds_shared::route::{Route, RouteId, Tag, TagVersions};
 use rds_shared::wire::headers::{self, XCache};
 use rds_shared::wire::{ApiError, ErrorCode, Timestamp};
 use std::rc::Rc;
@@ -34,8 +34,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
             return self.closed(asked).await;
         }
         let now = self.host.now();
-        let known = self.isolate.epochs.borrow().known().only(asked.route.tags);
-        let is_fresh = |copy: &&Rc<Entry>| copy.condition(now, &known) == Condition::Fresh;
+        let is_fresh = |copy: &&Rc<Entry>| copy.condition(now, &self.known(asked.route)) == Condition::Fresh;
         let mut copy = self.remembered(asked, now);
         if let Some(copy) = copy.as_ref().filter(is_fresh) {
             return hit(copy, now);
@@ -43,22 +42,38 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         // With a stand-in at hand and the origin known to be away, another isolate's copy would be no better.
         if copy.is_none() || !self.isolate.breaker.borrow().is_open(now) {
             copy = self.newer(asked, copy).await;
-            if let Some(copy) = copy.as_ref().filter(is_fresh) {
+            if let Some(copy) = copy.as_ref().filter(|copy| is_fresh(copy) && !self.is_closed(asked.route)) {
                 return hit(copy, now);
             }
         }
-        match self.ask(asked, copy.as_deref(), &known).await {
-            Ok(answer) => self.keep(asked, answer, copy),
+        match self.ask(asked, copy.as_deref(), &self.known(asked.route)).await {
+            Ok(answer) => match (self.keep(asked, answer, copy), self.is_closed(asked.route)) {
+                // It was on its way when the closure was heard of.
+                (Answer::Content(Content { status: ..400, .. }), true) => Answer::Error(ErrorCode::FailClosed.into()),
+                (answer, _) => answer,
+            },
             Err(failure) if asked.route.id == RouteId::Status => self.untold(&failure),
             Err(failure) if asked.route.scores && failure.is_fail_closed() => {
                 self.forget(asked);
                 self.failed(failure, XCache::Miss)
             }
-            Err(failure) => match copy.filter(|copy| !asked.route.cache.withdrawable || copy.covers(&known)) {
-                Some(copy) => stale(&copy, &failure, self.host.now(), &known),
-                None => self.failed(failure, XCache::Miss),
-            },
+            Err(_) if self.is_closed(asked.route) => Answer::Error(ErrorCode::FailClosed.into()),
+            Err(failure) => self.stand_in(asked, copy, failure),
         }
+    }
+
+    /// What stands in for a read that failed, by what this isolate knows by now: other requests hear while this one waits.
+    fn stand_in(&self, asked: &Asked, copy: Option<Rc<Entry>>, failure: Failure) -> Answer {
+        let known = self.known(asked.route);
+        match copy.filter(|copy| !asked.route.cache.withdrawable || copy.covers(&known)) {
+            Some(copy) => stale(&copy, &failure, self.host.now(), &known),
+            None => self.failed(failure, XCache::Miss),
+        }
+    }
+
+    /// The versions of the facts behind `route` that this isolate knows of.
+    fn known(&self, route: &Route) -> TagVersions {
+        self.isolate.epochs.borrow().known().only(route.tags)
     }
 
     /// The answer on a route that is asked of the origin every time.

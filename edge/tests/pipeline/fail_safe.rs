@@ -6,6 +6,7 @@ use rds_edge::origin::{Call, OriginAnswer};
 use rds_edge::respond::Reply;
 use rds_shared::model::health::FailSafeMode::{self, Degraded, FailClosed, Normal};
 use rds_shared::route::fail_safe::version;
+use rds_shared::route::{Tag, TagVersions};
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -93,6 +94,23 @@ fn closed_means_no_score_from_any_copy_of_any_isolate() {
         assert_eq!(seen(&world.get(SCORES)).0, 503, "the last good copy stands in for no closure");
     }
     assert!(text(&world.get(SCORES)).contains("\"FAIL_CLOSED\""));
+}
+
+#[test]
+fn a_closure_that_is_heard_of_while_the_origin_is_asked_counts_whatever_comes_back() {
+    let closed = |world: &World| {
+        world.meanwhile.set(TagVersions::default().with(Tag::FailSafe, spelled(FailClosed, 2)));
+        let reply = world.get(SCORES);
+        assert_eq!((reply.status, reply.header(MODE)), (503, Some("fail_closed")));
+        assert!(text(&reply).contains("\"FAIL_CLOSED\""), "{}", text(&reply));
+    };
+    let (answered, _) = world();
+    closed(&answered);
+    let (failed, _) = world();
+    failed.get(SCORES);
+    failed.pass_seconds(16);
+    failed.origin_is_down();
+    closed(&failed);
 }
 
 #[test]

@@ -35,6 +35,8 @@ pub struct World {
     pub objects: Objects,
     pub timers: RefCell<Vec<KeyDigest>>,
     pub epochs: Epochs,
+    /// What other requests hear while the next call to the origin is out.
+    pub meanwhile: Cell<TagVersions>,
     millis: Cell<i64>,
     draws: Cell<u8>,
     script: RefCell<Script>,
@@ -59,6 +61,7 @@ impl World {
             objects: Objects::default(),
             timers: RefCell::default(),
             epochs: Epochs::default(),
+            meanwhile: Cell::default(),
             millis: Cell::new(1_795_219_200_000),
             draws: Cell::new(0),
             script: RefCell::new(Box::new(script)),
@@ -151,7 +154,9 @@ impl Host for World {
 
     async fn call(&self, call: &Call, limit: Duration) -> Result<OriginAnswer, NoAnswer> {
         self.calls.borrow_mut().push((call.clone(), limit));
-        (self.script.borrow())(call)
+        let answer = (self.script.borrow())(call);
+        self.isolate.epochs.borrow_mut().heard(&self.meanwhile.take());
+        answer
     }
 
     async fn load(&self, key: &str) -> Option<Entry> {

@@ -38,8 +38,9 @@ pub struct Stored {
 pub struct StoredKey {
     /// Its name.
     pub digest: KeyDigest,
-    /// Its record.
-    pub lease: Lease,
+    /// Its record. None where newer code wrote one that this code cannot read: then the origin is asked, as for a key that is
+    /// new here, and everything else stands.
+    pub lease: Option<Lease>,
     /// The counting place's name, drawn when the key was first written.
     pub source: String,
     /// The highest batch that was acknowledged.
@@ -80,7 +81,7 @@ impl KeyGuard {
         let Stored { key, buckets, batches } = disk.load()?;
         let (acknowledged, floor) = key.as_ref().map_or((0, 0), |key| (key.acknowledged, key.floor));
         Ok(KeyGuard {
-            known: Known::new(key.as_ref().map(|key| key.lease)),
+            known: Known::new(key.as_ref().and_then(|key| key.lease)),
             ledger: Ledger::new(buckets, floor),
             key,
             usage: Usage { acknowledged, batches },
@@ -133,10 +134,10 @@ impl KeyGuard {
         match &mut self.key {
             Some(key) => {
                 disk.write(&Change::Lease(lease))?;
-                key.lease = lease;
+                key.lease = Some(lease);
             }
             None => {
-                let key = StoredKey { digest, lease, source, acknowledged: 0, floor: 0 };
+                let key = StoredKey { digest, lease: Some(lease), source, acknowledged: 0, floor: 0 };
                 disk.write(&Change::Create(&key))?;
                 self.key = Some(key);
             }
@@ -157,7 +158,7 @@ impl KeyGuard {
 
     /// Counts requests that the Worker answered by itself. Of a key that never was, nothing is counted.
     pub fn report(&mut self, disk: &impl KeyDisk, tally: &[Tally], now: i64) -> Result<bool, DiskFault> {
-        if !self.known.exists() {
+        if self.key.is_none() {
             return Ok(false);
         }
         let now = self.ledger.present(now);

@@ -55,7 +55,7 @@ impl KeyDisk for Database {
         let batches = self.rows("SELECT sequence, day, through, sealed FROM batch ORDER BY sequence", &[])?;
         Ok(Stored {
             key: key.into_iter().next().map(read_key).transpose()?,
-            buckets: buckets.into_iter().map(read_bucket).collect::<Result<_, _>>()?,
+            buckets: buckets.into_iter().filter_map(|row| read_bucket(row).transpose()).collect::<Result<_, _>>()?,
             batches: batches.into_iter().map(read_batch).collect::<Result<_, _>>()?,
         })
     }
@@ -68,17 +68,16 @@ impl KeyDisk for Database {
                     "INSERT INTO key VALUES (1, ?, ?, ?, ?, ?, ?)",
                     vec![
                         key.digest.to_hex().into(),
-                        record_text(&key.lease)?,
-                        number(key.lease.asked_at),
+                        record_text(key.lease.as_ref())?,
+                        number(key.lease.map_or(0, |lease| lease.asked_at)),
                         key.source.as_str().into(),
                         counted(key.acknowledged),
                         number(key.floor),
                     ],
                 ),
             ]),
-            Change::Lease(lease) => {
-                self.run("UPDATE key SET record = ?, asked_at = ?", &[record_text(lease)?, number(lease.asked_at)])
-            }
+            Change::Lease(lease) => self
+                .run("UPDATE key SET record = ?, asked_at = ?", &[record_text(Some(lease))?, number(lease.asked_at)]),
             Change::Count(entry) => self.run(COUNT, &count_values(entry)),
             Change::Fold(Fold { into: Batch { sequence, day, through, .. }, before }) => self.together(vec![
                 (
@@ -128,28 +127,28 @@ fn read_key(mut row: Row) -> Result<StoredKey, DiskFault> {
     let damaged = || DiskFault("the key's row cannot be read".to_owned());
     Ok(StoredKey {
         digest: KeyDigest::parse(&row.text()?).ok_or_else(damaged)?,
-        lease: Lease { record: serde_json::from_str(&row.text()?).map_err(|_| damaged())?, asked_at: row.integer()? },
+        lease: Lease::read(&row.text()?, row.integer()?),
         source: row.text()?,
         acknowledged: row.count()?,
         floor: row.integer()?,
     })
 }
 
-fn read_bucket(mut row: Row) -> Result<Bucket, DiskFault> {
-    Ok(Bucket {
-        window: row.integer()?,
-        family: Family::parse(&row.text()?).ok_or_else(|| DiskFault("a family that nobody knows".to_owned()))?,
-        client: Subclient::parse(&row.text()?),
-        used: row.small()?,
-    })
+/// None of a family that only newer code knows: its counts stay on the disk and are folded like the others.
+fn read_bucket(mut row: Row) -> Result<Option<Bucket>, DiskFault> {
+    let (window, family) = (row.integer()?, Family::parse(&row.text()?));
+    let (client, used) = (Subclient::parse(&row.text()?), row.small()?);
+    Ok(family.map(|family| Bucket { window, family, client, used }))
 }
 
 fn read_batch(mut row: Row) -> Result<Batch, DiskFault> {
     Ok(Batch { sequence: row.count()?, day: row.integer()?, through: row.integer()?, sealed: row.integer()? != 0 })
 }
 
-fn record_text(lease: &Lease) -> Result<JsValue, DiskFault> {
-    serde_json::to_string(&lease.record).map(JsValue::from).map_err(|error| DiskFault(error.to_string()))
+fn record_text(lease: Option<&Lease>) -> Result<JsValue, DiskFault> {
+    serde_json::to_string(&lease.map(|lease| lease.record))
+        .map(JsValue::from)
+        .map_err(|error| DiskFault(error.to_string()))
 }
 
 fn count_values(entry: &Entry) -> [JsValue; 7] {

@@ -19,6 +19,13 @@ pub struct Lease {
     pub asked_at: i64,
 }
 
+impl Lease {
+    /// Reads what the disk holds; none of a record that only newer code knows.
+    pub fn read(record: &str, asked_at: i64) -> Option<Self> {
+        Some(Lease { record: serde_json::from_str(record).ok()?, asked_at })
+    }
+}
+
 /// What is to be done with a request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Standing {
@@ -66,11 +73,6 @@ impl Known {
     /// The lease, live or not.
     pub fn lease(&self) -> Option<Lease> {
         self.lease
-    }
-
-    /// Whether it is known that there is, or was, such a key.
-    pub fn exists(&self) -> bool {
-        self.lease.is_some()
     }
 
     /// How a request at `now` stands; `with_text` when it brings the key's text.
@@ -185,6 +187,15 @@ mod tests {
         assert_eq!(known.standing(T + 29_999, false), live(true));
         assert_eq!(known.standing(T + 30_000, false), Standing::Ask);
         assert_eq!(known.standing(T - 1, false), Standing::Ask, "a clock that stepped back proves nothing");
+    }
+
+    #[test]
+    fn a_record_of_newer_code_reads_where_it_says_more_and_is_none_where_it_says_what_nobody_knows() {
+        let written = serde_json::to_string(&record(1)).unwrap();
+        let lease = Lease { record: record(1), asked_at: T };
+        assert_eq!(Lease::read(&written, T), Some(lease));
+        assert_eq!(Lease::read(&written.replace("{", "{\"colour\":\"red\","), T), Some(lease));
+        assert_eq!(Lease::read(&written.replace("data", "platinum"), T), None);
     }
 
     #[test]

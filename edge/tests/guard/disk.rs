@@ -52,6 +52,11 @@ impl Platter {
         Instance { disk: Disk { platter: Rc::clone(self), instance: self.latest.get() }, machine: None }
     }
 
+    /// Newer code writes a record that this code cannot read, and goes away again.
+    pub fn forget_record(&self) {
+        self.content.borrow_mut().key.as_mut().unwrap().lease = None;
+    }
+
     /// The next changes fail, or succeed again.
     pub fn fail(&self, failing: bool) {
         self.failing.set(failing);
@@ -113,7 +118,7 @@ impl KeyDisk for Disk {
         }
         match change {
             Change::Create(key) => content.key = Some((*key).clone()),
-            Change::Lease(lease) => content.key.as_mut().unwrap().lease = *lease,
+            Change::Lease(lease) => content.key.as_mut().unwrap().lease = Some(*lease),
             Change::Count(entry) => {
                 let family = entry.family.map_or("", |family| family.as_str());
                 let key = (entry.window, family, entry.client.clone(), entry.endpoint.clone());

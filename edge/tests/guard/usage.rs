@@ -2,9 +2,12 @@
 
 use crate::disk::*;
 use proptest::prelude::*;
+use rds_edge::guard::key::KeyGuard;
 use rds_edge::guard::message::{Take, Tally};
+use rds_edge::guard::record::Standing;
 use rds_edge::guard::subclient::Subclient;
-use rds_shared::access::link::UsageBatch;
+use rds_shared::access::KeyDigest;
+use rds_shared::access::link::{KeyAnswer, UsageBatch};
 use rds_shared::route::Family;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -108,6 +111,31 @@ proptest! {
         prop_assert_eq!((origin.served, origin.throttled), (served, throttled));
         prop_assert_eq!(instance.step(|machine, disk| machine.owes(disk)), Some(false));
     }
+}
+
+#[test]
+fn a_record_that_only_newer_code_can_read_costs_neither_the_counts_nor_the_key() {
+    let platter = Rc::<Platter>::default();
+    let (mut instance, record) = (platter.instance(), record(10, false));
+    instance.introduce(record);
+    let take = Take { family: Family::Public, endpoint: ENDPOINTS[0].to_owned(), client: Subclient::Pooled };
+    let charge = |instance: &mut Instance| instance.step(|machine, disk| machine.take(disk, &record, &take, NOW));
+    charge(&mut instance).unwrap();
+    platter.forget_record();
+
+    let mut instance = platter.instance();
+    let standing =
+        |instance: &mut Instance| instance.step(|machine, _| Ok(machine.standing(NOW * 1_000, false))).unwrap();
+    assert_eq!(standing(&mut instance), Standing::Ask, "the origin knows");
+    let batch = instance.step(|machine, disk| machine.next_batch(disk, NOW + 60)).unwrap().unwrap();
+    assert_eq!(batch.rows.iter().map(|row| row.served).sum::<u64>(), 1, "what was used is told");
+    let (answer, at) = (KeyAnswer::Known { record }, NOW * 1_000);
+    let take_in = |machine: &mut KeyGuard, disk: &Disk| {
+        machine.answered(disk, KeyDigest::of("k"), &answer, (at, at), String::new())
+    };
+    instance.step(take_in).unwrap();
+    assert!(matches!(standing(&mut instance), Standing::Live { .. }));
+    assert!(matches!(standing(&mut platter.instance()), Standing::Live { .. }), "and it is on disk");
 }
 
 #[test]

@@ -35,14 +35,18 @@ pub struct Denials {
 }
 
 impl Denials {
-    /// The refusal of a key that still stands.
+    /// The refusal of a key that still stands: that of this client, or of all clients where the key tells none apart.
     pub fn key(&self, digest: KeyDigest, family: Family, client: &Subclient, now: Timestamp) -> Option<SpentKey> {
-        let (spent, until) = self.keys.get(&(digest, family, client.clone()))?;
-        let now_seconds = now.as_seconds();
-        (now.as_millis() < *until && now_seconds < spent.verdict.allowance.reset).then_some(*spent)
+        let standing = |client: Subclient| {
+            let (spent, until) = self.keys.get(&(digest, family, client))?;
+            let now_seconds = now.as_seconds();
+            (now.as_millis() < *until && now_seconds < spent.verdict.allowance.reset).then_some(*spent)
+        };
+        standing(client.clone()).or_else(|| standing(Subclient::Pooled).filter(|spent| !spent.record.shared))
     }
 
-    /// Remembers the refusal that answered a question sent at `asked_at`.
+    /// Remembers the refusal that answered a question sent at `asked_at`. A key that is not shared has one budget, whatever
+    /// clients it names.
     pub fn remember_key(
         &mut self,
         digest: KeyDigest,
@@ -57,7 +61,8 @@ impl Denials {
         }
         if self.keys.len() < MOST {
             let until = now.saturating_add(KEY_LEASE_MILLIS);
-            self.keys.insert((digest, family, client.clone()), (spent, until));
+            let client = if spent.record.shared { client.clone() } else { Subclient::Pooled };
+            self.keys.insert((digest, family, client), (spent, until));
         }
     }
 
@@ -121,6 +126,23 @@ mod tests {
         let late = Timestamp::from_millis(RESET * 1_000 - 100);
         denials.remember_key(digest, Family::Public, &Subclient::Pooled, spent, late);
         assert!(at(&denials, RESET * 1_000 - 1) && !at(&denials, RESET * 1_000));
+    }
+
+    #[test]
+    fn naming_other_clients_gets_no_key_around_its_refusal_unless_it_is_shared() {
+        let client = |name: &str| Subclient::read(Some(name)).unwrap();
+        for shared in [false, true] {
+            let record = KeyRecord { id: 1, org_id: 1, plan: Plan::Data, rpm: 10, shared, active: true, version: 1 };
+            let (digest, spent) = (KeyDigest::of("k"), SpentKey { record, verdict: refusal() });
+            let mut denials = Denials::default();
+            for number in 0..100 {
+                denials.remember_key(digest, Family::Public, &client(&number.to_string()), spent, NOW);
+            }
+            assert_eq!(denials.keys.len(), if shared { 100 } else { 1 });
+            for (other, stands) in [(client("another"), !shared), (Subclient::Pooled, !shared), (client("7"), true)] {
+                assert_eq!(denials.key(digest, Family::Public, &other, NOW).is_some(), stands, "{shared} {other:?}");
+            }
+        }
     }
 
     #[test]

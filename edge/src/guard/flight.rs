@@ -7,6 +7,9 @@ use core::future::poll_fn;
 use core::task::{Poll, Waker};
 use std::rc::Rc;
 
+/// Who waits for one question, at most: what comes beyond is told that there is no answer.
+const MOST_WAITING: usize = 1_024;
+
 /// Whether a question is out, and who waits for its end.
 #[derive(Debug, Default)]
 pub struct Flight {
@@ -24,16 +27,23 @@ impl Flight {
         (!self.out.replace(true)).then(|| Ticket(Rc::clone(self)))
     }
 
-    /// Waits until no question is out.
-    pub async fn landed(&self) {
+    /// Waits until no question is out. False at once where too many wait already.
+    pub async fn landed(&self) -> bool {
         poll_fn(|context| {
             if !self.out.get() {
-                return Poll::Ready(());
+                return Poll::Ready(true);
             }
-            self.waiting.borrow_mut().push(context.waker().clone());
+            let mut waiting = self.waiting.borrow_mut();
+            if waiting.iter().any(|waker| waker.will_wake(context.waker())) {
+                return Poll::Pending;
+            }
+            if waiting.len() >= MOST_WAITING {
+                return Poll::Ready(false);
+            }
+            waiting.push(context.waker().clone());
             Poll::Pending
         })
-        .await;
+        .await
     }
 }
 
@@ -61,7 +71,30 @@ mod tests {
         let mut context = Context::from_waker(Waker::noop());
         assert!(waiting.as_mut().poll(&mut context).is_pending());
         drop(ticket);
-        assert!(waiting.as_mut().poll(&mut context).is_ready());
+        assert_eq!(waiting.as_mut().poll(&mut context), Poll::Ready(true));
         assert!(flight.begin().is_some());
+    }
+
+    /// A waker of its own for each waiter, as a runtime's tasks have.
+    struct Task;
+
+    impl std::task::Wake for Task {
+        fn wake(self: std::sync::Arc<Self>) {}
+    }
+
+    #[test]
+    fn so_many_wait_and_no_more_however_often_they_look() {
+        let flight = Rc::new(Flight::default());
+        let _ticket = flight.begin().unwrap();
+        let wakers: Vec<Waker> = (0..=MOST_WAITING).map(|_| std::sync::Arc::new(Task).into()).collect();
+        for waker in wakers.iter().take(MOST_WAITING) {
+            let mut waiting = pin!(flight.landed());
+            for _ in 0..3 {
+                assert!(waiting.as_mut().poll(&mut Context::from_waker(waker)).is_pending());
+            }
+        }
+        assert_eq!(flight.waiting.borrow().len(), MOST_WAITING);
+        let mut context = Context::from_waker(wakers.last().unwrap());
+        assert_eq!(pin!(flight.landed()).as_mut().poll(&mut context), Poll::Ready(false));
     }
 }

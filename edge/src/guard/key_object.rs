@@ -138,7 +138,9 @@ impl Inner {
         // Twice: the answer waited for first may be that to a question without the text.
         for _ in 0..2 {
             self.question(ask);
-            self.question.landed().await;
+            if !self.question.landed().await {
+                return KeyReply::Unable;
+            }
             if let Some(reply) = self.ask_at_once(ask) {
                 return reply;
             }

@@ -4,7 +4,7 @@
 //! Rust without a JavaScript value, so the whole walk is tested natively behind the seams of [`ports`].
 //!
 //! Architecture invariants:
-//! - `fetch` never returns `Err`: every failure becomes the error envelope with a request id.
+//! - Every failure becomes the error envelope with a request id; where the runtime itself makes no response, `entry.mjs` has one.
 //! - What lives in a static is finished, plain data: no request, response, stream or pending future.
 //! - A copy is served as fresh only while it has every change of its tags that this isolate's lease ([`epochs`]) knows of.
 //! - No future awaits work that another request started, and no borrow is held across an `.await`.
@@ -27,15 +27,15 @@ mod answering;
 pub mod breaker;
 pub mod cache;
 pub mod config;
-mod document;
-mod documents;
 pub mod epochs;
 mod fail_safe;
 pub mod guard;
 pub mod identify;
 mod leasing;
 mod news;
+mod openapi;
 pub mod origin;
+mod pages;
 pub mod pipeline;
 pub mod ports;
 mod readiness;
@@ -54,5 +54,5 @@ async fn fetch(request: Request, env: Env, context: Context) -> worker::Result<R
     if request.url().ends_with("/panic") {
         panic!("asked for by the path");
     }
-    Ok(runtime::serve(&request, &env, &context).await)
+    runtime::serve(&request, &env, &context).await
 }

@@ -4,12 +4,12 @@ use crate::admit::{admit, is_longer_with_key};
 use crate::breaker::Breaker;
 use crate::cache::{Memory, key};
 use crate::config::Config;
-use crate::document;
-use crate::documents;
 use crate::epochs::Lease;
 use crate::guard::Remembered;
 use crate::identify::Identified;
+use crate::openapi;
 use crate::origin;
+use crate::pages;
 use crate::ports::{BodyFault, Guards, Host, Inbound};
 use crate::respond::{self, Answer, Exchange, Privacy, Reply};
 use rds_shared::access::budget::Verdict;
@@ -208,11 +208,11 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         let said = if route.streams() { self.said_of_stream(&principal) } else { Vec::new() };
         let asked = Asked { route, target, principal, key, body, idempotency_key, said };
         if matches!(route.id, RouteId::Docs | RouteId::DocsFile) {
-            return documents::find(found.path.first().map(String::as_str)).map(Answer::Document);
+            return pages::find(found.path.first().map(String::as_str)).map(Answer::Document);
         }
         match route.cache.is_kept() {
             _ if route.streams() => Ok(self.streamed(&asked).await),
-            _ if route.id == RouteId::OpenApi => Ok(document::answer(route)),
+            _ if route.id == RouteId::OpenApi => Ok(openapi::answer(route)),
             true if route.id == RouteId::DecisionVerify => Ok(self.verified(&asked, found.param(0)).await),
             true => Ok(self.kept(&asked).await),
             false if route.id == RouteId::Ready => Ok(self.ready(&asked).await),

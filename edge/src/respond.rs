@@ -1,7 +1,7 @@
 //! The one place that puts headers on a response.
 
-use crate::documents;
 use crate::origin::Passed;
+use crate::pages;
 use rds_docs::Document;
 use rds_shared::access::budget::Verdict;
 use rds_shared::access::{cors, gate};
@@ -112,7 +112,7 @@ pub fn finish(answer: Answer, exchange: Exchange<'_>) -> Reply {
         Answer::Preflight => preflight(exchange),
         Answer::Content(content) => represent(content, exchange),
         Answer::Stream(headers) => stream(&headers, exchange),
-        Answer::Document(document) => documents::represent(document, exchange.if_none_match),
+        Answer::Document(document) => pages::represent(document, exchange.if_none_match),
         Answer::Error(error) => refuse(&error, exchange),
         Answer::Done => Reply { status: 204, headers: Vec::new(), body: None, streams: false },
     };

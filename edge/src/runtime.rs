@@ -45,19 +45,20 @@ extern "C" {
     fn get_random_values(buffer: &mut [u8]);
 }
 
-/// Answers a request.
-pub async fn serve(request: &Request, env: &Env, context: &Context) -> Response {
+/// Answers a request. An error is the runtime's, which could make no response of the answer: the module around this one has an
+/// envelope for that.
+pub async fn serve(request: &Request, env: &Env, context: &Context) -> worker::Result<Response> {
     let inbound = Incoming::new(request);
     let reply = match config(env).zip(objects(env)) {
         Some((config, objects)) => {
             let isolate = ISOLATE.with(Rc::clone);
             let host = Runtime { config: &config, context, objects, stream: Cell::default() };
             let reply = pipeline::handle(&inbound, &isolate, &config, &host).await;
-            return response(&reply, host.stream.take()).unwrap_or_else(|_| Response::error());
+            return Ok(response(&reply, host.stream.take())?);
         }
         None => pipeline::unconfigured(&inbound, random()),
     };
-    response(&reply, None).unwrap_or_else(|_| Response::error())
+    Ok(response(&reply, None)?)
 }
 
 /// The configuration, read once.

@@ -14,6 +14,9 @@ use crate::workspace;
 /// Turns the crate into a Worker bundle. Released together with the `worker` crate of the same version.
 pub const WORKER_BUILD: &str = "0.8.7";
 
+/// Knows how to build for libFuzzer.
+const CARGO_FUZZ: &str = "0.13.2";
+
 /// Dependencies that the tools have in common are compiled once.
 const BUILD: &str = "build";
 const PATIENCE: Duration = Duration::from_secs(3600);
@@ -27,6 +30,11 @@ pub fn worker_build(cache: &Cache) -> Result<PathBuf> {
 pub fn wasm_bindgen(cache: &Cache) -> Result<PathBuf> {
     let version = workspace::locked_version("wasm-bindgen")?;
     install(cache, "wasm-bindgen-cli", "wasm-bindgen", &version)
+}
+
+/// The `cargo-fuzz` program, which builds for libFuzzer.
+pub fn cargo_fuzz(cache: &Cache) -> Result<PathBuf> {
+    install(cache, "cargo-fuzz", "cargo-fuzz", CARGO_FUZZ)
 }
 
 /// A program that is measured: compiled with all the optimisation that its own release profile asks for.

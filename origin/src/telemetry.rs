@@ -4,6 +4,7 @@
 
 use crate::config::LogLevel;
 use crate::metrics::{Label, Metrics};
+use rds_shared::wire::page::write_u64;
 use rds_shared::wire::{RequestId, Timestamp};
 use std::fmt;
 use std::io::Write;
@@ -16,6 +17,9 @@ use tracing_subscriber::EnvFilter;
 const WRITE_EVERY: Duration = Duration::from_millis(100);
 /// Bytes that may wait for the sink; what comes beyond is given up and counted.
 const WAITING_BYTES: usize = 4 << 20;
+
+/// More bytes than any access line has.
+const LONGEST_LINE: usize = 512;
 
 /// Turns on the log of a process that serves: its own lines from `level` on, its libraries' when something is wrong.
 pub fn init_service(level: LogLevel) {
@@ -97,21 +101,39 @@ impl AccessLog {
     /// Hands one line over, or counts it as dropped when the sink is behind.
     pub fn write(&self, line: &AccessLine, metrics: &Metrics) {
         let Some(sink) = &self.0 else { return };
-        let mut text = Vec::with_capacity(256);
-        let AccessLine { at, door, request_id, label, status, bytes, micros } = line;
-        let label = label.name();
-        // Writing to memory cannot fail, and nothing here needs escaping: fixed words, numbers, hex.
-        let _ = writeln!(
-            text,
-            "{{\"timestamp\":\"{at}\",\"level\":\"INFO\",\"message\":\"request\",\"door\":\"{door}\",\"request_id\":\"{request_id}\",\
-             \"route\":\"{label}\",\"status\":{status},\"bytes\":{bytes},\"micros\":{micros}}}"
-        );
         let mut waiting = sink.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        if waiting.len() + text.len() > WAITING_BYTES {
+        if waiting.len() + LONGEST_LINE > WAITING_BYTES {
             metrics.log_lines_dropped.fetch_add(1, Relaxed);
         } else {
-            waiting.extend_from_slice(&text);
+            line.write(&mut waiting);
         }
+    }
+}
+
+impl AccessLine {
+    /// Appends the line. Nothing here needs escaping: fixed words, numbers, hex.
+    fn write(&self, out: &mut Vec<u8>) {
+        let text = |out: &mut Vec<u8>, name: &str, value: &[u8]| {
+            for piece in [name.as_bytes(), b"\"", value, b"\","] {
+                out.extend_from_slice(piece);
+            }
+        };
+        out.extend_from_slice(b"{\"timestamp\":\"");
+        // Writing to memory cannot fail.
+        let _ = write!(out, "{}", self.at);
+        out.extend_from_slice(b"\",\"level\":\"INFO\",\"message\":\"request\",");
+        text(out, "\"door\":", self.door.as_bytes());
+        text(out, "\"request_id\":", &self.request_id.to_text());
+        text(out, "\"route\":", self.label.name().as_bytes());
+        for (name, number) in [
+            ("\"status\":", u64::from(self.status)),
+            (",\"bytes\":", self.bytes as u64),
+            (",\"micros\":", self.micros),
+        ] {
+            out.extend_from_slice(name.as_bytes());
+            write_u64(number, out);
+        }
+        out.extend_from_slice(b"}\n");
     }
 }
 

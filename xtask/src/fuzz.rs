@@ -73,6 +73,8 @@ fn build(cache: &Cache, folder: &std::path::Path) -> Result<PathBuf> {
     let mut cargo = Command::new(program);
     cargo.current_dir(workspace::root());
     cargo.args(["build", "--sanitizer", "none", "--features", "libfuzzer", "--target-dir"]).arg(folder);
+    // Each target would else optimise the whole program for itself once more, which takes longer than it saves.
+    cargo.env("CARGO_PROFILE_RELEASE_LTO", "off");
     command::run(&mut step, cargo, &workspace::log("fuzz"), PATIENCE)?;
     step.done("built");
     Ok(folder.join(host()?).join("release"))

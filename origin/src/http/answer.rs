@@ -209,7 +209,9 @@ pub fn respond(result: Result<Answer, Failure>, request_id: RequestId, label: La
         Ok(answer) => good(answer, label, head_only),
         Err(failure) => bad(&failure.tell(request_id, label), request_id, head_only),
     };
-    set(&mut response, REQUEST_ID, request_id.to_string());
+    if let Ok(id) = HeaderValue::from_bytes(&request_id.to_text()) {
+        response.headers_mut().insert(REQUEST_ID, id);
+    }
     response
 }
 

@@ -4,11 +4,12 @@
 //! bound, a clock bounds its life to [`MAX_SKEW_SECONDS`], and the nonce lets the origin refuse a second use.
 
 use super::unhex;
-use crate::wire::request_id::hex;
+use crate::wire::page::write_u64;
+use crate::wire::request_id::{hex, push_hex};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
-use core::fmt::{self, Write};
+use core::fmt;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 
@@ -16,10 +17,11 @@ use sha2::{Digest, Sha256};
 pub const MAX_SKEW_SECONDS: i64 = 30;
 
 /// A shared secret with a name, so that two can be valid while one replaces the other.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct AssertionKey {
     id: String,
-    secret: Vec<u8>,
+    /// HMAC with the secret taken in: every request begins from here.
+    keyed: Hmac<Sha256>,
 }
 
 impl AssertionKey {
@@ -29,7 +31,8 @@ impl AssertionKey {
         let named =
             !id.is_empty() && id.len() <= 32 && id.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
         let secret = unhex(secret).filter(|bytes| bytes.len() == 32)?;
-        named.then(|| AssertionKey { id: String::from(id), secret })
+        let keyed = Hmac::<Sha256>::new_from_slice(&secret).ok()?;
+        named.then(|| AssertionKey { id: String::from(id), keyed })
     }
 
     /// Reads a comma-separated list: the first signs, all verify.
@@ -44,14 +47,24 @@ impl AssertionKey {
     }
 
     fn mac(&self, request: &SignedRequest<'_>, seconds: i64, nonce: &str) -> Hmac<Sha256> {
-        // HMAC takes keys of every length; the fallback is never used and would match nothing.
-        let mut mac =
-            Hmac::<Sha256>::new_from_slice(&self.secret).unwrap_or_else(|_| Hmac::<Sha256>::new(&Default::default()));
         let SignedRequest { method, target, body, principal } = request;
-        let mut text = String::with_capacity(method.len() + target.len() + principal.len() + 160);
-        // Writing to a string cannot fail.
-        let _ = write!(text, "v1\n{method}\n{target}\n{seconds}\n{nonce}\n{}\n{principal}", hex(&Sha256::digest(body)));
-        mac.update(text.as_bytes());
+        let mut text = Vec::with_capacity(method.len() + target.len() + principal.len() + 160);
+        for line in ["v1", method, target] {
+            text.extend_from_slice(line.as_bytes());
+            text.push(b'\n');
+        }
+        if seconds < 0 {
+            text.push(b'-');
+        }
+        write_u64(seconds.unsigned_abs(), &mut text);
+        text.push(b'\n');
+        text.extend_from_slice(nonce.as_bytes());
+        text.push(b'\n');
+        push_hex(&Sha256::digest(body), &mut text);
+        text.push(b'\n');
+        text.extend_from_slice(principal.as_bytes());
+        let mut mac = self.keyed.clone();
+        mac.update(&text);
         mac
     }
 }
@@ -191,6 +204,22 @@ mod tests {
             signed().verify(&AssertionKey::parse_list(NEXT).unwrap(), &request(), NOW),
             Err(AssertionError::UnknownKey)
         );
+    }
+
+    #[test]
+    fn what_is_signed_is_the_text_that_the_module_says() {
+        let key = AssertionKey::parse(SECRET).unwrap();
+        for seconds in [NOW, 0, -7] {
+            let signed = Assertion::sign(&key, &request(), seconds, [9; 16]);
+            let body = hex(&Sha256::digest(b"{}"));
+            let text = std::format!(
+                "v1\nPOST\n/v1/vaults/batch\n{seconds}\n{}\n{body}\n{{\"kind\":\"anonymous\"}}",
+                hex(&[9; 16])
+            );
+            let secret = unhex(SECRET.strip_prefix("k1:").unwrap()).unwrap();
+            let mac = Hmac::<Sha256>::new_from_slice(&secret).unwrap().chain_update(text).finalize().into_bytes();
+            assert_eq!(signed.signature, mac.to_vec());
+        }
     }
 
     #[test]

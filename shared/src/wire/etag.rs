@@ -36,15 +36,17 @@ impl EtagBuilder {
 
     /// A weak tag, `W/"…"` with 22 characters: right for every answer that holds a field which moves with the clock.
     pub fn weak(self) -> String {
-        let mut tag = String::from("W/");
-        tag.push_str(&self.strong());
-        tag
+        self.quoted("W/\"")
     }
 
     /// A strong tag, `"…"` with 22 characters (132 bits): only for answers that are the same bytes every time.
     pub fn strong(self) -> String {
-        let mut tag = String::with_capacity(24);
-        tag.push('"');
+        self.quoted("\"")
+    }
+
+    fn quoted(self, opening: &str) -> String {
+        let mut tag = String::with_capacity(26);
+        tag.push_str(opening);
         tag.push_str(base64url::encode(&self.0.finalize()).get(..22).unwrap_or_default());
         tag.push('"');
         tag

@@ -1,6 +1,7 @@
 //! Request ids: 128 random bits, as 32 hex characters.
 
 use alloc::string::String;
+use alloc::vec::Vec;
 use core::fmt;
 use serde::{Serialize, Serializer};
 
@@ -26,6 +27,15 @@ impl RequestId {
         }
         Some(RequestId(bytes))
     }
+
+    /// The text form.
+    pub fn to_text(self) -> [u8; 32] {
+        let mut text = [0; 32];
+        for (pair, byte) in text.chunks_exact_mut(2).zip(self.0) {
+            pair.copy_from_slice(&[hex_digit(byte >> 4), hex_digit(byte & 15)]);
+        }
+        text
+    }
 }
 
 fn hex_value(digit: u8) -> Option<u8> {
@@ -38,19 +48,26 @@ fn hex_value(digit: u8) -> Option<u8> {
 
 /// Lower-case hex of any bytes.
 pub fn hex(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let digit = |nibble: u8| char::from(DIGITS.get(usize::from(nibble)).copied().unwrap_or(b'0'));
-    let mut text = String::with_capacity(bytes.len() * 2);
-    for byte in bytes {
-        text.push(digit(byte >> 4));
-        text.push(digit(byte & 15));
+    let mut text = Vec::with_capacity(bytes.len() * 2);
+    push_hex(bytes, &mut text);
+    String::from_utf8(text).unwrap_or_default()
+}
+
+/// Appends the same.
+pub fn push_hex(bytes: &[u8], out: &mut Vec<u8>) {
+    out.extend(bytes.iter().flat_map(|byte| [hex_digit(byte >> 4), hex_digit(byte & 15)]));
+}
+
+const fn hex_digit(nibble: u8) -> u8 {
+    match nibble {
+        0..=9 => b'0' + nibble,
+        _ => b'a' + nibble - 10,
     }
-    text
 }
 
 impl fmt::Display for RequestId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&hex(&self.0))
+        f.write_str(core::str::from_utf8(&self.to_text()).unwrap_or_default())
     }
 }
 

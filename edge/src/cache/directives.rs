@@ -1,7 +1,7 @@
 //! The directives of a `Cache-Control`, or of a field of its form (RFC 9111, section 5.2; RFC 9213).
 
 /// The largest figure that is told apart from a larger one, as RFC 9111 has it (section 1.2.2).
-const MOST_SECONDS: u32 = 1 << 31;
+pub const MOST_SECONDS: u32 = 1 << 31;
 
 /// A field's value, whose directives are found as they are asked for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

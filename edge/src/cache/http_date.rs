@@ -38,6 +38,18 @@ pub fn parse(text: &str, now: Timestamp) -> Option<Timestamp> {
     }
 }
 
+/// Writes a date in the form that is sent.
+pub fn write(instant: Timestamp) -> String {
+    const DAYS: [&str; 7] = ["Thu", "Fri", "Sat", "Sun", "Mon", "Tue", "Wed"];
+    let number = instant.as_seconds().div_euclid(86_400).rem_euclid(7);
+    let day_name = usize::try_from(number).ok().and_then(|number| DAYS.get(number)).copied().unwrap_or_default();
+    // 1994-11-06T08:49:37Z
+    let stamp = instant.to_string();
+    let part = |range: std::ops::Range<usize>| stamp.get(range).unwrap_or_default();
+    let month = part(5..7).parse::<usize>().ok().and_then(|month| MONTHS.get(month.checked_sub(1)?)).copied();
+    format!("{day_name}, {} {} {} {} GMT", part(8..10), month.unwrap_or_default(), part(0..4), part(11..19))
+}
+
 fn instant(year: u32, month: &str, day: u32, time: &str) -> Option<Timestamp> {
     let month = MONTHS.iter().position(|known| *known == month)?.saturating_add(1);
     let mut parts = time.split(':');
@@ -72,6 +84,7 @@ mod tests {
         assert_eq!(read("Sun, 06 Nov 1994 08:49:37 GMT"), Some(THEN));
         assert_eq!(read("Sunday, 06-Nov-94 08:49:37 GMT"), Some(THEN));
         assert_eq!(read("Sun Nov  6 08:49:37 1994"), Some(THEN));
+        assert_eq!(write(Timestamp::from_seconds(THEN)), "Sun, 06 Nov 1994 08:49:37 GMT");
     }
 
     #[test]
@@ -109,10 +122,7 @@ mod tests {
 
         #[test]
         fn what_is_written_is_read(seconds in 0i64..4_102_444_800) {
-            let stamp = Timestamp::from_seconds(seconds).to_string();
-            let part = |range| stamp.get(range).unwrap_or_default();
-            let month = MONTHS[part(5..7).parse::<usize>().unwrap() - 1];
-            let text = format!("Xyz, {} {month} {} {} GMT", part(8..10), part(0..4), part(11..19));
+            let text = write(Timestamp::from_seconds(seconds));
             prop_assert_eq!(read(&text), Some(seconds));
         }
     }

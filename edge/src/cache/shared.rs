@@ -4,7 +4,7 @@
 //! in a [`Lifetime`], and from there on copies are judged alike.
 
 use super::Lifetime;
-use super::directives::{Directives, delta_seconds};
+use super::directives::{Directives, MOST_SECONDS, delta_seconds};
 use super::fields::Fields;
 use super::http_date;
 use rds_shared::wire::{Timestamp, headers};
@@ -12,8 +12,8 @@ use rds_shared::wire::{Timestamp, headers};
 /// Statuses whose answers may be kept without a word about it (RFC 9110, section 15.1); 206 is not among them here.
 const HEURISTIC: [u16; 11] = [200, 203, 204, 300, 301, 308, 404, 405, 410, 414, 501];
 /// Statuses whose meaning is known here; others are kept only where an answer does not ask for that.
-const UNDERSTOOD: [u16; 19] =
-    [200, 203, 204, 300, 301, 302, 303, 307, 308, 400, 403, 404, 405, 410, 414, 500, 501, 502, 503];
+const UNDERSTOOD: [u16; 20] =
+    [200, 203, 204, 300, 301, 302, 303, 307, 308, 400, 403, 404, 405, 410, 414, 500, 501, 502, 503, 504];
 /// Seconds for which a copy with a validator is worth keeping after it went stale.
 const CONFIRMABLE: u32 = 86_400;
 /// The longest that is guessed: a day.
@@ -82,15 +82,18 @@ impl Exchange<'_> {
         is_for_all || self.request.get("authorization").is_none()
     }
 
-    /// Seconds for which the answer is fresh, from when it was made (RFC 9111, section 4.2.1).
+    /// Seconds for which the answer is fresh, from when it was made (RFC 9111, section 4.2.1). None is, whose age cannot be read.
     fn fresh(&self, said: Directives<'_>, targeted: bool) -> u32 {
+        if self.stated_age().is_none() {
+            return 0;
+        }
         let stated = said.seconds("s-maxage").or_else(|| said.seconds("max-age"));
         if let Some(seconds) = stated {
             return seconds;
         }
         let date = |name| self.response.get(name).and_then(|text| http_date::parse(&text, self.answered_at));
         let made_at = date("date").unwrap_or(self.answered_at);
-        let until = |end: Timestamp| u32::try_from(end.seconds_since(made_at)).unwrap_or(0);
+        let until = |end: Timestamp| u32::try_from(end.seconds_since(made_at).max(0)).unwrap_or(MOST_SECONDS);
         match self.response.get("expires").filter(|_| !targeted) {
             // One that cannot be read, such as 0, lies in the past.
             Some(_) => date("expires").map_or(0, until),
@@ -102,13 +105,20 @@ impl Exchange<'_> {
         }
     }
 
-    /// How many seconds old the answer was when it came (RFC 9111, section 4.2.3). An `Age` that cannot be read is ignored, and
-    /// of several the first counts (section 5.1).
+    /// How many seconds old the answer was when it came (RFC 9111, section 4.2.3).
     pub fn age(&self) -> u64 {
         let seconds = |from: Timestamp| u64::try_from(self.answered_at.seconds_since(from)).unwrap_or(0);
         let date = self.response.get("date").and_then(|text| http_date::parse(&text, self.answered_at));
-        let age = self.response.get("age").and_then(|text| delta_seconds(text.split(',').next()?.trim())).unwrap_or(0);
-        u64::from(age).saturating_add(seconds(self.asked_at)).max(date.map_or(0, seconds))
+        let age = u64::from(self.stated_age().unwrap_or(0));
+        age.saturating_add(seconds(self.asked_at)).max(date.map_or(0, seconds))
+    }
+
+    /// What `Age` says: 0 where nothing is said, the first of several values, and `None` where that cannot be read.
+    ///
+    /// One that cannot be read should be ignored (RFC 9111, section 5.1). Somebody kept the answer, though, and for how long is not
+    /// known: here it counts as stale, which costs one question.
+    fn stated_age(&self) -> Option<u32> {
+        self.response.get("age").map_or(Some(0), |text| delta_seconds(text.split(',').next()?.trim()))
     }
 }
 
@@ -159,6 +169,12 @@ mod tests {
         for expires in ["0", "-1", AN_HOUR_AGO, "Sun, 06 Nov 1994 08:49:37 GMT", "x"] {
             assert_eq!(fresh(&[DATE, ("expires", expires)]), None, "{expires}");
         }
+    }
+
+    #[test]
+    fn an_expiry_far_ahead_is_far_enough() {
+        let lifetime = fresh(&[DATE, ("expires", "Sun, 21 Nov 2286 04:46:39 GMT")]);
+        assert_eq!(lifetime, Some(MOST_SECONDS));
     }
 
     #[test]
@@ -222,8 +238,11 @@ mod tests {
         assert_eq!(age(&[("age", "30"), ("date", AN_HOUR_AGO)]), 3_600);
         assert_eq!(age(&[("age", "30, 7200")]), 30);
         assert_eq!(age(&[("date", IN_AN_HOUR)]), 0);
-        for unreadable in ["abc", "-7200", "7200.0", "7200;a=b"] {
-            assert_eq!(age(&[("age", unreadable)]), 0, "{unreadable}");
+        let granted = ("cache-control", "max-age=9000");
+        assert_eq!(fresh(&[granted, ("age", "7200, x")]), Some(9_000));
+        for unreadable in ["abc", "-7200", "7200.0", "7200;a=b", "x, 0"] {
+            assert_eq!(fresh(&[granted, ("age", unreadable)]), None, "{unreadable}");
+            assert_eq!(fresh(&[granted, ("age", unreadable), ("etag", "\"a\"")]), Some(0), "it can be confirmed");
         }
         let (request, response) = (Fields::default(), fields(&[("age", "30")]));
         let (asked_at, answered_at) = (Timestamp::from_seconds(NOW - 5), Timestamp::from_seconds(NOW));

@@ -74,8 +74,12 @@ impl Story {
     }
 
     fn said(&self, method: &str, target: &str, fields: &[(&str, &str)]) -> Said {
-        let asked =
-            Asked { method: method.to_owned(), target: target.to_owned(), fields: of(fields), body: Vec::new() };
+        let asked = Asked {
+            method: method.to_owned(),
+            target: target.to_owned(),
+            fields: of(fields),
+            body: if method == "POST" { b"change".to_vec() } else { Vec::new() },
+        };
         done(self.proxy.answer(&asked))
     }
 
@@ -177,6 +181,7 @@ fn a_change_ends_the_copies_of_what_it_names_and_no_others() {
     }
     story.then(201, &[("location", "/y"), ("content-location", "//b.example/z")], "");
     story.ask("POST", "/x", &[]);
+    assert_eq!(story.script.asked.borrow()[3].body, b"change");
     story.then(200, &fresh, "new x");
     story.then(200, &fresh, "new y");
     let bodies = ["/x", "/y", "/z"].map(|target| story.ask("GET", target, &[]).1);

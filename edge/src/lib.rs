@@ -24,6 +24,8 @@
 
 pub mod admit;
 mod answering;
+#[cfg(any(test, feature = "any-origin"))]
+mod any_origin;
 pub mod breaker;
 pub mod cache;
 pub mod config;
@@ -53,6 +55,10 @@ async fn fetch(request: Request, env: Env, context: Context) -> worker::Result<R
     #[allow(clippy::panic, reason = "the point of the feature")]
     if request.url().ends_with("/panic") {
         panic!("asked for by the path");
+    }
+    #[cfg(feature = "any-origin")]
+    if let Some(origin) = any_origin::runtime::origin(&env) {
+        return Ok(any_origin::runtime::serve(&origin, &request, context).await);
     }
     runtime::serve(&request, &env, &context).await
 }

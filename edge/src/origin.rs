@@ -1,5 +1,6 @@
 //! The signed call to the origin: what goes out, what may come back, and what an answer means.
 
+use crate::cache::entry::Headers;
 use crate::config::Config;
 use rds_shared::access::{Assertion, SignedRequest};
 use rds_shared::route::{Method, TagVersions};
@@ -205,13 +206,20 @@ impl Passed {
         self.0.push(("etag", etag));
         self
     }
+}
 
+impl Headers for Passed {
     /// These headers, with those of a 304 in place of the ones they repeat. The body's type stays.
-    pub fn updated(&self, fresher: Passed) -> Self {
+    fn updated(&self, fresher: Passed) -> Self {
         let kept = |name: &str| name == "content-type" || fresher.get(name).is_none();
         let mut all: Vec<_> = self.0.iter().filter(|(name, _)| kept(name)).cloned().collect();
         all.extend(fresher.0.into_iter().filter(|(name, _)| *name != "content-type"));
         Passed(all)
+    }
+
+    /// They are few and short.
+    fn weight(&self) -> usize {
+        0
     }
 }
 

@@ -177,6 +177,8 @@ fn e2e(cache: &Cache, tally: &mut Tally) -> Result<()> {
     let browser = provision::browser::find(cache)?;
     let proxies = provision::proxies::find(cache)?;
     let folder = Scratch::new(cache, "e2e")?;
+    let apart = Scratch::new(cache, "e2e-cache")?;
+    let any_origin = lay_out_cache(cache, &apart.path)?;
     let options = up::Options {
         data: Some(Data::Demo),
         state: folder.path.clone(),
@@ -204,12 +206,30 @@ fn e2e(cache: &Cache, tally: &mut Tally) -> Result<()> {
         node.env("RDS_PROXY_LIBS", libraries);
     }
     node.env("RDS_STACK", stack.description_file());
+    node.env("RDS_WORKERD", provision::npm::workerd(cache)?).env("RDS_CACHE_EDGE", any_origin.to_string());
     let outcome = counted(node, tally);
     if outcome.is_err() {
         stack.show_logs();
     }
     stack.stop();
     outcome
+}
+
+/// The Worker with a door to any origin in a folder of its own, for the suite that its cache is held to; says where it listens, and
+/// where it expects the suite's server.
+fn lay_out_cache(cache: &Cache, folder: &Path) -> Result<serde_json::Value> {
+    let bundle = wasm::build_unmetered(cache)?;
+    let port = first_free(27_000)?;
+    let origin = first_free(port + 1)?;
+    let worker = edge::Worker {
+        bindings: &[Binding::variable("ANY_ORIGIN", format!("http://127.0.0.1:{origin}"))],
+        durable_objects: edge::DURABLE_OBJECTS,
+        port,
+        twin: None,
+        compatibility_date: &edge::compatibility_date()?,
+    };
+    edge::lay_out(folder, &bundle, &worker)?;
+    Ok(json!({ "folder": folder, "port": port, "origin": origin }))
 }
 
 /// The campaign's files, in `e2e`.

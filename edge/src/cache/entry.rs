@@ -17,11 +17,20 @@ const TAGS: &str = "x-e-tags";
 /// The headers of the answer itself travel under this prefix, so that the Cache API does not act upon them.
 const PASSED_PREFIX: &str = "x-e-h-";
 
+/// The headers of a kept answer.
+pub trait Headers: Clone {
+    /// These, with those of a fresher answer without a body in place of the ones it repeats.
+    fn updated(&self, fresher: Self) -> Self;
+
+    /// Bytes they take, about, beyond what every copy is reckoned with.
+    fn weight(&self) -> usize;
+}
+
 /// A success of the origin, with everything needed to serve it again.
 #[derive(Debug, Clone)]
-pub struct Entry {
+pub struct Entry<H = Passed> {
     /// The answer's headers, as the caller gets them.
-    pub headers: Passed,
+    pub headers: H,
     /// How long it lives.
     pub lifetime: Lifetime,
     /// The changes it has: the versions that the origin made it from, or last confirmed it with.
@@ -30,8 +39,10 @@ pub struct Entry {
     figures: Figures,
     /// When the origin made the body.
     made_at: Timestamp,
-    /// When the origin last vouched for it.
+    /// When the origin last vouched for it, as far as we were told.
     confirmed_at: Timestamp,
+    /// How many seconds old its word already was.
+    age_then: u64,
     /// The body as of a later second, and that second's distance from `made_at`.
     aged: RefCell<Option<(u64, Rc<[u8]>)>>,
 }
@@ -39,33 +50,46 @@ pub struct Entry {
 impl Entry {
     /// A copy of an answer that the origin gave at `now`, made from `tags`.
     pub fn new(headers: Passed, body: Vec<u8>, lifetime: Lifetime, tags: TagVersions, now: Timestamp) -> Self {
-        let figures = Figures::find(&body);
+        Entry { figures: Figures::find(&body), tags, ..Entry::verbatim(headers, body, lifetime, now) }
+    }
+}
+
+impl<H: Headers> Entry<H> {
+    /// A copy of an answer that came at `now`, of whose body nothing is known.
+    pub fn verbatim(headers: H, body: Vec<u8>, lifetime: Lifetime, now: Timestamp) -> Self {
         Entry {
             headers,
             lifetime,
-            tags,
+            tags: TagVersions::default(),
             body: body.into(),
-            figures,
+            figures: Figures::default(),
             made_at: now,
             confirmed_at: now,
+            age_then: 0,
             aged: RefCell::default(),
         }
     }
 
+    /// The same, of an answer that had been under way or kept elsewhere for so many seconds.
+    pub fn of_age(self, seconds: u64) -> Self {
+        Entry { age_then: seconds, ..self }
+    }
+
     /// The same copy after the origin answered 304 at `now`: new metadata, the body stays (RFC 9111, section 4.3.4).
-    pub fn confirmed(&self, fresher: Passed, lifetime: Option<Lifetime>, tags: TagVersions, now: Timestamp) -> Self {
+    pub fn confirmed(&self, fresher: H, lifetime: Option<Lifetime>, tags: TagVersions, now: Timestamp) -> Self {
         Entry {
             headers: self.headers.updated(fresher),
             lifetime: lifetime.unwrap_or(self.lifetime),
             tags,
             confirmed_at: now,
+            age_then: 0,
             ..self.clone()
         }
     }
 
-    /// Whole seconds since the origin last vouched for it.
+    /// Whole seconds since the origin last vouched for it (RFC 9111, section 4.2.3).
     pub fn age(&self, now: Timestamp) -> u64 {
-        u64::try_from(now.seconds_since(self.confirmed_at)).unwrap_or(0)
+        u64::try_from(now.seconds_since(self.confirmed_at)).unwrap_or(0).saturating_add(self.age_then)
     }
 
     /// What it is good for at `now`, where changes up to `known` are known. One that lacks a change is to be confirmed, and
@@ -88,7 +112,7 @@ impl Entry {
     }
 
     /// Whether the origin vouched for it later than for `other`.
-    pub fn is_newer_than(&self, other: &Entry) -> bool {
+    pub fn is_newer_than(&self, other: &Self) -> bool {
         self.confirmed_at > other.confirmed_at
     }
 
@@ -113,9 +137,11 @@ impl Entry {
     pub fn weight(&self) -> usize {
         const BOOKKEEPING: usize = 512;
         let bodies = if self.figures.is_empty() { 1 } else { 2 };
-        self.body.len().saturating_mul(bodies).saturating_add(BOOKKEEPING)
+        self.body.len().saturating_mul(bodies).saturating_add(BOOKKEEPING).saturating_add(self.headers.weight())
     }
+}
 
+impl Entry {
     /// The copy as a response for the Cache API: headers and body.
     ///
     /// The store honours `Cache-Control` alone, has no stale-if-error and would answer conditions by itself, so it sees
@@ -141,16 +167,14 @@ impl Entry {
         let seconds = |name| header(name)?.parse::<u32>().ok();
         Some(Entry {
             made_at: instant(MADE_AT)?,
-            lifetime: Lifetime { fresh: seconds(FRESH)?, stale_if_error: seconds(STALE_IF_ERROR)? },
+            lifetime: Lifetime {
+                fresh: seconds(FRESH)?,
+                stale_if_error: seconds(STALE_IF_ERROR)?,
+                ..Lifetime::default()
+            },
             headers: Passed::read(|name| header(&format!("{PASSED_PREFIX}{name}"))),
             tags: TagVersions::parse(&header(TAGS)?),
-            ..Entry::new(
-                Passed::default(),
-                body,
-                Lifetime { fresh: 0, stale_if_error: 0 },
-                TagVersions::default(),
-                instant(CONFIRMED_AT)?,
-            )
+            ..Entry::new(Passed::default(), body, Lifetime::default(), TagVersions::default(), instant(CONFIRMED_AT)?)
         })
     }
 }
@@ -161,7 +185,7 @@ mod tests {
     use rds_shared::route::Tag;
     use rds_shared::wire::headers::DATA_VERSION;
 
-    const LIFETIME: Lifetime = Lifetime { fresh: 15, stale_if_error: 60 };
+    const LIFETIME: Lifetime = Lifetime { fresh: 15, stale_if_error: 60, stale_while_revalidate: 0, confirmable: 0 };
 
     fn at(seconds: i64) -> Timestamp {
         Timestamp::from_seconds(1_795_219_200 + seconds)

@@ -1,6 +1,7 @@
 //! The isolate's own copies: bounded in bytes and in number, with the CLOCK rule for who has to go.
 
 use super::Entry;
+use super::entry::Headers;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -22,11 +23,23 @@ impl Default for Bounds {
     }
 }
 
+/// What can be kept.
+pub trait Weigh {
+    /// Bytes it takes, about.
+    fn weight(&self) -> usize;
+}
+
+impl<H: Headers> Weigh for Entry<H> {
+    fn weight(&self) -> usize {
+        Entry::weight(self)
+    }
+}
+
 /// The copies. An ordered map rather than a hash map: wasm has no random hash seed, and keys hold callers' text.
-#[derive(Debug, Default)]
-pub struct Memory {
+#[derive(Debug)]
+pub struct Memory<T = Entry> {
     bounds: Bounds,
-    slots: Vec<Option<Slot>>,
+    slots: Vec<Option<Slot<T>>>,
     by_key: BTreeMap<Rc<str>, usize>,
     free: Vec<usize>,
     bytes: usize,
@@ -34,22 +47,29 @@ pub struct Memory {
 }
 
 #[derive(Debug)]
-struct Slot {
+struct Slot<T> {
     key: Rc<str>,
-    entry: Rc<Entry>,
+    entry: Rc<T>,
     weight: usize,
     /// Asked for since the hand last came by.
     used: bool,
 }
 
-impl Memory {
+impl<T> Default for Memory<T> {
+    fn default() -> Self {
+        let (slots, by_key, free) = (Vec::new(), BTreeMap::new(), Vec::new());
+        Memory { bounds: Bounds::default(), slots, by_key, free, bytes: 0, hand: 0 }
+    }
+}
+
+impl<T: Weigh> Memory<T> {
     /// An empty memory.
     pub fn new(bounds: Bounds) -> Self {
         Memory { bounds, ..Memory::default() }
     }
 
     /// The copy under `key`.
-    pub fn get(&mut self, key: &str) -> Option<Rc<Entry>> {
+    pub fn get(&mut self, key: &str) -> Option<Rc<T>> {
         let place = *self.by_key.get(key)?;
         let slot = self.slots.get_mut(place)?.as_mut()?;
         slot.used = true;
@@ -57,7 +77,7 @@ impl Memory {
     }
 
     /// Keeps a copy; one under the same key gives way, and others as the bounds demand. One that is too large is not kept.
-    pub fn insert(&mut self, key: &str, entry: Rc<Entry>) {
+    pub fn insert(&mut self, key: &str, entry: Rc<T>) {
         self.remove(key);
         let weight = entry.weight().saturating_add(key.len().saturating_mul(2));
         if weight > self.bounds.entry_bytes || weight > self.bounds.bytes || self.bounds.entries == 0 {
@@ -144,7 +164,7 @@ mod tests {
     const SMALL: Bounds = Bounds { bytes: 10_000, entries: 4, entry_bytes: 4_000 };
 
     fn copy(bytes: usize) -> Rc<Entry> {
-        let lifetime = Lifetime { fresh: 15, stale_if_error: 0 };
+        let lifetime = Lifetime { fresh: 15, ..Lifetime::default() };
         Rc::new(Entry::new(
             Passed::default(),
             vec![b'x'; bytes],

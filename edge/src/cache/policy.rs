@@ -1,5 +1,6 @@
 //! How long an answer counts as fresh, how long it may stand in for a failed read, and which answers are kept at all.
 
+use super::directives::Directives;
 use crate::origin::OriginAnswer;
 use rds_shared::route::Route;
 use rds_shared::wire::headers;
@@ -7,13 +8,18 @@ use rds_shared::wire::headers;
 /// Largest body that is kept, in bytes.
 pub const MAX_BODY: usize = 1 << 20;
 
-/// How long a copy lives, in seconds from the origin's last word on it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// How long a copy lives, in seconds from the origin's last word on it. Each figure after the first counts from the end of the
+/// first.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Lifetime {
     /// Seconds for which it is served without asking.
     pub fresh: u32,
-    /// Seconds after that for which it is served when asking fails.
+    /// Seconds for which it is served while it is being asked about (RFC 5861). Our own origin grants none.
+    pub stale_while_revalidate: u32,
+    /// Seconds for which it is served when asking fails.
     pub stale_if_error: u32,
+    /// Seconds for which it is good for nothing but to be confirmed.
+    pub confirmable: u32,
 }
 
 /// What a copy is good for.
@@ -21,8 +27,12 @@ pub struct Lifetime {
 pub enum Condition {
     /// To be served as it is.
     Fresh,
+    /// To be served as it is, and confirmed beside that.
+    Lagging,
     /// To be confirmed first, and served only if the origin cannot be read.
     Stale,
+    /// To be confirmed first, and not served otherwise.
+    Spent,
     /// To be forgotten.
     Expired,
 }
@@ -30,36 +40,30 @@ pub enum Condition {
 impl Lifetime {
     /// Reads `max-age` and `stale-if-error` of a `CDN-Cache-Control` (RFC 9213). `None` when it does not allow keeping.
     pub fn parse(text: &str) -> Option<Self> {
-        let (mut fresh, mut stale_if_error) = (None, 0);
-        for directive in text.split(',') {
-            let (name, value) = directive.split_once('=').unwrap_or((directive, ""));
-            let seconds = || value.trim().trim_matches('"').parse::<u32>();
-            match name.trim().to_ascii_lowercase().as_str() {
-                "max-age" => fresh = Some(seconds().ok()?),
-                // A figure that cannot be read grants nothing.
-                "stale-if-error" => stale_if_error = seconds().unwrap_or(0),
-                "no-store" | "no-cache" | "private" => return None,
-                _ => {}
-            }
-        }
-        fresh.filter(|seconds| *seconds > 0).map(|fresh| Lifetime { fresh, stale_if_error })
+        let said = Directives::of(text);
+        let refused = ["no-store", "no-cache", "private"].into_iter().any(|name| said.has(name));
+        let fresh = said.seconds("max-age").filter(|seconds| *seconds > 0 && !refused)?;
+        // A figure that cannot be read grants nothing.
+        let stale_if_error = said.seconds("stale-if-error").unwrap_or(0);
+        Some(Lifetime { fresh, stale_if_error, ..Lifetime::default() })
     }
 
     /// The condition of a copy that the origin vouched for `age` seconds ago.
     pub fn condition(self, age: u64) -> Condition {
-        let fresh = u64::from(self.fresh);
-        if age < fresh {
-            Condition::Fresh
-        } else if age < fresh.saturating_add(u64::from(self.stale_if_error)) {
-            Condition::Stale
-        } else {
-            Condition::Expired
+        let within = |seconds: u32| age < u64::from(self.fresh).saturating_add(seconds.into());
+        match () {
+            () if within(0) => Condition::Fresh,
+            () if within(self.stale_while_revalidate) => Condition::Lagging,
+            () if within(self.stale_if_error) => Condition::Stale,
+            () if within(self.confirmable) => Condition::Spent,
+            () => Condition::Expired,
         }
     }
 
     /// Seconds after which the copy is of no more use.
     pub fn retention(self) -> u32 {
-        self.fresh.saturating_add(self.stale_if_error)
+        let longest = self.stale_while_revalidate.max(self.stale_if_error).max(self.confirmable);
+        self.fresh.saturating_add(longest)
     }
 
     /// Seconds of freshness left at `age`; negative once it is over.
@@ -88,7 +92,7 @@ mod tests {
     use proptest::prelude::*;
     use rds_shared::route::RouteId;
 
-    const FIFTEEN: Lifetime = Lifetime { fresh: 15, stale_if_error: 86_400 };
+    const FIFTEEN: Lifetime = Lifetime { fresh: 15, stale_if_error: 86_400, stale_while_revalidate: 0, confirmable: 0 };
 
     fn answer(status: u16, content_type: &str, cdn: Option<&str>) -> OriginAnswer {
         let mut given = vec![("content-type", content_type.to_owned())];
@@ -107,11 +111,21 @@ mod tests {
     }
 
     #[test]
+    fn each_leave_counts_from_the_end_of_freshness_and_the_most_generous_comes_first() {
+        let lifetime = Lifetime { fresh: 10, stale_while_revalidate: 5, stale_if_error: 20, confirmable: 30 };
+        let conditions = [9, 10, 14, 15, 29, 30, 39, 40].map(|age| lifetime.condition(age));
+        use Condition::{Expired, Fresh, Lagging, Spent, Stale};
+        assert_eq!(conditions, [Fresh, Lagging, Lagging, Stale, Stale, Spent, Spent, Expired]);
+        assert_eq!(lifetime.retention(), 40);
+    }
+
+    #[test]
     fn the_origin_decides_how_long() {
         assert_eq!(Lifetime::parse("max-age=15, stale-if-error=86400"), Some(FIFTEEN));
         assert_eq!(Lifetime::parse("Stale-If-Error=86400,Max-Age=\"15\", must-revalidate"), Some(FIFTEEN));
-        assert_eq!(Lifetime::parse("max-age=15"), Some(Lifetime { fresh: 15, stale_if_error: 0 }));
-        assert_eq!(Lifetime::parse("max-age=15, stale-if-error=soon"), Some(Lifetime { fresh: 15, stale_if_error: 0 }));
+        let short = Lifetime { fresh: 15, ..Lifetime::default() };
+        assert_eq!(Lifetime::parse("max-age=15"), Some(short));
+        assert_eq!(Lifetime::parse("max-age=15, stale-if-error=soon"), Some(short));
     }
 
     #[test]

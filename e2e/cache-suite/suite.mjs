@@ -1,0 +1,28 @@
+// `http-cache-tests` against a cache, as its own command line would run it, and what came of it by kinds.
+
+import { Agent } from 'node:http';
+import fetch from 'node-fetch';
+import { getResults, runTests } from 'http-cache-tests/client/runner.mjs';
+import groups from 'http-cache-tests/tests/index.mjs';
+import surrogateControl from 'http-cache-tests/tests/surrogate-control.mjs';
+
+// A connection of its own for every request: one that idles through a test's pause may be closed just as it is used again.
+const agent = new Agent({ keepAlive: false });
+
+/** Every test, as `{ id, kind, surrogate, browserOnly, outcome }`; the outcome is true, what failed, or nothing where it was not run. */
+export async function run(base) {
+  await runTests([...groups, surrogateControl], (url, options) => fetch(url, { ...options, agent }), false, base);
+  const results = getResults();
+  return [...groups, surrogateControl].flatMap((group) =>
+    group.tests.map((test) => ({
+      id: test.id,
+      kind: test.kind ?? 'required',
+      surrogate: group === surrogateControl,
+      browserOnly: test.browser_only === true,
+      outcome: results[test.id],
+    })),
+  );
+}
+
+/** How many of some tests passed, and of how many. */
+export const score = (tests) => ({ passed: tests.filter((test) => test.outcome === true).length, of: tests.length });

@@ -3,8 +3,7 @@
 //! The edge did authentication and limits; the origin believes exactly what is signed here. Method, target, body and principal are
 //! bound, a clock bounds its life to [`MAX_SKEW_SECONDS`], and the nonce lets the origin refuse a second use.
 
-use super::unhex;
-use crate::wire::request_id::hex;
+use crate::wire::{hex, unhex};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;

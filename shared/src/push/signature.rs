@@ -4,8 +4,8 @@
 //! is the secret's whole text) and Standard Webhooks (`v1,<base64>`, the key is what the secret's Base64 part decodes to).
 //! Source: interface, "Authentication", 10; Standard Webhooks 1.0, "Signature scheme".
 
-use crate::wire::request_id::hex;
 use crate::wire::time::Timestamp;
+use crate::wire::{hex, unhex};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -67,7 +67,7 @@ impl Secret {
             match part.split_once('=').ok_or(SignatureError::Malformed)? {
                 ("t", value) if seconds.is_none() => seconds = Some(value),
                 ("t", _) => return Err(SignatureError::Malformed),
-                ("v1", value) => signatures.extend(crate::access::unhex(value)),
+                ("v1", value) => signatures.extend(unhex(value)),
                 _ => {}
             }
         }

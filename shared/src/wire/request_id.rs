@@ -1,6 +1,6 @@
 //! Request ids: 128 random bits, as 32 hex characters.
 
-use alloc::string::String;
+use super::{hex, unhex};
 use core::fmt;
 use serde::{Serialize, Serializer};
 
@@ -16,36 +16,11 @@ impl RequestId {
 
     /// Reads the text form; anything but 32 lower-case hex characters is refused.
     pub fn parse(text: &str) -> Option<Self> {
-        let mut bytes = [0u8; 16];
-        if text.len() != 32 {
+        if text.len() != 32 || text.bytes().any(|byte| byte.is_ascii_uppercase()) {
             return None;
         }
-        for (byte, pair) in bytes.iter_mut().zip(text.as_bytes().chunks_exact(2)) {
-            let [high, low] = pair else { return None };
-            *byte = (hex_value(*high)? << 4) | hex_value(*low)?;
-        }
-        Some(RequestId(bytes))
+        unhex(text)?.try_into().ok().map(RequestId)
     }
-}
-
-fn hex_value(digit: u8) -> Option<u8> {
-    match digit {
-        b'0'..=b'9' => Some(digit - b'0'),
-        b'a'..=b'f' => Some(digit - b'a' + 10),
-        _ => None,
-    }
-}
-
-/// Lower-case hex of any bytes.
-pub fn hex(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    let digit = |nibble: u8| char::from(DIGITS.get(usize::from(nibble)).copied().unwrap_or(b'0'));
-    let mut text = String::with_capacity(bytes.len() * 2);
-    for byte in bytes {
-        text.push(digit(byte >> 4));
-        text.push(digit(byte & 15));
-    }
-    text
 }
 
 impl fmt::Display for RequestId {

@@ -10,7 +10,7 @@ use rds_shared::graph::signature::{DecisionSignature, digest};
 use rds_shared::graph::verification::{DecisionRecord, RegisteredSigner, StoredDecision, Verification, verify};
 use rds_shared::model::content_hash::ContentHash;
 use rds_shared::model::ids::{Address, Namespace};
-use rds_shared::wire::request_id::hex;
+use rds_shared::wire::hex;
 use rds_shared::wire::time::Timestamp;
 use serde_json::value::RawValue;
 

@@ -2,9 +2,11 @@
 //!
 //! Source: interface, "Errors". A message is for the caller; a cause goes to the log and never here.
 
+use super::TARGET_BYTES;
 use super::request_id::RequestId;
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
+use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
@@ -206,12 +208,12 @@ pub struct Successor {
 impl Successor {
     /// A version of a basket.
     pub fn of_basket(basket_id: &str, version_id: String) -> Self {
-        Successor { path: alloc::format!("/v1/baskets/{basket_id}/version/{version_id}"), id: version_id }
+        Successor { path: format!("/v1/baskets/{basket_id}/version/{version_id}"), id: version_id }
     }
 
     /// `Link` in the words of RFC 8288; the relation is that of RFC 5829.
     pub fn link(&self) -> String {
-        alloc::format!("<{}>; rel=\"successor-version\"", self.path)
+        format!("<{}>; rel=\"successor-version\"", self.path)
     }
 }
 
@@ -321,7 +323,9 @@ impl From<ErrorCode> for ApiError {
             ErrorCode::FailClosed => "scores are withheld on purpose until an operator has looked at them",
             ErrorCode::ShuttingDown => "this server is being replaced; try again",
             ErrorCode::DeadlineExceeded => "the read took too long and was stopped",
-            ErrorCode::UriTooLong => "the URL is longer than 8192 bytes",
+            ErrorCode::UriTooLong => {
+                return ApiError::new(code, format!("the URL is longer than {TARGET_BYTES} bytes"));
+            }
             other => return ApiError::new(other, other.as_str().to_string()),
         };
         ApiError::new(code, message)

@@ -19,3 +19,6 @@ pub use hex::{hex, unhex};
 pub use page::PageMeta;
 pub use request_id::RequestId;
 pub use time::Timestamp;
+
+/// The longest request target that is taken, in bytes.
+pub const TARGET_BYTES: usize = 8_192;

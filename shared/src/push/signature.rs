@@ -75,24 +75,6 @@ impl Secret {
         within_tolerance(seconds, now)?;
         any_matches(&self.ours(seconds, body), &signatures)
     }
-
-    /// Checks a `webhook-signature` with its `webhook-id` and `webhook-timestamp`, as a Standard Webhooks receiver does.
-    pub fn verify_standard(
-        &self,
-        id: &str,
-        seconds: &str,
-        header: &str,
-        body: &[u8],
-        now: Timestamp,
-    ) -> Result<(), SignatureError> {
-        if header.len() > LONGEST_HEADER {
-            return Err(SignatureError::Malformed);
-        }
-        within_tolerance(seconds, now)?;
-        let encoded = header.split(' ').filter_map(|part| part.strip_prefix("v1,"));
-        let signatures: Vec<_> = encoded.filter_map(|text| STANDARD.decode(text).ok()).collect();
-        any_matches(&self.standard(id, seconds, body), &signatures)
-    }
 }
 
 impl fmt::Debug for Secret {

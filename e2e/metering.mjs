@@ -15,11 +15,11 @@ export const HEALTH = 60;
 export const PLANS = { data: 300, decisioning: 600, embedded: 1200 };
 
 /** Unix time at which the running window ends. */
-export const windowEnd = () => (Math.floor(Date.now() / 1000 / WINDOW_SECONDS) + 1) * WINDOW_SECONDS;
+export const windowEndSeconds = () => (Math.floor(Date.now() / 1000 / WINDOW_SECONDS) + 1) * WINDOW_SECONDS;
 
 /** Waits for a window with so many seconds left in it, for a story that must not straddle two. Gives its end. */
 export const roomyWindow = (seconds = 10) =>
-  until('a window with room', WINDOW_SECONDS + 1, () => windowEnd() - Date.now() / 1000 >= seconds && windowEnd());
+  until('a window with room', WINDOW_SECONDS + 1, () => windowEndSeconds() - Date.now() / 1000 >= seconds && windowEndSeconds());
 
 /** Waits until the window that ends at `end` is over. */
 export const windowOver = (end) => until('the window is over', WINDOW_SECONDS + 5, () => Date.now() / 1000 > end + 0.1);

@@ -12,7 +12,7 @@ export * from "./build/index.js";
 const state = globalThis.__worker_init_state;
 const handle = Worker.prototype.fetch;
 
-/** More than an isolate has in flight; callers who went away would otherwise pile up here. */
+/** More than an isolate has in flight; callers who went away would otherwise pile up here. The oldest make room for those who come. */
 const MOST_WAITING = 10_000;
 /** What to call for each request in flight when the instance breaks: its memory, and with it every answer, is gone. */
 const waiting = new Set();
@@ -32,7 +32,8 @@ export default {
     const answered = new Promise((resolve) => {
       settle = resolve;
     });
-    if (waiting.size >= MOST_WAITING) waiting.clear();
+    const [oldest] = waiting;
+    if (waiting.size >= MOST_WAITING) waiting.delete(oldest);
     waiting.add(settle);
     // A read whose caller went away still ends, so that its answer is kept and nothing of it stays behind.
     ctx.waitUntil(answered);

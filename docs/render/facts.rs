@@ -10,12 +10,18 @@ use rds_shared::push::schedule::{ATTEMPTS, DELAYS_SECONDS, LIST_LIMIT, REPLAY_WI
 use rds_shared::push::signature::TOLERANCE_SECONDS;
 use rds_shared::push::webhook::EventType;
 use rds_shared::push::{STREAMS_PER_KEY, STREAMS_PER_VIEWER, breaker};
-use rds_shared::route::Family;
-use rds_shared::wire::ErrorCode;
+use rds_shared::route::{Family, ROUTES};
+use rds_shared::rules::tiers::Tier;
+use rds_shared::wire::{ErrorCode, TARGET_BYTES};
 use std::fmt::Write;
 
 /// A table, or a single number, by its name in the guides.
 pub fn table(name: &str) -> Result<String, String> {
+    if let Some(code) = name.strip_prefix("retry-after ") {
+        let known = ErrorCode::ALL.iter().find(|known| known.as_str() == code);
+        let seconds = known.and_then(|known| known.retry_after());
+        return seconds.map(|seconds| seconds.to_string()).ok_or_else(|| format!("nobody has to wait after {code}"));
+    }
     Ok(match name {
         "plans" => plans(),
         "budgets" => budgets(),
@@ -26,6 +32,9 @@ pub fn table(name: &str) -> Result<String, String> {
         "anonymous-rpm" => AddressBudget::Anonymous.limit().to_string(),
         "anonymous-day" => grouped(ANONYMOUS_PER_DAY),
         "window" => WINDOW_SECONDS.to_string(),
+        "tiers" => tiers(),
+        "copy-age" => span(ROUTES.iter().map(|route| route.cache.fresh).max().unwrap_or_default().into()),
+        "target-bytes" => TARGET_BYTES.to_string(),
         "keyless-rows" => KEYLESS_ROWS.to_string(),
         "index-rpm" => INDEX_TOKEN_RPM.to_string(),
         "stream-window-hours" => (STREAM_WINDOW / 3_600).to_string(),
@@ -65,6 +74,15 @@ fn plans() -> String {
     out
 }
 
+/// The tiers with the scores from which they are given.
+fn tiers() -> String {
+    let from = |tier: &Tier| match tier.floor().get() {
+        0 => format!("`{tier}` below"),
+        floor => format!("`{tier}` from {}", f64::from(floor) / 1_000.0),
+    };
+    Tier::ALL.iter().rev().map(from).collect::<Vec<_>>().join(", ")
+}
+
 fn budgets() -> String {
     let mut out = String::from("| Who, and what for | Requests a minute | Counted for |\n|---|--:|---|\n");
     let mut row = |who: &str, limit: String, by: &str| {
@@ -79,9 +97,10 @@ fn budgets() -> String {
     row("With a key", "the plan's, or what was contracted".into(), "the key, from wherever it is used");
     row("With an index token", INDEX_TOKEN_RPM.to_string(), "the token");
     let family = |family| key_limit(family, 0).unwrap_or_default().to_string();
-    row("Graph reads", format!("{}, or the key's own if that is more", family(Family::GraphRead)), "the key");
-    row("Checks of a portfolio", family(Family::GraphCheck), "the key");
-    row("Changes to basket webhooks", family(Family::BasketWebhooks), "the key");
+    let both = "the key, and the address it is used from";
+    row("Graph reads", format!("{}, or the key's own if that is more", family(Family::GraphRead)), both);
+    row("Checks of a portfolio", family(Family::GraphCheck), both);
+    row("Changes to basket webhooks", family(Family::BasketWebhooks), both);
     row("`/v1/status`", AddressBudget::Status.limit().to_string(), "the address, apart from everything else");
     row("`/v1/health`", AddressBudget::Health.limit().to_string(), "the address, apart from everything else");
     row("`/ready`, `/v1/docs`", "not counted".into(), "");
@@ -91,74 +110,44 @@ fn budgets() -> String {
 fn errors() -> String {
     let mut out = String::from("| Status | Code | What it means | What to do |\n|--:|---|---|---|\n");
     for code in ErrorCode::ALL {
-        let (means, todo) = advice(*code);
+        let (means, todo) = (code.about(), advice(*code));
         let wait = code.retry_after().map_or_else(String::new, |_| " Wait for `Retry-After`.".into());
         let _ = writeln!(out, "| {} | `{}` | {means} | {todo}{wait} |", code.status(), code.as_str());
     }
     out
 }
 
-/// What a code means to whoever gets it, and what they can do.
-fn advice(code: ErrorCode) -> (&'static str, &'static str) {
-    match code {
-        ErrorCode::InvalidParameter => (
-            "A parameter is malformed or out of its bounds.",
-            "Read `details`: it names each parameter and what it takes.",
-        ),
-        ErrorCode::MissingParameter => ("A required parameter is missing.", "Send the parameter that `details` names."),
-        ErrorCode::InvalidAddress => {
-            ("The address is none, of any chain.", "Check the address for a lost or changed character.")
-        }
-        ErrorCode::AddressNamespaceMismatch => (
-            "The address is of another kind of chain than the one in the path.",
-            "Check the chain: `0x…` on EVM chains, base58 on Solana.",
-        ),
-        ErrorCode::InvalidCursor => (
-            "The cursor was not issued here, or belongs to another mode.",
-            "Pass cursors on unchanged; without one, begin with an instant.",
-        ),
-        ErrorCode::InvalidBody => {
-            ("The body is not the JSON that the route takes.", "Read `details`: it names the field.")
-        }
-        ErrorCode::TooManyItems => ("More items than the route takes at once.", "Send several requests."),
-        ErrorCode::WebhookUrlRejected => {
-            ("The URL is not one that deliveries may go to.", "Use HTTPS and a public host name that resolves.")
-        }
-        ErrorCode::Unauthorized => {
-            ("No key where one is needed, or one that does not hold.", "Send a live key as `Authorization: Bearer …`.")
-        }
-        ErrorCode::Forbidden => {
-            ("The caller is known, and may not.", "The message names the plan, or the limit without a key.")
-        }
-        ErrorCode::NotFound => (
-            "There is no such thing, or no such route.",
-            "Check the id. The family of graph routes is there only where it is switched on.",
-        ),
-        ErrorCode::MethodNotAllowed => ("The path takes other methods.", "Use one of those in `Allow`."),
-        ErrorCode::Conflict => ("The change does not fit the present state.", "Read the state, then decide again."),
-        ErrorCode::IdempotencyKeyReused => {
-            ("The `Idempotency-Key` came with another request before.", "Use a new one for a new request.")
-        }
-        ErrorCode::VersionRetired => ("The basket's version was withdrawn.", "Follow `Link`, or `error.successor`."),
-        ErrorCode::PayloadTooLarge => ("The body is larger than the route takes.", "Send less at once."),
-        ErrorCode::UriTooLong => ("The URL is longer than 8192 bytes.", "Ask for fewer things at once."),
-        ErrorCode::UnsupportedMediaType => ("The body is not sent as JSON.", "Send `Content-Type: application/json`."),
-        ErrorCode::RateLimited => ("The window's allowance is used up.", "All of it returns when the window ends."),
-        ErrorCode::DailyLimitExceeded => ("The address has used up its day.", "Use a key: keys have no such cap."),
-        ErrorCode::StreamLimitReached => ("Too many open streams of this key, or for this viewer.", "Close one."),
-        ErrorCode::InternalError => {
-            ("Something broke on our side.", "Try again, and tell us the `request_id` if it stays.")
-        }
-        ErrorCode::ServiceUnavailable => ("A part of the service does not answer.", "Nothing was lost."),
-        ErrorCode::FailClosed => {
-            ("The platform withholds scores on purpose, because it cannot stand by them.", "Treat scores as unknown.")
-        }
-        ErrorCode::MaterializationUnavailable => {
-            ("What the answer would be made of has not been built.", "Nothing stands in for it.")
-        }
-        ErrorCode::ShuttingDown => ("This server is being replaced.", "Another one answers."),
-        ErrorCode::DeadlineExceeded => ("The read took too long and was stopped.", "Ask for less at once."),
-    }
+/// What whoever gets a code can do.
+fn advice(code: ErrorCode) -> String {
+    let todo = match code {
+        ErrorCode::InvalidParameter => "Read `details`: it names each parameter and what it takes.",
+        ErrorCode::MissingParameter => "Send the parameter that `details` names.",
+        ErrorCode::InvalidAddress => "Check the address for a lost or changed character.",
+        ErrorCode::AddressNamespaceMismatch => "Check the chain: `0x…` on EVM chains, base58 on Solana.",
+        ErrorCode::InvalidCursor => "Pass cursors on unchanged; without one, begin with an instant.",
+        ErrorCode::InvalidBody => "Read `details`: it names the field.",
+        ErrorCode::TooManyItems => "Send several requests.",
+        ErrorCode::WebhookUrlRejected => "Use HTTPS and a public host name that resolves.",
+        ErrorCode::Unauthorized => "Send a live key as `Authorization: Bearer …`.",
+        ErrorCode::Forbidden => "The message names the plan, or the limit without a key.",
+        ErrorCode::NotFound => "Check the id. The family of graph routes is there only where it is switched on.",
+        ErrorCode::MethodNotAllowed => "Use one of those in `Allow`.",
+        ErrorCode::Conflict => "Read the state, then decide again.",
+        ErrorCode::IdempotencyKeyReused => "Use a new one for a new request.",
+        ErrorCode::VersionRetired => "Follow `Link`, or `error.successor`.",
+        ErrorCode::PayloadTooLarge => "Send less at once.",
+        ErrorCode::UriTooLong => return format!("Keep to {TARGET_BYTES} bytes: ask for fewer things at once."),
+        ErrorCode::UnsupportedMediaType => "Send `Content-Type: application/json`.",
+        ErrorCode::RateLimited => "All of it returns when the window ends.",
+        ErrorCode::DailyLimitExceeded => "Use a key: keys have no such cap.",
+        ErrorCode::StreamLimitReached => "Close one.",
+        ErrorCode::InternalError => "Try again, and tell us the `request_id` if it stays.",
+        ErrorCode::ServiceUnavailable | ErrorCode::ShuttingDown => "Ask again.",
+        ErrorCode::FailClosed => "Treat scores as unknown.",
+        ErrorCode::MaterializationUnavailable => "Nothing stands in for it.",
+        ErrorCode::DeadlineExceeded => "Ask for less at once.",
+    };
+    todo.to_owned()
 }
 
 fn gaps() -> String {

@@ -15,6 +15,7 @@
 
 use core::fmt;
 use core::time::Duration;
+use rds_shared::access::cors::is_host;
 use rds_shared::access::{AssertionKey, FirstParty};
 
 /// The wait while a stale copy is at hand: longer than any healthy answer, shorter than a caller's patience.
@@ -70,7 +71,7 @@ impl Config {
     /// Reads the variables that `lookup` knows. Fails with every fault at once.
     pub fn read(lookup: impl Fn(&str) -> Option<String>) -> Result<Self, Vec<Fault>> {
         const MILLIS: &str = "must be a whole number of milliseconds, at least 1";
-        const SWITCH: &str = "must be 1 or 0";
+        const SWITCH: &str = "must be 1 or 0, or true or false";
         let mut reader = Reader { lookup, faults: Vec::new() };
         let origin_url = reader.required("ORIGIN_URL", "must be http(s)://host[:port] without a path", base_url);
         let keys = reader.required(
@@ -182,10 +183,6 @@ fn header_name(text: &str) -> Option<String> {
     valid.then(|| text.to_ascii_lowercase())
 }
 
-fn is_host(text: &str) -> bool {
-    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._:[]".contains(&byte))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -231,6 +228,23 @@ mod tests {
             ("GRAPH", "on"),
         ];
         assert_eq!(read(&all).unwrap_err(), all.map(|(name, _)| name));
+    }
+
+    #[test]
+    fn a_switch_takes_what_its_fault_says() {
+        let graph = |text: &'static str| {
+            let variables = [("ORIGIN_URL", "http://127.0.0.1:8788"), ("ASSERTION_KEY", KEY), ("GRAPH", text)];
+            let lookup =
+                |name: &str| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| (*value).to_owned());
+            Config::read(lookup).map(|config| config.graph).map_err(|faults| faults[0].to_string())
+        };
+        for (text, on) in [("1", true), ("0", false), ("true", true), ("false", false)] {
+            assert_eq!(graph(text), Ok(on));
+            assert!(
+                graph("on").unwrap_err().split_whitespace().any(|word| word.trim_end_matches(',') == text),
+                "{text}"
+            );
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
 import { after, before, describe, test } from "node:test";
-import { Edge, Origin, WINDOW, sleep, until, windowEnd } from "./stack.mjs";
+import { Edge, Origin, WINDOW_MILLIS, sleep, until, windowEndMillis } from "./stack.mjs";
 
 const [steady, fragile] = JSON.parse(process.env.RDS_EDGE_STACKS);
 const origins = [new Origin(), new Origin()];
@@ -20,7 +20,7 @@ before(async () => {
   await fragileOrigin.listen(fragile.origin);
   await Promise.all([edge.start(), mortal.start()]);
   // Stories that stay within one minute take half of one.
-  if (windowEnd() - Date.now() < 32_000) await sleep(windowEnd() - Date.now());
+  if (windowEndMillis() - Date.now() < 32_000) await sleep(windowEndMillis() - Date.now());
 });
 after(async () => {
   for (const one of [edge, mortal]) if (one.said) console.error(`workerd said:\n${one.said.slice(-2_000)}`);
@@ -32,7 +32,7 @@ describe("access", { concurrency: true }, () => {
   test("64 callers on a limit of 50: exactly 50 pass, in each of two minutes", async () => {
     const key = origin.mint({ rpm: 50 });
     for (const minute of [1, 2]) {
-      const end = windowEnd();
+      const end = windowEndMillis();
       const replies = await edge.crowd(64, 3, "/v1/vaults", { key });
       assert.ok(Date.now() < end, "the crowd was through before the minute ended");
       assert.deepEqual(descending(remaining(admitted(replies))), countdown(49));
@@ -47,7 +47,7 @@ describe("access", { concurrency: true }, () => {
 
   test("windows survive the death of the runtime, and guessed keys leave nothing on its disk", async () => {
     const key = fragileOrigin.mint({ rpm: 50 });
-    const end = windowEnd();
+    const end = windowEndMillis();
     const guess = () => ({ text: `pk_live_${randomBytes(16).toString("hex")}` });
     const guessed = await Promise.all([1, 2, 3].map(() => mortal.get("/v1/vaults", { key: guess(), ip: "198.51.100.8" })));
     assert.deepEqual(guessed.map(({ status }) => status), [401, 401, 401]);
@@ -66,7 +66,7 @@ describe("access", { concurrency: true }, () => {
 
   test("a window survives eleven idle seconds, after which the object is evicted", async () => {
     const key = origin.mint({ rpm: 50 });
-    const end = windowEnd();
+    const end = windowEndMillis();
     const first = await edge.crowd(10, 3, "/v1/vaults", { key });
     const keyless = await edge.crowd(4, 1, "/v1/vaults", { ip: "198.51.100.11" });
     await sleep(12_000);
@@ -104,7 +104,7 @@ describe("access", { concurrency: true }, () => {
   test("usage arrives once, and none of it is lost while the origin refuses it", async () => {
     const key = origin.mint({ rpm: 20 });
     origin.refusing.add(key.digest);
-    const end = windowEnd();
+    const end = windowEndMillis();
     const replies = [
       ...(await edge.crowd(30, 1, "/v1/vaults", { key })),
       ...(await edge.crowd(5, 1, "/v1/chains", { key })),
@@ -123,7 +123,7 @@ describe("access", { concurrency: true }, () => {
     const { served, throttled, rows } = origin.usage(key.digest);
     assert.deepEqual([served, throttled], [23, 15]);
     const health = rows.find(({ endpoint }) => endpoint === "GET /v1/health");
-    assert.deepEqual([health.served, health.day], [3, Math.floor((end - WINDOW) / 86_400_000)]);
+    assert.deepEqual([health.served, health.day], [3, Math.floor((end - WINDOW_MILLIS) / 86_400_000)]);
   });
 });
 

@@ -87,6 +87,14 @@ test("when the instance breaks, everyone who waits for it is told, and the next 
   assert.equal(globalThis.instances, instances + 1, "once, and not for every request after");
 });
 
+test("callers who went away push out nobody who came after them", async () => {
+  globalThis.bundle = () => new Promise(() => {});
+  const [, ...waiting] = Array.from({ length: 10_001 }, () => ask());
+  fireError({ error: new Error("unreachable") });
+  const statuses = await Promise.all(waiting.map(async (answer) => (await answer).status));
+  assert.deepEqual([...new Set(statuses)], [500]);
+});
+
 test("a call that breaks at once is answered too", async () => {
   globalThis.bundle = () => {
     throw new Error("unreachable");

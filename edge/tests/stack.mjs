@@ -10,11 +10,11 @@ const SECRET = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff
 // workerd closes a connection that was idle for five seconds: ours go first.
 const agent = new Agent({ keepAlive: true, maxSockets: 256, timeout: 3_000 });
 
-export const WINDOW = 60_000;
+export const WINDOW_MILLIS = 60_000;
 export const sha256 = (text) => createHash("sha256").update(text).digest("hex");
 export const sleep = (millis) => new Promise((resolve) => setTimeout(resolve, millis));
-/** When the running window ends, in milliseconds. */
-export const windowEnd = () => (Math.floor(Date.now() / WINDOW) + 1) * WINDOW;
+/** When the running window ends, as Date.now() counts. */
+export const windowEndMillis = () => (Math.floor(Date.now() / WINDOW_MILLIS) + 1) * WINDOW_MILLIS;
 
 /** Waits until something holds; fails after `seconds`. */
 export async function until(what, seconds, holds) {

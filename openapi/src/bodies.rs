@@ -1,10 +1,12 @@
 //! The JSON bodies that callers send. They are read field by field, so that every fault is named; these schemas say the same rules.
 
+use rds_shared::graph::amount::Usd;
 use rds_shared::graph::limits::Dimension;
 use rds_shared::graph::portfolio::MAX_POSITIONS;
 use rds_shared::model::spelling;
 use rds_shared::push::target::LONGEST_URL;
 use rds_shared::push::webhook::EventType;
+use rds_shared::route::bounds::{BATCH_ITEMS, PORTFOLIO_REF_CHARS, VERSION_ID_CHARS, WEBHOOK_DESCRIPTION_CHARS};
 use rds_shared::route::{Body, Route, RouteId};
 use rds_shared::wire::headers;
 use serde_json::{Map, Value, json};
@@ -27,8 +29,8 @@ fn schema(id: RouteId) -> Value {
         RouteId::VaultBatch => json!({
             "type": "object", "additionalProperties": false,
             "properties": {
-                "ids": {"type": "array", "maxItems": 100, "items": {"type": "string"}, "description": "Ids of vaults. Ids and addresses together may be at most 100; more is 400 `TOO_MANY_ITEMS`."},
-                "addresses": {"type": "array", "maxItems": 100, "items": {"type": "string"}, "description": "Addresses of share tokens; each is looked for on every chain. What is no address is found nowhere."},
+                "ids": {"type": "array", "maxItems": BATCH_ITEMS, "items": {"type": "string"}, "description": format!("Ids of vaults. Ids and addresses together may be at most {BATCH_ITEMS}; more is 400 `TOO_MANY_ITEMS`.")},
+                "addresses": {"type": "array", "maxItems": BATCH_ITEMS, "items": {"type": "string"}, "description": "Addresses of share tokens; each is looked for on every chain. What is no address is found nowhere."},
             },
         }),
         RouteId::WebhookCreate => json!({
@@ -40,7 +42,7 @@ fn schema(id: RouteId) -> Value {
                     "items": {"type": "string", "enum": EventType::FAMILIES.map(EventType::as_str)},
                     "description": "The events that shall be delivered.",
                 },
-                "description": {"type": ["string", "null"], "maxLength": 500, "pattern": spelling::TEXT, "description": "Your words for it."},
+                "description": {"type": ["string", "null"], "maxLength": WEBHOOK_DESCRIPTION_CHARS, "pattern": spelling::TEXT, "description": "Your words for it."},
             },
         }),
         RouteId::BasketWebhookCreate => json!({
@@ -48,7 +50,7 @@ fn schema(id: RouteId) -> Value {
             "properties": {
                 "url": url(),
                 "pinned_version_id": {
-                    "type": ["string", "null"], "maxLength": 200, "pattern": spelling::TEXT,
+                    "type": ["string", "null"], "maxLength": VERSION_ID_CHARS, "pattern": spelling::TEXT,
                     "description": "The version whose deprecation and retirement shall be told of; without it, the basket's rebalances are.",
                 },
             },
@@ -78,7 +80,7 @@ fn check() -> Value {
     json!({
         "type": "object", "additionalProperties": false, "required": ["portfolioRef", "positions"],
         "properties": {
-            "portfolioRef": {"type": "string", "minLength": 1, "maxLength": 200, "pattern": spelling::TEXT, "description": "Your name for the portfolio. It is signed with the decision."},
+            "portfolioRef": {"type": "string", "minLength": 1, "maxLength": PORTFOLIO_REF_CHARS, "pattern": spelling::TEXT, "description": "Your name for the portfolio. It is signed with the decision."},
             "positions": {
                 "type": "array", "minItems": 1, "maxItems": MAX_POSITIONS,
                 "description": "What the portfolio holds, together worth more than 0. A vault that is named twice is one position.",
@@ -86,7 +88,7 @@ fn check() -> Value {
                     "type": "object", "additionalProperties": false, "required": ["vaultKey", "amountUsd"],
                     "properties": {
                         "vaultKey": {"type": "string", "pattern": spelling::VAULT_KEY, "description": "The chain's number, a colon, and the share token's address as that chain writes it."},
-                        "amountUsd": {"type": "number", "minimum": 0, "exclusiveMaximum": 1e15, "description": "The position's value in USD, rounded to six decimals, half to even."},
+                        "amountUsd": {"type": "number", "minimum": 0, "exclusiveMaximum": Usd::BOUND_DOLLARS as f64, "description": "The position's value in USD, rounded to six decimals, half to even."},
                     },
                 },
             },

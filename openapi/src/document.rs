@@ -4,26 +4,10 @@ use crate::examples::Examples;
 use crate::schemas::{generator, published};
 use crate::{deprecations, operations, parameters, push, responses, sections};
 use rds_shared::VERSION;
+use rds_shared::access::budget::AddressBudget;
+use rds_shared::access::paging::KEYLESS_ROWS;
 use rds_shared::route::ROUTES;
 use serde_json::{Map, Value, json};
-
-const ABOUT: &str = "\
-How safe are yield vaults, lending markets and the assets behind them: scores from 0 to 10, tiers, and the evidence behind every number.
-
-**Keys.** Send `Authorization: Bearer pk_live_…`. Without a key an address has 10 requests a minute, and lists end after 200 rows. A key that does \
-not hold is 401, never anonymous access.
-
-**Answers.** `{data, meta}`. Times are ISO 8601 in UTC, amounts are US dollars, rates and shares are fractions (0.05 is 5 %). A null is written, \
-never left out: it means that nobody knows.
-
-**Errors.** `{error: {code, message, request_id}}`, with `details` that name each parameter at fault. 429, 503 and 504 say in `Retry-After` when \
-to come back.
-
-**Headers.** Every header that this service means something by is listed with the answers that carry it. Those that browsers and proxies \
-read for themselves are not: `Vary`, `Content-Security-Policy` and its like, and what CORS asks for.
-
-**Copies.** Every GET is answered to HEAD too. Where an answer has an `ETag`, send it back as `If-None-Match`. When a fresh read fails, the last \
-good copy is served with `X-Cache: STALE-ERROR`.";
 
 /// The document, made from the table, the types and the recorded examples.
 pub fn document(examples: &Examples) -> Value {
@@ -48,7 +32,7 @@ pub fn document(examples: &Examples) -> Value {
             "title": "Risk Data Service",
             "version": VERSION,
             "summary": "Risk scores of on-chain yield vaults, lending markets and assets.",
-            "description": ABOUT,
+            "description": about(),
             "license": {"name": "Apache-2.0", "identifier": "Apache-2.0"},
         },
         "servers": [{"url": "/", "description": "The service that this document was read from."}],
@@ -70,6 +54,30 @@ pub fn document(examples: &Examples) -> Value {
     });
     deprecations::mark(&mut document);
     document
+}
+
+/// What the whole interface is like.
+fn about() -> String {
+    format!(
+        "\
+How safe are yield vaults, lending markets and the assets behind them: scores from 0 to 10, tiers, and the evidence behind every number.
+
+**Keys.** Send `Authorization: Bearer pk_live_…`. Without a key an address has {limit} requests a minute, and lists end after {KEYLESS_ROWS} rows. A key that does \
+not hold is 401, never anonymous access.
+
+**Answers.** `{{data, meta}}`. Times are ISO 8601 in UTC, amounts are US dollars, rates and shares are fractions (0.05 is 5 %). A null is written, \
+never left out: it means that nobody knows.
+
+**Errors.** `{{error: {{code, message, request_id}}}}`, with `details` that name each parameter at fault. 429, 503 and 504 say in `Retry-After` when \
+to come back.
+
+**Headers.** Every header that this service means something by is listed with the answers that carry it. Those that browsers and proxies \
+read for themselves are not: `Vary`, `Content-Security-Policy` and its like, and what CORS asks for.
+
+**Copies.** Every GET is answered to HEAD too. Where an answer has an `ETag`, send it back as `If-None-Match`. When a fresh read fails, the last \
+good copy is served with `X-Cache: STALE-ERROR`.",
+        limit = AddressBudget::Anonymous.limit()
+    )
 }
 
 #[cfg(test)]

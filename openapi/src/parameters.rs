@@ -3,13 +3,11 @@
 use crate::examples::Example;
 use crate::responses::is_conditional;
 use rds_shared::model::spelling;
+use rds_shared::route::bounds::{IDEMPOTENCY_KEY_BYTES, LIST_NAMES};
 use rds_shared::route::param::{Above, Default, Kind, Misfit, Param};
 use rds_shared::route::{Access, Method, Route};
 use rds_shared::wire::ErrorCode;
 use serde_json::{Map, Value, json};
-
-/// Names and ids that one list parameter may hold.
-const NAMES: usize = 50;
 
 /// `parameters` of a route, its headers as references to [`components`].
 pub fn of(route: &Route, example: Option<&Example>) -> Vec<Value> {
@@ -47,8 +45,11 @@ pub fn components() -> Value {
         "IfNoneMatch": header("If-None-Match", "The ETag of the copy that you have. If it still holds, the answer is 304 without a body.", json!({"type": "string"})),
         "IdempotencyKey": header(
             "Idempotency-Key",
-            "Your name for this creation, at most 255 visible ASCII characters. Sent again with the same body within a day it makes nothing new; with another body it is 409.",
-            json!({"type": "string", "pattern": "^[!-~]{1,255}$"}),
+            &format!(
+                "Your name for this creation, at most {IDEMPOTENCY_KEY_BYTES} visible ASCII characters. Sent again with the same body \
+                 within a day it makes nothing new; with another body it is 409."
+            ),
+            json!({"type": "string", "pattern": format!("^[!-~]{{1,{IDEMPOTENCY_KEY_BYTES}}}$")}),
         ),
         "LastEventId": header("Last-Event-ID", "The last `id` that the stream gave you. It comes before `since`. What is no cursor is answered by a `gap` frame.", json!({"type": "string"})),
         "ClientIp": header(
@@ -134,8 +135,8 @@ fn schema_of(param: &Param) -> (Value, Option<String>) {
             (json!({"type": "array", "items": {"type": "string", "enum": words}}), Some("In any case.".to_owned()))
         }
         Kind::Names => (
-            json!({"type": "array", "items": {"type": "string", "pattern": spelling::TEXT}, "maxItems": NAMES}),
-            Some(format!("At most {NAMES} different ones.")),
+            json!({"type": "array", "items": {"type": "string", "pattern": spelling::TEXT}, "maxItems": LIST_NAMES}),
+            Some(format!("At most {LIST_NAMES} different ones.")),
         ),
         Kind::Text { .. } if param.misfit != Misfit::Reject => (json!({"type": "string"}), None),
         Kind::Text { max } if param.pattern == Some(spelling::CHANGE_CURSOR) => {

@@ -6,8 +6,10 @@ use rds_shared::model::basket::BasketNotice;
 use rds_shared::model::event::EventDetail;
 use rds_shared::model::security::SecurityEvent;
 use rds_shared::push::cursor::Cursor;
-use rds_shared::push::frames::{Operation, StreamReady};
+use rds_shared::push::frames::{DRAINING_MILLIS, HEARTBEAT_SECONDS, Operation, StreamReady};
 use rds_shared::push::gap::Gap;
+use rds_shared::push::schedule::{ATTEMPTS, DELAYS_SECONDS, TIMEOUT_SECONDS};
+use rds_shared::push::signature::TOLERANCE_SECONDS;
 use rds_shared::push::webhook::{Envelope, EventType, TestData};
 use schemars::{Schema, SchemaGenerator};
 use serde_json::{Map, Value, json};
@@ -29,8 +31,8 @@ pub fn webhooks(generator: &mut SchemaGenerator, examples: &Examples) -> Value {
             "operationId": event.as_str(),
             "tags": ["Webhooks"],
             "summary": about,
-            "description": format!("{about}. Delivered at least once: deduplicate on `event_id`. Any 2xx within 10 seconds ends it; \
-                otherwise six attempts are made, after 10 s, 1 min, 5 min, 30 min and 2 h."),
+            "description": format!("{about}. Delivered at least once: deduplicate on `event_id`. Any 2xx within {TIMEOUT_SECONDS} seconds \
+                ends it; otherwise {ATTEMPTS} attempts are made, after {}.", delays()),
             "security": [],
             "parameters": delivery_headers(),
             "requestBody": {"required": true, "content": {"application/json": media}},
@@ -55,6 +57,20 @@ fn delivery(event: EventType, generator: &mut SchemaGenerator) -> (Schema, &'sta
     }
 }
 
+/// The times between attempts, in words.
+fn delays() -> String {
+    let [first @ .., last] = DELAYS_SECONDS.map(span);
+    format!("{} and {last}", first.join(", "))
+}
+
+fn span(seconds: i64) -> String {
+    match seconds {
+        _ if seconds % 3_600 == 0 => format!("{} h", seconds / 3_600),
+        _ if seconds % 60 == 0 => format!("{} min", seconds / 60),
+        _ => format!("{seconds} s"),
+    }
+}
+
 fn of<T: schemars::JsonSchema>(generator: &mut SchemaGenerator) -> Schema {
     generator.subschema_for::<Envelope<'static, T>>()
 }
@@ -65,10 +81,14 @@ fn delivery_headers() -> Value {
     json!([
         header(
             "X-Service-Signature",
-            "`t=<unix seconds>,v1=<hex>`, one `v1` a secret: HMAC-SHA-256 over the seconds, a dot and the raw body. Refuse what is five minutes off."
+            &format!(
+                "`t=<unix seconds>,v1=<hex>`, one `v1` a secret: HMAC-SHA-256 over the seconds, a dot and the raw body. Refuse what is \
+                 more than {} minutes off.",
+                TOLERANCE_SECONDS / 60
+            )
         ),
         header("X-Service-Event-Id", "Equals `event_id`: what to deduplicate on."),
-        header("X-Service-Delivery-Attempt", "The attempt's number, from 1 to 6."),
+        header("X-Service-Delivery-Attempt", &format!("The attempt's number, from 1 to {ATTEMPTS}.")),
         header("webhook-id", "Standard Webhooks: the event's id."),
         header("webhook-timestamp", "Standard Webhooks: the attempt's unix seconds."),
         header("webhook-signature", "Standard Webhooks: `v1,<base64>`, one a secret, separated by spaces."),
@@ -141,8 +161,8 @@ pub fn frames(generator: &mut SchemaGenerator) -> Vec<(String, Value)> {
             "DrainingFrame".to_owned(),
             without(
                 "draining",
-                json!({"type": "object", "required": ["retry"], "properties": {"retry": {"const": 1000, "description": "Milliseconds to wait."}}}),
-                "This server is about to stop. Connect again after a second, with your last cursor.",
+                json!({"type": "object", "required": ["retry"], "properties": {"retry": {"const": DRAINING_MILLIS, "description": "Milliseconds to wait."}}}),
+                "This server is about to stop. Connect again after those milliseconds, with your last cursor.",
             ),
         ),
     ];
@@ -150,8 +170,20 @@ pub fn frames(generator: &mut SchemaGenerator) -> Vec<(String, Value)> {
         all.iter().map(|(name, _)| json!({"$ref": format!("#/components/schemas/{name}")})).collect();
     all.push(("StreamFrame".to_owned(), json!({
         "oneOf": choices,
-        "description": "One frame of the stream, as a parser of server-sent events gives it: `data` is JSON as text. A comment every 20 \
-            seconds keeps the connection open. Cursors are 64-bit numbers behind `v2:`: keep them as text.",
+        "description": format!("One frame of the stream, as a parser of server-sent events gives it: `data` is JSON as text. A comment \
+            every {HEARTBEAT_SECONDS} seconds keeps the connection open. Cursors are 64-bit numbers behind `v2:`: keep them as text."),
     })));
     all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_delivery_tells_the_schedule_that_is_kept() {
+        let told = webhooks(&mut crate::schemas::generator(), &Examples::default());
+        let about = told["webhook.test"]["post"]["description"].to_string();
+        assert!(about.contains("6 attempts are made, after 10 s, 1 min, 5 min, 30 min and 2 h."), "{about}");
+    }
 }

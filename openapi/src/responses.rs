@@ -4,6 +4,7 @@ use crate::answers::{self, Success};
 use crate::examples::Examples;
 use crate::push;
 use crate::schemas::published;
+use rds_shared::access::budget::WINDOW_SECONDS;
 use rds_shared::route::deprecation::Place;
 use rds_shared::route::param::Default;
 use rds_shared::route::{Access, Family, ROUTES, Route, RouteId, is_of_graph};
@@ -120,7 +121,7 @@ pub fn header_components() -> Value {
         "X-RateLimit-Limit": whole("Requests a window, of the budget that this request was charged to."),
         "X-RateLimit-Remaining": whole("Requests left in the window."),
         "X-RateLimit-Reset": whole("Unix time in seconds at which the window ends and the whole allowance returns."),
-        "X-RateLimit-Window": text("The window's length: `60s`."),
+        "X-RateLimit-Window": text(&format!("The window's length: `{WINDOW_SECONDS}s`.")),
         "X-RateLimit-Subclient-Limit": whole("On shared keys: the client's requests a window."),
         "X-RateLimit-Subclient-Remaining": whole("On shared keys: the client's requests left in the window."),
         "Retry-After": {"description": "Seconds after which a retry makes sense.", "required": true, "schema": {"type": "integer", "minimum": 0}},

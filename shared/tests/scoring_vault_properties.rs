@@ -28,7 +28,7 @@ proptest! {
         for cap in &outcome.caps {
             prop_assert_eq!(cap.binding, cap.value.to_sum() < sum);
         }
-        let decisive = outcome.decisive_cap().map(|cap| cap.value);
+        let decisive = outcome.caps.iter().filter(|cap| cap.binding).map(|cap| cap.value).min();
         prop_assert_eq!(decisive, outcome.caps.iter().any(|cap| cap.binding).then_some(least));
         prop_assert!(outcome.caps.is_sorted_by_key(|cap| cap.id), "caps are in table order");
     }

@@ -29,18 +29,11 @@ struct Vault {
     slug: &'static str,
     symbol: Option<String>,
     traits: VaultTraits,
-    is_active: bool,
 }
 
 impl Vault {
     fn record(&self) -> VaultRecord<'_> {
-        VaultRecord {
-            row: &self.row,
-            chain_slug: self.slug,
-            symbol: self.symbol.as_deref(),
-            traits: self.traits,
-            is_active: self.is_active,
-        }
+        VaultRecord { row: &self.row, chain_slug: self.slug, symbol: self.symbol.as_deref(), traits: self.traits }
     }
 }
 
@@ -104,7 +97,7 @@ prop_compose! {
         (available, deficit) in (rate(), rate()), deposit in prop::sample::select(DepositStatus::ALL),
         synced in proptest::option::of(0i64..4),
         (stablecoin, lsd, single_exposure, no_il) in any::<(bool, bool, bool, bool)>(),
-        (is_audited, is_active) in any::<(bool, bool)>(),
+        is_audited in any::<bool>(),
         symbol in proptest::option::of("[sv]{1,2}[A-C]"),
     ) -> Vault {
         let mut row = row(0, chain, protocol, name);
@@ -123,7 +116,7 @@ prop_compose! {
         row.is_audited = is_audited;
         row.real_yield_share = real_yield_share(base_apr, apr_net);
         let traits = VaultTraits { stablecoin, lsd, single_exposure, no_il };
-        Vault { row, slug: CHAINS[chain].1, symbol, traits, is_active }
+        Vault { row, slug: CHAINS[chain].1, symbol, traits }
     }
 }
 
@@ -151,12 +144,12 @@ struct Wish {
     scores: (Option<f64>, Option<f64>),
     search: Option<String>,
     min_tvl: Option<f64>,
-    flags: [Option<bool>; 8],
+    flags: [Option<bool>; 7],
 }
 
 impl Wish {
     fn filter(&self) -> VaultFilter<'_> {
-        let [stablecoin, lsd, single_exposure, no_il, audited, high_confidence, depositable, active] = self.flags;
+        let [stablecoin, lsd, single_exposure, no_il, audited, high_confidence, depositable] = self.flags;
         VaultFilter {
             chains: &self.chains,
             protocols: &self.protocols,
@@ -174,7 +167,6 @@ impl Wish {
             audited,
             high_confidence,
             depositable,
-            active,
         }
     }
 
@@ -217,7 +209,6 @@ impl Wish {
             && is(self.flags[4], row.is_audited)
             && is(self.flags[5], is_high_confidence(row.total_score, row.apr_net))
             && is(self.flags[6], row.deposit_status != DepositStatus::Closed)
-            && is(self.flags[7], vault.is_active)
     }
 }
 
@@ -235,7 +226,7 @@ prop_compose! {
         scores in proptest::option::weighted(0.4, (proptest::option::of(0u8..100), proptest::option::of(0u8..100))),
         search in proptest::option::weighted(0.3, prop::sample::select(SEARCHES)),
         min_tvl in proptest::option::weighted(0.3, prop::sample::select(vec![0.0, 1e5, 1e6, 1e9])),
-        flags in proptest::array::uniform8(proptest::option::weighted(0.08, any::<bool>())),
+        flags in proptest::array::uniform7(proptest::option::weighted(0.08, any::<bool>())),
     ) -> Wish {
         let tenths = |bound: Option<u8>| bound.map(|tenths| f64::from(tenths) / 10.0);
         let (min, max) = scores.unwrap_or_default();
@@ -320,7 +311,6 @@ fn a_page_far_beyond_the_end_is_empty_and_still_tells_the_total() {
             slug: "ethereum",
             symbol: None,
             traits: VaultTraits::default(),
-            is_active: true,
         })
         .collect();
     for page in [PageRequest::new(4_000_000_000, 100), PageRequest::new(u64::MAX, u64::MAX)] {
@@ -338,7 +328,6 @@ fn records_out_of_id_order_are_refused() {
         slug: "ethereum",
         symbol: None,
         traits: VaultTraits::default(),
-        is_active: true,
     });
     assert_eq!(VaultIndex::build(&vaults.each_ref().map(Vault::record)).unwrap_err(), NotInIdOrder);
 }

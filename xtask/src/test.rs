@@ -144,9 +144,9 @@ const TWIN: &str = "counted.mjs";
 
 /// The Worker in a folder of its own, for an origin that the tests script; says where both listen.
 fn lay_out_edge(bundle: &wasm::Bundle, folder: &Path, number: u16) -> Result<serde_json::Value> {
-    let port = first_free(24_000 + number * 500)?;
-    let origin = first_free(port + 1)?;
-    let twin = first_free(origin + 1)?;
+    let port = first_free(24_000 + number * 500, "the Worker")?;
+    let origin = first_free(port + 1, "the scripted origin")?;
+    let twin = first_free(origin + 1, "the Worker's second isolate")?;
     let bindings = [
         Binding::variable("ORIGIN_URL", format!("http://127.0.0.1:{origin}")),
         Binding::variable("CLIENT_IP_HEADER", "CF-Connecting-IP"),
@@ -304,7 +304,14 @@ fn throw_away_postgres(cache: &Cache) -> Result<(Option<Scratch>, Option<Postgre
     let state = State::open(&folder.path)?;
     let mut secrets = Secrets::load(&state)?;
     let home = postgres::home(cache, &state)?;
-    let postgres = postgres::start(&programs, &home, &state, &mut secrets, first_free(30_000)?, Durability::ThrowAway)?;
+    let postgres = postgres::start(
+        &programs,
+        &home,
+        &state,
+        &mut secrets,
+        first_free(30_000, "Postgres")?,
+        Durability::ThrowAway,
+    )?;
     let url = postgres.url.clone();
     Ok((Some(folder), Some(postgres), url))
 }

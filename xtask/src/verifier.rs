@@ -25,6 +25,11 @@ const FEATURES: [&str; 6] = [
     "--enable-sign-ext",
 ];
 
+/// What cargo, wasm-bindgen and wasm-opt are told. A module for the web is one for Node, too: there it is started with its bytes.
+const COMPILED: [&str; 7] = ["build", "--locked", "--profile", "verifier", "--package", "rds-verifier", "--lib"];
+const BOUND: [&str; 3] = ["--target", "web", "--no-typescript"];
+const SHRUNK: [&str; 3] = ["-Oz", "--strip-debug", "--strip-producers"];
+
 /// What is compiled.
 const MADE: [&str; 2] = ["rds_verifier.js", "rds_verifier_bg.wasm"];
 /// What stands around it, in `shared/verifier/package`.
@@ -63,8 +68,10 @@ pub fn build(cache: &Cache) -> Result<PathBuf> {
 
     let mut step = Step::start("the verifier");
     let (root, into) = (workspace::root(), folder());
-    let inputs = ["Cargo.toml", "Cargo.lock", "shared"].map(|name| root.join(name));
-    let fingerprint = workspace::fingerprint(&inputs, &format!("{} {}", toolchain.version, npm::BINARYEN))?;
+    let inputs = [".cargo", "Cargo.toml", "Cargo.lock", "shared"].map(|name| root.join(name));
+    // What the programs are told makes the module as much as what they are given.
+    let told = [&COMPILED[..], &BOUND, &SHRUNK, &FEATURES].concat().join(" ");
+    let fingerprint = workspace::fingerprint(&inputs, &format!("{} {} {told}", toolchain.version, npm::BINARYEN))?;
     let stamp = into.join(".inputs");
     let unchanged = std::fs::read_to_string(&stamp).is_ok_and(|last| last == fingerprint);
     if unchanged && MADE.iter().chain(&WRITTEN).all(|file| into.join(file).is_file()) {
@@ -74,21 +81,19 @@ pub fn build(cache: &Cache) -> Result<PathBuf> {
 
     let log = workspace::log("verifier");
     let mut cargo = toolchain.cargo();
-    cargo.args(["build", "--locked", "--profile", "verifier", "--package", "rds-verifier", "--lib"]);
-    cargo.args(["--target", wasm_toolchain::Target::Wasm.triple()]);
+    cargo.args(COMPILED).args(["--target", wasm_toolchain::Target::Wasm.triple()]);
     cargo.env("RUSTFLAGS", without_this_machine());
     command::run(&mut step, cargo, &log, PATIENCE)?;
     let compiled = workspace::wasm_target().join(wasm_toolchain::Target::Wasm.triple());
 
-    // A module for the web is one for Node, too: there it is started with its bytes.
     let mut bindings = Command::new(wasm_bindgen);
     bindings.arg(compiled.join("verifier/rds_verifier.wasm"));
-    bindings.args(["--target", "web", "--no-typescript", "--out-dir"]).arg(&into);
+    bindings.args(BOUND).arg("--out-dir").arg(&into);
     command::run(&mut step, bindings, &log, PATIENCE)?;
 
     let module = into.join("rds_verifier_bg.wasm");
     let mut smaller = Command::new("node");
-    smaller.arg(wasm_opt).args(["-Oz", "--strip-debug", "--strip-producers"]).args(FEATURES);
+    smaller.arg(wasm_opt).args(SHRUNK).args(FEATURES);
     smaller.arg(&module).arg("-o").arg(&module);
     command::run(&mut step, smaller, &log, PATIENCE)?;
     for file in WRITTEN {

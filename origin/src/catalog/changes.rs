@@ -2,8 +2,8 @@
 
 use super::{Catalog, Vault};
 use rds_shared::model::EncodedRow;
-use rds_shared::select::changes::{Change, ChangeFeed, Floor, Place};
-use rds_shared::wire::{ChangeClock, ChangeCursor, Timestamp};
+use rds_shared::select::changes::{Change, ChangeFeed, Place};
+use rds_shared::wire::{ChangeClock, ChangeCursor, Floor, Timestamp};
 use std::sync::Arc;
 
 /// Every vault, active or not, in the order of its latest change on each clock.

@@ -98,7 +98,6 @@ impl Vault {
             chain_slug: &self.chain_slug,
             symbol: self.symbol.as_deref(),
             traits: self.traits,
-            is_active: self.is_active,
         }
     }
 }

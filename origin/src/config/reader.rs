@@ -219,7 +219,7 @@ fn switch(text: &str) -> Result<bool, String> {
     match text {
         "1" | "true" => Ok(true),
         "0" | "false" => Ok(false),
-        _ => Err("must be 1 or 0".into()),
+        _ => Err("must be 1 or 0, or true or false".into()),
     }
 }
 

@@ -9,14 +9,13 @@ use rds_shared::graph::amount::{AmountError, Usd};
 use rds_shared::graph::limits::{Dimension, LimitError, Limits};
 use rds_shared::graph::portfolio::{MAX_POSITIONS, Portfolio, PortfolioError};
 use rds_shared::model::ids::{ChainId, Namespace, VaultKey};
+use rds_shared::route::bounds::PORTFOLIO_REF_CHARS;
 use rds_shared::wire::error::{Detail, In};
 use rds_shared::wire::{ApiError, ErrorCode};
 use serde::Deserialize;
 use serde_json::error::Category;
 use serde_json::value::RawValue;
 
-/// The longest reference, in characters: it is signed with every decision.
-const REFERENCE: usize = 200;
 /// Faults that are told at once: whoever sends a thousand has made one.
 const MOST_FAULTS: usize = 20;
 
@@ -121,11 +120,11 @@ fn reference(value: Option<&RawValue>, faults: &mut Faults) -> Option<String> {
         return None;
     };
     let length = text.chars().count();
-    if !(1..=REFERENCE).contains(&length) {
-        let reason = format!("must have 1 to {REFERENCE} characters");
+    if !(1..=PORTFOLIO_REF_CHARS).contains(&length) {
+        let reason = format!("must have 1 to {PORTFOLIO_REF_CHARS} characters");
         faults.tell(Detail {
             minimum: Some(1.0),
-            maximum: Some(REFERENCE as f64),
+            maximum: Some(PORTFOLIO_REF_CHARS as f64),
             ..Detail::new(In::Body, NAME, reason)
         });
         return None;

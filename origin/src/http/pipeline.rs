@@ -15,7 +15,7 @@ use axum::http::Method;
 use axum::response::Response;
 use rds_shared::access::budget::Verdict;
 use rds_shared::route::{Family, Route};
-use rds_shared::wire::{ApiError, ErrorCode, RequestId};
+use rds_shared::wire::{ApiError, ErrorCode, RequestId, TARGET_BYTES};
 use std::any::Any;
 use std::future::{Future, poll_fn};
 use std::net::IpAddr;
@@ -23,9 +23,6 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::Arc;
 use std::task::Poll;
-
-/// Longest request target taken, in bytes.
-const TARGET_BYTES: usize = 8_192;
 
 /// A way in; it decides how a caller is believed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -8,14 +8,12 @@ use super::encoded;
 use crate::app::App;
 use rds_shared::access::paging;
 use rds_shared::model::ids::{Address, VaultId};
+use rds_shared::route::bounds::BATCH_ITEMS;
 use rds_shared::select::vault_query::{VaultFilter, VaultSort};
 use rds_shared::wire::error::{Detail, In};
 use rds_shared::wire::{ApiError, ErrorCode};
 use serde_json::Value;
 use std::collections::HashSet;
-
-/// Items of one batch, ids and addresses together.
-const BATCH_ITEMS: usize = 100;
 
 /// `GET /v1/vaults`.
 pub fn list(app: &App, call: &Call) -> Result<Answer, Failure> {

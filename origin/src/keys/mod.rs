@@ -21,7 +21,7 @@ use rds_shared::access::credential::{CredentialText, Kind};
 use rds_shared::access::link::KeyNews;
 use rds_shared::access::{KeyDigest, Plan};
 use rds_shared::wire::Timestamp;
-use rds_shared::wire::request_id::hex;
+use rds_shared::wire::hex;
 use serde::Serialize;
 use serde_json::Value;
 

@@ -259,23 +259,19 @@ pub(super) fn counted(incident: &IncidentRow, now: Timestamp) -> Result<Incident
         Some(text) => word::<IncidentSeverity>("event.incident_severity", text)? == IncidentSeverity::Minor,
         None => false,
     };
-    let amounts = incident.loss_usd.zip(incident.returned_usd);
-    let recovered = amounts.is_some_and(|(loss, returned)| nine_tenths(loss, returned));
     let resolved = incident.remediation_status.as_deref() == Some(RemediationStatus::Resolved.as_str());
-    let class = match (minor, recovered) {
-        (true, _) => IncidentClass::Minor,
-        (false, true) => IncidentClass::MajorRecovered,
-        (false, false) => IncidentClass::MajorUnrecovered,
+    let class = match minor {
+        true => IncidentClass::Minor,
+        false => {
+            IncidentClass::of_major(incident.loss_usd.and_then(millionths), incident.returned_usd.and_then(millionths))
+        }
     };
     Ok(Incident { class, age_days: days(incident.occurred_at, now), resolved })
 }
 
-/// Whether nine tenths of a loss came back, compared in whole millionths of a dollar.
-fn nine_tenths(loss_usd: f64, returned_usd: f64) -> bool {
-    match (from_float(loss_usd, 6), from_float(returned_usd, 6)) {
-        (Ok(loss), Ok(returned)) => 10 * i128::from(returned) >= 9 * i128::from(loss),
-        _ => false,
-    }
+/// An amount in millionths of a dollar; `None` for what is no amount.
+fn millionths(usd: f64) -> Option<u64> {
+    from_float(usd, 6).ok().and_then(|micros| u64::try_from(micros).ok())
 }
 
 /// Caps' and flags' inputs from the newest state.
@@ -387,6 +383,16 @@ mod tests {
         assert_eq!(class(row(None, None, None, None)), (IncidentClass::MajorUnrecovered, 3, false));
         let recovered = row(Some("major"), Some(100.0), Some(90.0), Some("resolved"));
         assert_eq!(class(recovered), (IncidentClass::MajorRecovered, 3, true));
+        // The same in cents, a hair less, and what the published rule says of a loss of nothing: it cannot have been recovered.
+        for (loss, returned, expected) in [
+            (1.15, 1.04, IncidentClass::MajorRecovered),
+            (1.15, 1.03, IncidentClass::MajorUnrecovered),
+            (100.0, 89.999_999, IncidentClass::MajorUnrecovered),
+            (0.0, 0.0, IncidentClass::MajorUnrecovered),
+        ] {
+            let row = row(None, Some(loss), Some(returned), None);
+            assert_eq!(class(row).0, expected, "{loss} {returned}");
+        }
         assert_eq!(class(row(Some("minor"), Some(100.0), None, None)), (IncidentClass::Minor, 3, false));
     }
 }

@@ -91,3 +91,14 @@ fn kept(row: &PgRow) -> Result<Kept, StoreError> {
         },
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use rds_shared::graph::evidence::MAX_ENVELOPE;
+
+    #[test]
+    fn the_database_keeps_no_longer_envelope_than_the_edge_reads() {
+        let schema = include_str!("../../../migrations/20261121002200_decisions.sql");
+        assert!(schema.contains(&format!("check (octet_length(envelope) <= {MAX_ENVELOPE})")));
+    }
+}

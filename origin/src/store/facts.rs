@@ -2,6 +2,7 @@
 
 use super::{StoreError, Tx};
 use crate::ingest::fact::{Fact, content_hash};
+use rds_shared::wire::hex;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 use serde_json::value::RawValue;
@@ -24,12 +25,6 @@ impl Serialize for Row {
         map.serialize_entry("hash", &hex(&self.content_hash))?;
         map.end()
     }
-}
-
-/// Lower-case hex.
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    const DIGITS: &[u8; 16] = b"0123456789abcdef";
-    bytes.iter().flat_map(|byte| [byte >> 4, byte & 15]).map(|nibble| char::from(DIGITS[usize::from(nibble)])).collect()
 }
 
 /// Writes facts of one kind and answers the first key column of every row that changed.

@@ -5,8 +5,8 @@
 
 use crate::config;
 use crate::entropy;
-use rds_shared::access::unhex;
 use rds_shared::push::signature::Secret;
+use rds_shared::wire::unhex;
 use ring::aead::{AES_256_GCM, Aad, LessSafeKey, NONCE_LEN, Nonce, UnboundKey};
 use ring::hmac;
 

@@ -3,17 +3,12 @@
 use crate::store::webhooks::ToBasket;
 use axum::http::HeaderValue;
 use rds_shared::push::webhook::EventType;
+use rds_shared::route::bounds::{IDEMPOTENCY_KEY_BYTES, VERSION_ID_CHARS, WEBHOOK_DESCRIPTION_CHARS};
 use rds_shared::wire::error::{Detail, In};
 use rds_shared::wire::{ApiError, ErrorCode, headers};
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
-/// The longest description, in characters.
-const DESCRIPTION: usize = 500;
-/// The longest id of a version, in characters.
-const VERSION_CHARS: usize = 200;
-/// The longest idempotency key, in bytes.
-const NAME_BYTES: usize = 255;
 /// The words that `families` may hold.
 const FAMILIES: &[&str] = &{
     let [a, b, c, d] = EventType::FAMILIES;
@@ -106,7 +101,7 @@ fn pinned(value: Option<Value>) -> Result<Option<String>, Detail> {
     match value {
         None | Some(Value::Null) => Ok(None),
         // What no version can be called is none; the database takes no such text.
-        Some(Value::String(text)) if text.chars().any(char::is_control) || text.chars().count() > VERSION_CHARS => {
+        Some(Value::String(text)) if text.chars().any(char::is_control) || text.chars().count() > VERSION_ID_CHARS => {
             Err(fault("pinned_version_id", "is no version's id"))
         }
         Some(Value::String(text)) => Ok(Some(text)),
@@ -146,9 +141,9 @@ fn families(value: Option<Value>, faults: &mut Vec<Detail>) -> Vec<EventType> {
 fn description(value: Option<Value>) -> Result<Option<String>, Detail> {
     match value {
         None | Some(Value::Null) => Ok(None),
-        Some(Value::String(text)) if text.chars().count() > DESCRIPTION => {
-            let reason = format!("may have at most {DESCRIPTION} characters");
-            Err(Detail { maximum: Some(DESCRIPTION as f64), ..fault("description", reason) })
+        Some(Value::String(text)) if text.chars().count() > WEBHOOK_DESCRIPTION_CHARS => {
+            let reason = format!("may have at most {WEBHOOK_DESCRIPTION_CHARS} characters");
+            Err(Detail { maximum: Some(WEBHOOK_DESCRIPTION_CHARS as f64), ..fault("description", reason) })
         }
         Some(Value::String(text)) if text.chars().any(char::is_control) => {
             Err(fault("description", "may not hold control characters"))
@@ -162,14 +157,16 @@ fn unknown(fields: &Map<String, Value>) -> impl Iterator<Item = Detail> {
     fields.keys().map(|name| Detail::new(In::Body, name.clone(), "is not a field of this body"))
 }
 
-/// Reads `Idempotency-Key`: 1 to 255 visible ASCII characters.
+/// Reads `Idempotency-Key`: visible ASCII characters, no more than the bound.
 pub fn idempotency_key(header: Option<&HeaderValue>) -> Result<Option<String>, ApiError> {
     let Some(header) = header else { return Ok(None) };
     let text = header.to_str().unwrap_or_default().trim();
-    if (1..=NAME_BYTES).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ') {
+    if (1..=IDEMPOTENCY_KEY_BYTES).contains(&text.len())
+        && text.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ')
+    {
         return Ok(Some(text.to_owned()));
     }
-    let reason = format!("must have 1 to {NAME_BYTES} visible ASCII characters");
+    let reason = format!("must have 1 to {IDEMPOTENCY_KEY_BYTES} visible ASCII characters");
     Err(ApiError::parameter(Detail::new(In::Header, headers::IDEMPOTENCY_KEY, reason)))
 }
 

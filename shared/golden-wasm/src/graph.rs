@@ -75,8 +75,5 @@ fn name(object: &Value, field: &str) -> Result<Option<String>, Mismatch> {
 
 /// An exact decimal string, as the API writes amounts.
 fn usd(value: &Value) -> Result<Usd, Mismatch> {
-    let written = text(value)?;
-    let (whole, fraction) = written.split_once('.').unwrap_or((&written, ""));
-    let micros = format!("{whole}{fraction:0<6}").parse().map_err(|_| Mismatch::unreadable("amount"))?;
-    Ok(Usd::from_micros(micros))
+    Usd::parse(&text(value)?).ok_or_else(|| Mismatch::unreadable("amount"))
 }

@@ -11,8 +11,9 @@ pub fn check(case: &Value) -> Result<(), Mismatch> {
     for step in list(case, "steps")? {
         let now = Timestamp::from_seconds(required(step, "at_seconds")?);
         let hard = flag(step, "hard")?;
-        let change = published.step(now, score_of(step, "raw")?, hard, false);
-        let computed = json!({
+        let methodology_changed = flag(step, "methodology_changed")?;
+        let change = published.step(now, score_of(step, "raw")?, hard, methodology_changed);
+        let mut computed = json!({
             "at_seconds": step["at_seconds"],
             "raw": step["raw"],
             "hard": hard,
@@ -20,6 +21,9 @@ pub fn check(case: &Value) -> Result<(), Mismatch> {
             "tier": published.tier().map(|tier| tier.as_str()),
             "change": change.map(|change| change.change_type.as_str()),
         });
+        if methodology_changed {
+            computed["methodology_changed"] = true.into();
+        }
         expect(&case["name"], &computed, step)?;
     }
     Ok(())

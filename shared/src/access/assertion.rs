@@ -3,9 +3,8 @@
 //! The edge did authentication and limits; the origin believes exactly what is signed here. Method, target, body and principal are
 //! bound, a clock bounds its life to [`MAX_SKEW_SECONDS`], and the nonce lets the origin refuse a second use.
 
-use super::unhex;
+use crate::wire::hex::{hex, push_hex, unhex_array};
 use crate::wire::page::write_u64;
-use crate::wire::request_id::{hex, push_hex};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -30,7 +29,7 @@ impl AssertionKey {
         let (id, secret) = text.trim().split_once(':')?;
         let named =
             !id.is_empty() && id.len() <= 32 && id.bytes().all(|b| b.is_ascii_alphanumeric() || b == b'-' || b == b'_');
-        let secret = unhex(secret).filter(|bytes| bytes.len() == 32)?;
+        let secret = unhex_array::<32>(secret)?;
         let keyed = Hmac::<Sha256>::new_from_slice(&secret).ok()?;
         named.then(|| AssertionKey { id: String::from(id), keyed })
     }
@@ -94,7 +93,7 @@ pub struct Assertion {
     key_id: String,
     seconds: i64,
     nonce: String,
-    signature: Vec<u8>,
+    signature: [u8; 32],
 }
 
 /// Why an assertion does not hold; for the log, never for the wire.
@@ -114,7 +113,7 @@ impl Assertion {
     /// Signs `request` at `seconds` (unix time, the wall's, never a test clock's) with a fresh random `nonce`.
     pub fn sign(key: &AssertionKey, request: &SignedRequest<'_>, seconds: i64, nonce: [u8; 16]) -> Self {
         let nonce = hex(&nonce);
-        let signature = key.mac(request, seconds, &nonce).finalize().into_bytes().to_vec();
+        let signature = key.mac(request, seconds, &nonce).finalize().into_bytes().into();
         Assertion { key_id: key.id.clone(), seconds, nonce, signature }
     }
 
@@ -128,9 +127,9 @@ impl Assertion {
         let mut parts = header.split(';');
         let mut next = || parts.next().ok_or(AssertionError::Malformed);
         let (version, key_id, seconds, nonce, signature) = (next()?, next()?, next()?, next()?, next()?);
-        let well_formed = version == "v1" && parts.next().is_none() && nonce.len() == 32 && unhex(nonce).is_some();
+        let well_formed = version == "v1" && parts.next().is_none() && unhex_array::<16>(nonce).is_some();
         let seconds = seconds.parse().map_err(|_| AssertionError::Malformed)?;
-        let signature = unhex(signature).filter(|bytes| bytes.len() == 32).ok_or(AssertionError::Malformed)?;
+        let signature = unhex_array(signature).ok_or(AssertionError::Malformed)?;
         if !well_formed {
             return Err(AssertionError::Malformed);
         }
@@ -216,9 +215,9 @@ mod tests {
                 "v1\nPOST\n/v1/vaults/batch\n{seconds}\n{}\n{body}\n{{\"kind\":\"anonymous\"}}",
                 hex(&[9; 16])
             );
-            let secret = unhex(SECRET.strip_prefix("k1:").unwrap()).unwrap();
+            let secret = unhex_array::<32>(SECRET.strip_prefix("k1:").unwrap()).unwrap();
             let mac = Hmac::<Sha256>::new_from_slice(&secret).unwrap().chain_update(text).finalize().into_bytes();
-            assert_eq!(signed.signature, mac.to_vec());
+            assert_eq!(signed.signature.as_slice(), mac.as_slice());
         }
     }
 

@@ -27,15 +27,10 @@ impl FirstParty {
         let mut origins = Vec::new();
         for entry in list.split(',').map(str::trim).filter(|entry| !entry.is_empty()) {
             let host = entry.strip_prefix("https://").or_else(|| entry.strip_prefix("http://"));
-            match host {
-                Some(host)
-                    if !host.is_empty()
-                        && host.bytes().all(|b| b.is_ascii_alphanumeric() || b"-._:[]".contains(&b)) =>
-                {
-                    origins.push(entry.to_ascii_lowercase());
-                }
-                _ => return Err(String::from(entry)),
+            if !host.is_some_and(is_host) {
+                return Err(String::from(entry));
             }
+            origins.push(entry.to_ascii_lowercase());
         }
         Ok(FirstParty(origins))
     }
@@ -44,6 +39,11 @@ impl FirstParty {
     pub fn find(&self, origin: &str) -> Option<&str> {
         self.0.iter().map(String::as_str).find(|known| *known == origin)
     }
+}
+
+/// Whether a text is the host of an address as operators set it: a name or an IP address, perhaps with a port, and nothing else.
+pub fn is_host(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_alphanumeric() || b"-._:[]".contains(&byte))
 }
 
 #[cfg(test)]

@@ -2,8 +2,7 @@
 //!
 //! Source: interface, "Authentication", 2, 4 and 7; contracts, "Formats".
 
-use super::unhex;
-use crate::wire::request_id::hex;
+use crate::wire::{hex, unhex};
 use alloc::string::String;
 use core::fmt;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};

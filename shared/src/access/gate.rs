@@ -54,11 +54,11 @@ fn needs(plan: Plan) -> String {
     message
 }
 
-/// A key that does not hold. One answer for every reason: it says nothing about which keys exist.
+/// A key or an index token that does not hold. One answer for every reason: it says nothing about which ones exist.
 pub fn rejected_key() -> ApiError {
     ApiError {
         legacy_code: Some(legacy::INVALID_API_KEY),
-        ..ApiError::new(ErrorCode::Unauthorized, "the API key is not valid")
+        ..ApiError::new(ErrorCode::Unauthorized, "the key or token that was sent is not valid here")
     }
 }
 
@@ -136,6 +136,12 @@ mod tests {
         for access in [Access::Public, Access::Key, Access::Data, Access::Decisioning] {
             assert_eq!(code(access, &token), Some((401, Some("invalid_api_key"))), "{access:?}");
         }
+    }
+
+    #[test]
+    fn a_token_where_keys_are_asked_for_is_not_called_a_bad_key() {
+        let refused = admit(Access::Public, &Principal::IndexToken { id: 1 }).unwrap_err();
+        assert_eq!(refused.message, "the key or token that was sent is not valid here");
     }
 
     #[test]

@@ -25,7 +25,7 @@ pub const KEY_NEWS: &str = "/__origin/keys";
 /// At the edge: facts that were changed. [`TagNews`] → 204 once no isolate serves an older copy as current.
 pub const TAG_NEWS: &str = "/__origin/tags";
 
-/// Largest body of a message, in bytes: a usage batch of more rows than that holds is sent as several.
+/// Largest body of a message, in bytes. The largest message is a usage batch, which holds one day: a row for each endpoint at most.
 pub const MESSAGE_BYTES: usize = 64 * 1024;
 
 /// How long the edge may act upon a record without asking again, in seconds.
@@ -68,7 +68,6 @@ pub struct KeyNews {
 
 /// Facts have changed: copies of an older version are to be confirmed before they are served.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub struct TagNews {
     /// The newest versions of the tags that changed.
     pub versions: TagVersions,
@@ -110,6 +109,7 @@ pub struct UsageRow {
 mod tests {
     use super::*;
     use crate::access::Principal;
+    use crate::route::{ROUTES, Route};
 
     #[test]
     fn no_caller_can_be_taken_for_a_host() {
@@ -134,6 +134,35 @@ mod tests {
         let digest = KeyDigest::of("x").to_hex();
         let news = alloc::format!(r#"{{"digest":"{digest}","record":{record},"why":"rotation"}}"#);
         assert_eq!(serde_json::from_str::<KeyNews>(&news).unwrap().record.rpm, 300);
+        let tags = r#"{"versions":"events=7","since":"2026-11-21"}"#;
+        assert_eq!(serde_json::from_str::<TagNews>(tags).unwrap().versions, TagVersions::parse("events=7"));
+        let question =
+            alloc::format!(r#"{{"digest":"{digest}","shown":"pk_live_0123","text":null,"network":"2001:db8::"}}"#);
+        assert_eq!(serde_json::from_str::<KeyQuestion>(&question).unwrap().shown, "pk_live_0123");
+        let row = r#"{"day":20778,"endpoint":"GET /v1/vaults","served":3,"throttled":0,"last_seen":1,"copies":2}"#;
+        let batch =
+            alloc::format!(r#"{{"digest":"{digest}","source":"s","sequence":1,"through":60,"rows":[{row}],"of":"a"}}"#);
+        assert_eq!(serde_json::from_str::<UsageBatch>(&batch).unwrap().rows[0].served, 3);
+    }
+
+    #[test]
+    fn a_day_in_which_every_endpoint_was_asked_is_one_message() {
+        let row = |route: &Route| UsageRow {
+            day: i64::MIN,
+            endpoint: route.endpoint(),
+            served: u64::MAX,
+            throttled: u64::MAX,
+            last_seen: i64::MIN,
+        };
+        let batch = UsageBatch {
+            digest: KeyDigest::of("x"),
+            source: "f".repeat(64),
+            sequence: u64::MAX,
+            through: i64::MIN,
+            rows: ROUTES.iter().map(row).collect(),
+        };
+        let written = serde_json::to_string(&batch).unwrap();
+        assert!(written.len() < MESSAGE_BYTES, "{}", written.len());
     }
 
     #[test]

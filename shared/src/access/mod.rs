@@ -19,16 +19,3 @@ pub use credential::{KeyDigest, Presented};
 pub use plan::{KeyRecord, Plan};
 pub use principal::Principal;
 pub use spray::Spray;
-
-use alloc::vec::Vec;
-
-/// The bytes that hex of either case stands for.
-pub fn unhex(text: &str) -> Option<Vec<u8>> {
-    let mut bytes = Vec::with_capacity(text.len() / 2);
-    for pair in text.as_bytes().chunks(2) {
-        let [high, low] = pair else { return None };
-        let digit = |byte: u8| char::from(byte).to_digit(16);
-        bytes.push((digit(*high)? << 4 | digit(*low)?) as u8);
-    }
-    Some(bytes)
-}

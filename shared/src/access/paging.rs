@@ -4,6 +4,7 @@ use super::principal::Principal;
 use crate::wire::Timestamp;
 use crate::wire::error::{ApiError, ErrorCode};
 use crate::wire::page::PageRequest;
+use alloc::format;
 
 /// Rows of one list that a caller without a key may reach.
 pub const KEYLESS_ROWS: u64 = 200;
@@ -15,7 +16,7 @@ pub fn admit(principal: &Principal, page: PageRequest) -> Result<PageRequest, Ap
 
 /// How many of the `rows` rows from `offset` on the caller may have, or that they need a key.
 ///
-/// What begins within the first 200 rows is served to everybody, and to callers without a key no further than those.
+/// What begins within [`KEYLESS_ROWS`] is served to everybody, and to callers without a key no further than those.
 pub fn admit_rows(principal: &Principal, offset: u64, rows: u64) -> Result<u64, ApiError> {
     if !principal.is_keyless() {
         return Ok(rows);
@@ -23,7 +24,10 @@ pub fn admit_rows(principal: &Principal, offset: u64, rows: u64) -> Result<u64, 
     match KEYLESS_ROWS.saturating_sub(offset) {
         0 => Err(ApiError::new(
             ErrorCode::Forbidden,
-            "without an API key only the first 200 rows of a list can be paged through; send a key, or narrow the list with filters",
+            format!(
+                "without an API key only the first {KEYLESS_ROWS} rows of a list can be paged through; send a key, or narrow the list \
+                 with filters"
+            ),
         )),
         left => Ok(rows.min(left)),
     }
@@ -34,15 +38,19 @@ pub fn is_more_with_key(offset: u64, rows: u64) -> bool {
     offset.saturating_add(rows) > KEYLESS_ROWS
 }
 
-/// How far back a caller without a key may ask for changes, in seconds: 30 days.
-pub const KEYLESS_LOOKBACK_SECONDS: i64 = 30 * 86_400;
+/// How far back a caller without a key may ask for changes, in days.
+const KEYLESS_LOOKBACK_DAYS: i64 = 30;
+/// The same in seconds.
+pub const KEYLESS_LOOKBACK_SECONDS: i64 = KEYLESS_LOOKBACK_DAYS * 86_400;
 
 /// Lets a look back to `since` pass, or says that it needs a key.
 pub fn admit_lookback(principal: &Principal, since: Timestamp, now: Timestamp) -> Result<(), ApiError> {
     if principal.is_keyless() && now.seconds_since(since) > KEYLESS_LOOKBACK_SECONDS {
         return Err(ApiError::new(
             ErrorCode::Forbidden,
-            "without an API key changes can be asked for only 30 days back; send a key, or a later since",
+            format!(
+                "without an API key changes can be asked for only {KEYLESS_LOOKBACK_DAYS} days back; send a key, or a later since"
+            ),
         ));
     }
     Ok(())

@@ -41,8 +41,10 @@ impl Usd {
     /// Nothing.
     pub const ZERO: Self = Usd(0);
     const MICROS: u128 = 1_000_000;
-    /// One above the greatest amount of a position: 10^15 dollars.
-    const LIMIT: u128 = 1_000_000_000_000_000 * Self::MICROS;
+    /// Dollars that a position must stay below.
+    pub const BOUND_DOLLARS: u64 = 1_000_000_000_000_000;
+    /// The same in millionths.
+    const LIMIT: u128 = Self::BOUND_DOLLARS as u128 * Self::MICROS;
 
     /// From millionths of a dollar.
     pub const fn from_micros(micros: u128) -> Self {

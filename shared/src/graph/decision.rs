@@ -195,3 +195,35 @@ struct Written {
     key_id: String,
     created_at: String,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::evidence::MAX_ENVELOPE;
+    use crate::route::bounds::PORTFOLIO_REF_CHARS;
+
+    #[test]
+    fn the_longest_envelope_there_is_can_be_stored() {
+        let hash = ContentHash::from_bytes([0xff; 32]);
+        for letter in ["\u{10ffff}", "\"", "\\"] {
+            let subject = Subject {
+                portfolio_ref: letter.repeat(PORTFOLIO_REF_CHARS),
+                positions_hash: hash,
+                snapshot_id: hash,
+                limits: Limits::from_ppm(Dimension::ALL.iter().map(|it| (*it, Ppm(999_999)))).unwrap(),
+                verdict: Verdict::Approve,
+                findings_hash: hash,
+                methodology_scope: METHODOLOGY_SCOPE.into(),
+                methodology_version: METHODOLOGY_VERSION.into(),
+            };
+            let envelope = Envelope {
+                subject,
+                signer_address: Address::parse(Namespace::Evm, "0x19e7e376e7c213b7e7e7e46cc70a5dd086daff2a").unwrap(),
+                key_id: "k".repeat(64),
+                created_at: Timestamp::from_seconds(1_795_219_200),
+            };
+            let length = envelope.canonical().to_string().len();
+            assert!(length <= MAX_ENVELOPE, "{length} bytes");
+        }
+    }
+}

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 
 /// Most signers that the registry holds, retired ones included.
 pub const MAX_SIGNERS: usize = 256;
-/// Longest envelope that is stored, in bytes.
+/// Longest envelope that is stored, in bytes: the database refuses a longer one, and no check leads to one.
 pub const MAX_ENVELOPE: usize = 8 * 1_024;
 /// Largest evidence that is read, in bytes: a full registry and the longest envelope, with each of its bytes escaped.
 pub const MAX_EVIDENCE: usize = 128 * 1_024;

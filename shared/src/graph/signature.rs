@@ -4,10 +4,9 @@
 //!
 //! Source: interface, "Decisioning" (signed decisions); EIP-191 version 0x45; RFC 6979; EIP-2 (low s).
 
-use crate::access::unhex;
 use crate::model::content_hash::ContentHash;
 use crate::model::ids::Address;
-use crate::wire::request_id::hex;
+use crate::wire::{hex, unhex};
 use core::fmt;
 use k256::ecdsa::{RecoveryId, Signature, SigningKey, VerifyingKey};
 use serde::{Serialize, Serializer};

@@ -2,9 +2,8 @@
 //!
 //! Source: interface, "Conventions": hashes are 64 hex characters.
 
-use crate::access::unhex;
 use crate::scoring::canonical::Canonical;
-use crate::wire::request_id::hex;
+use crate::wire::{hex, unhex};
 use alloc::string::String;
 use core::fmt::{self, Write};
 use serde::{Serialize, Serializer};

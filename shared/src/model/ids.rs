@@ -81,7 +81,7 @@ impl Address {
 
     /// The EVM address of these 20 bytes.
     pub fn from_evm_bytes(bytes: [u8; 20]) -> Self {
-        Address(alloc::format!("0x{}", crate::wire::request_id::hex(&bytes)))
+        Address(alloc::format!("0x{}", crate::wire::hex(&bytes)))
     }
 
     /// The canonical text.

@@ -85,7 +85,7 @@ pub struct VaultRow {
     /// Null means uncapped, unpriced or unknown.
     pub deposit_capacity_usd: Option<f64>,
     /// Seconds since `last_synced_at`, as of this answer; null before the first sync.
-    // Written when a row is served: `EncodedRow::write` and `VaultRow::served_at`.
+    // Written when a row is served: `EncodedRow::write`.
     pub freshness_seconds: Option<u64>,
     /// The latest successful sync that wrote the row.
     pub last_synced_at: Option<Timestamp>,
@@ -99,14 +99,6 @@ pub struct VaultRow {
     pub real_yield_share: Option<f64>,
     /// Curator, for filters.
     pub curator_id: Option<String>,
-}
-
-impl VaultRow {
-    /// This row as it reads at `now`.
-    pub fn served_at(mut self, now: Timestamp) -> Self {
-        self.freshness_seconds = freshness_seconds(self.last_synced_at, now);
-        self
-    }
 }
 
 /// Whole seconds since the last sync: null when there was none, 0 when the sync is ahead of this clock.

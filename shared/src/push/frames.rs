@@ -21,7 +21,9 @@ const VERSION: u8 = 2;
 
 /// A comment that keeps the connection open; clients do not see it.
 pub const HEARTBEAT: &[u8] = b": heartbeat\n\n";
-/// This server is about to go; a client reconnects after the second that `retry` says, and is served by another.
+/// Milliseconds after which a client of a server that is about to go reconnects.
+pub const DRAINING_MILLIS: u32 = 1_000;
+/// This server is about to go; a client reconnects after the time that `retry` says, and is served by another.
 pub const DRAINING: &[u8] = b"event: draining\nretry: 1000\ndata: {\"retry\":1000}\n\n";
 
 named_enum! {
@@ -151,6 +153,12 @@ mod tests {
         for still in [ready(None, cursor), gap(&overflow), DRAINING.to_vec(), HEARTBEAT.to_vec()] {
             assert!(!text(still).lines().any(|line| line.starts_with("id")));
         }
+    }
+
+    #[test]
+    fn a_server_that_goes_says_when_to_come_back() {
+        let data = format!("{{\"retry\":{DRAINING_MILLIS}}}");
+        assert_eq!(text(DRAINING.to_vec()), format!("event: draining\nretry: {DRAINING_MILLIS}\ndata: {data}\n\n"));
     }
 
     #[test]

@@ -4,8 +4,8 @@
 //! is the secret's whole text) and Standard Webhooks (`v1,<base64>`, the key is what the secret's Base64 part decodes to).
 //! Source: interface, "Authentication", 10; Standard Webhooks 1.0, "Signature scheme".
 
-use crate::wire::request_id::hex;
 use crate::wire::time::Timestamp;
+use crate::wire::{hex, unhex};
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -67,31 +67,13 @@ impl Secret {
             match part.split_once('=').ok_or(SignatureError::Malformed)? {
                 ("t", value) if seconds.is_none() => seconds = Some(value),
                 ("t", _) => return Err(SignatureError::Malformed),
-                ("v1", value) => signatures.extend(crate::access::unhex(value)),
+                ("v1", value) => signatures.extend(unhex(value)),
                 _ => {}
             }
         }
         let seconds = seconds.ok_or(SignatureError::Malformed)?;
         within_tolerance(seconds, now)?;
         any_matches(&self.ours(seconds, body), &signatures)
-    }
-
-    /// Checks a `webhook-signature` with its `webhook-id` and `webhook-timestamp`, as a Standard Webhooks receiver does.
-    pub fn verify_standard(
-        &self,
-        id: &str,
-        seconds: &str,
-        header: &str,
-        body: &[u8],
-        now: Timestamp,
-    ) -> Result<(), SignatureError> {
-        if header.len() > LONGEST_HEADER {
-            return Err(SignatureError::Malformed);
-        }
-        within_tolerance(seconds, now)?;
-        let encoded = header.split(' ').filter_map(|part| part.strip_prefix("v1,"));
-        let signatures: Vec<_> = encoded.filter_map(|text| STANDARD.decode(text).ok()).collect();
-        any_matches(&self.standard(id, seconds, body), &signatures)
     }
 }
 

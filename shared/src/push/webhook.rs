@@ -6,7 +6,7 @@ use super::schedule::Attempt;
 use super::signature::SigningSecrets;
 use crate::scoring::named_enum;
 use crate::wire::headers;
-use crate::wire::request_id::hex;
+use crate::wire::hex;
 use crate::wire::time::{Micros, Timestamp};
 use alloc::format;
 use alloc::string::{String, ToString};

@@ -5,6 +5,7 @@
 
 mod asset_params;
 mod basket_params;
+pub mod bounds;
 mod decision_params;
 pub mod deprecation;
 mod event_params;

@@ -2,6 +2,7 @@
 //!
 //! Unknown parameters are dropped here: they reach neither a cache key nor the origin. Every fault is told at once.
 
+use super::bounds::LIST_NAMES;
 use super::param::{Above, Default, Kind, Misfit, Param, VERBATIM, Value};
 use crate::wire::error::{ApiError, Detail, ErrorCode, In};
 use crate::wire::page::PageRequest;
@@ -12,8 +13,6 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt::Write;
 
-/// Names in one list parameter, at most.
-const NAMES_PER_LIST: usize = 50;
 /// How [`Value::Nothing`] is spelled: no word is it, and no text may hold it, so it reads back as nothing.
 const NOTHING: &str = "\0";
 
@@ -278,8 +277,8 @@ fn read(param: &Param, text: &str) -> Result<Option<Value>, Detail> {
             names.dedup();
             match names.len() {
                 0 => Ok(None),
-                1..=NAMES_PER_LIST => Ok(Some(Value::Names(names))),
-                _ => refuse(format!("may list at most {NAMES_PER_LIST} values")),
+                1..=LIST_NAMES => Ok(Some(Value::Names(names))),
+                _ => refuse(format!("may list at most {LIST_NAMES} values")),
             }
         }
         Kind::Verbatim => Ok(Some(Value::Text(verbatim.chars().take(VERBATIM.saturating_add(1)).collect()))),

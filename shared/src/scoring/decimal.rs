@@ -45,11 +45,6 @@ pub fn parse_decimal(text: &str, scale: u32) -> Result<i64, DecimalError> {
     narrow(read(text, scale, Excess::Refuse))
 }
 
-/// Reads decimal text as an integer of `10^-scale` units, rounding half to even what lies beyond the scale.
-pub fn round_decimal(text: &str, scale: u32) -> Result<i64, DecimalError> {
-    narrow(read(text, scale, Excess::HalfEven))
-}
-
 /// A number that came out of JSON as a float, as an integer of `10^-scale` units.
 ///
 /// It goes through its shortest decimal text, which is the text it was written as (up to 15 digits), and is then rounded
@@ -189,7 +184,7 @@ mod tests {
 
     #[test]
     fn excess_digits_round_half_to_even() {
-        let rounded = ["0.5", "1.5", "2.5", "2.50001", "2.49999", "-0.5", "-1.5"].map(|text| round_decimal(text, 0));
+        let rounded = ["0.5", "1.5", "2.5", "2.50001", "2.49999", "-0.5", "-1.5"].map(|text| wide_from_json(text, 0));
         assert_eq!(rounded, [Ok(0), Ok(2), Ok(2), Ok(3), Ok(2), Ok(0), Ok(-2)]);
     }
 

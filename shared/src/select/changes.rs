@@ -7,7 +7,7 @@
 
 use alloc::vec::Vec;
 
-use crate::wire::Timestamp;
+use crate::wire::{Floor, Timestamp};
 
 /// The latest change of a row on one clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -20,20 +20,10 @@ pub struct Change {
     pub row: u32,
 }
 
-/// What an instant given instead of a place leaves out: changes of before `instant` that were visible at `version`.
-///
-/// Whatever becomes visible later is delivered, however old it says it is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Floor {
-    /// The data version at which the reader began.
-    pub version: i64,
-    /// The instant it asked for, inclusive.
-    pub instant: Timestamp,
-}
-
-impl Floor {
-    fn passes(self, change: &Change) -> bool {
-        change.version > self.version || change.instant >= self.instant
+impl Change {
+    /// Whether a reader who began with an instant is given it.
+    fn passes(&self, floor: Floor) -> bool {
+        self.version > floor.version || self.instant >= floor.instant
     }
 }
 
@@ -81,8 +71,8 @@ impl ChangeFeed {
         };
         let old = rest.partition_point(|change| change.version <= floor.version);
         let (old, new) = rest.split_at_checked(old).unwrap_or((rest, &[]));
-        let total = old.iter().filter(|change| floor.passes(change)).count() + new.len();
-        let changes = rest.iter().filter(|change| floor.passes(change)).take(limit).copied().collect();
+        let total = old.iter().filter(|change| change.passes(floor)).count() + new.len();
+        let changes = rest.iter().filter(|change| change.passes(floor)).take(limit).copied().collect();
         ChangePage { changes, total }
     }
 }
@@ -150,7 +140,7 @@ mod tests {
                 left = total;
             }
             let expected: BTreeMap<u32, Change> =
-                latest.into_iter().filter(|(_, change)| floor.is_none_or(|floor| floor.passes(change))).collect();
+                latest.into_iter().filter(|(_, change)| floor.is_none_or(|floor| change.passes(floor))).collect();
             // What was left out by the instant and never changed again is not delivered; all the rest is.
             prop_assert_eq!(seen.into_iter().filter(|(row, _)| expected.contains_key(row)).collect::<BTreeMap<_, _>>(), expected);
         }

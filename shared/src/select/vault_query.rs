@@ -45,8 +45,6 @@ pub struct VaultFilter<'q> {
     pub high_confidence: Option<bool>,
     /// True passes deposits `open` and `unknown`, false only `closed`.
     pub depositable: Option<bool>,
-    /// Whether the vault is live; no parameter of the interface, set by the route.
-    pub active: Option<bool>,
 }
 
 /// The order of a vault list: rows without a value last, ties by id ascending, whatever the direction.
@@ -111,13 +109,7 @@ impl<'q> VaultFilter<'q> {
             audited: query.flag("audited"),
             high_confidence: query.flag("highConfidence"),
             depositable: query.flag("depositable"),
-            active: None,
         }
-    }
-
-    /// These filters with only the vaults that are live.
-    pub fn active_only(self) -> Self {
-        VaultFilter { active: Some(true), ..self }
     }
 
     pub(super) fn conditions(&self, columns: &Columns) -> Vec<Condition<'q>> {
@@ -143,7 +135,6 @@ impl<'q> VaultFilter<'q> {
         is(columns.no_il, self.no_il);
         is(columns.audited, self.audited);
         is(columns.high_confidence, self.high_confidence);
-        is(columns.active, self.active);
         if self.min_score.is_some() || self.max_score.is_some() {
             all.push(Condition::Between(VaultSortField::SCORE, self.min_score, self.max_score));
         }
@@ -205,10 +196,8 @@ mod tests {
             audited: Some(true),
             high_confidence: Some(false),
             depositable: Some(true),
-            active: None,
         };
         assert_eq!(filter, expected);
-        assert_eq!(filter.active_only().active, Some(true));
         assert_eq!(VaultSort::from_query(&asked), VaultSort { by: VaultSortField::Name, descending: false });
     }
 

@@ -20,8 +20,6 @@ pub struct VaultRecord<'a> {
     pub symbol: Option<&'a str>,
     /// What the vault is known to be.
     pub traits: VaultTraits,
-    /// False once the vault is shut down or gone.
-    pub is_active: bool,
 }
 
 /// What a vault is known to be. A trait that nobody established is false.
@@ -71,7 +69,6 @@ pub(super) struct Columns {
     pub(super) no_il: FlagColumn,
     pub(super) audited: FlagColumn,
     pub(super) high_confidence: FlagColumn,
-    pub(super) active: FlagColumn,
 }
 
 impl VaultIndex {
@@ -131,7 +128,6 @@ impl Columns {
             no_il: index.add_flags(records.iter().map(|record| record.traits.no_il)),
             audited: index.add_flags(rows().map(|row| row.is_audited)),
             high_confidence: index.add_flags(rows().map(|row| is_high_confidence(row.total_score, row.apr_net))),
-            active: index.add_flags(records.iter().map(|record| record.is_active)),
         }
     }
 }

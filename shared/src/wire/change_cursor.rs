@@ -5,7 +5,6 @@
 
 use super::Timestamp;
 use super::base64url;
-use crate::select::changes::Floor;
 use alloc::string::String;
 use alloc::vec::Vec;
 use sha2::{Digest, Sha256};
@@ -53,6 +52,17 @@ pub struct ChangeCursor {
     pub id: String,
     /// What an instant given as `since` left out.
     pub floor: Option<Floor>,
+}
+
+/// What an instant given instead of a place leaves out: changes of before `instant` that were visible at `version`.
+///
+/// Whatever becomes visible later is delivered, however old it says it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Floor {
+    /// The data version at which the reader began.
+    pub version: i64,
+    /// The instant it asked for, inclusive.
+    pub instant: Timestamp,
 }
 
 /// Why a text is no cursor of a feed.

@@ -2,9 +2,11 @@
 //!
 //! Source: interface, "Errors". A message is for the caller; a cause goes to the log and never here.
 
+use super::TARGET_BYTES;
 use super::request_id::RequestId;
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
+use alloc::format;
 use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
@@ -48,57 +50,57 @@ macro_rules! codes {
 codes! {
     /// A parameter is malformed or out of its bounds.
     InvalidParameter = 400 "INVALID_PARAMETER";
-    /// A required parameter is not there.
+    /// A required parameter is missing.
     MissingParameter = 400 "MISSING_PARAMETER";
-    /// No address of any namespace.
+    /// The address is none, of any chain.
     InvalidAddress = 400 "INVALID_ADDRESS";
-    /// An address, but of another namespace than the chain's.
+    /// The address is of another kind of chain than the one that is asked about.
     AddressNamespaceMismatch = 400 "ADDRESS_NAMESPACE_MISMATCH";
-    /// A cursor that was not issued here, or for another mode.
+    /// The cursor was not issued here, or belongs to another mode.
     InvalidCursor = 400 "INVALID_CURSOR";
-    /// A body that is not the JSON the route takes.
+    /// The body is not the JSON that the route takes.
     InvalidBody = 400 "INVALID_BODY";
     /// More items than the route takes at once.
     TooManyItems = 400 "TOO_MANY_ITEMS";
-    /// A webhook target that is not a public HTTPS address.
+    /// The URL is not one that deliveries may go to.
     WebhookUrlRejected = 400 "WEBHOOK_URL_REJECTED";
-    /// No credential where one is needed, or one that does not hold.
+    /// No key or token where one is needed, or one that does not hold.
     Unauthorized = 401 "UNAUTHORIZED";
-    /// A caller who is known but may not.
+    /// The caller is known, and may not.
     Forbidden = 403 "FORBIDDEN";
-    /// No such resource or route.
+    /// There is no such thing, or no such route.
     NotFound = 404 "NOT_FOUND";
-    /// The route exists, not for this method.
+    /// The path takes other methods.
     MethodNotAllowed = 405 "METHOD_NOT_ALLOWED";
     /// The change does not fit the present state.
     Conflict = 409 "CONFLICT";
-    /// An idempotency key that came with another body before.
+    /// The `Idempotency-Key` came with another request before.
     IdempotencyKeyReused = 409 "IDEMPOTENCY_KEY_REUSED";
-    /// A basket version that was withdrawn; a successor is named.
+    /// The basket's version was withdrawn; its successor is named.
     VersionRetired = 410 "VERSION_RETIRED";
-    /// A body over the route's size.
+    /// The body is larger than the route takes.
     PayloadTooLarge = 413 "PAYLOAD_TOO_LARGE";
-    /// A URL over the service's size.
+    /// The URL is longer than the service takes.
     UriTooLong = 414 "URI_TOO_LONG";
-    /// A body of another media type.
+    /// The body is not sent as JSON.
     UnsupportedMediaType = 415 "UNSUPPORTED_MEDIA_TYPE";
     /// The window's allowance is used up.
     RateLimited = 429 "RATE_LIMITED" retry 60;
-    /// The day's volume is used up.
+    /// The address has used up its day.
     DailyLimitExceeded = 429 "DAILY_LIMIT_EXCEEDED" retry 3600;
-    /// No more streams for this caller.
+    /// Too many open streams of this key, or for this viewer.
     StreamLimitReached = 429 "STREAM_LIMIT_REACHED" retry 10;
-    /// A fault of ours.
+    /// Something broke on our side.
     InternalError = 500 "INTERNAL_ERROR";
-    /// A part is down; nothing was lost.
+    /// A part of the service does not answer; nothing was lost.
     ServiceUnavailable = 503 "SERVICE_UNAVAILABLE" retry 5;
-    /// The platform withholds scores on purpose.
+    /// The platform withholds scores on purpose, because it cannot stand by them.
     FailClosed = 503 "FAIL_CLOSED" retry 60;
-    /// The graph has not been built yet.
+    /// What the answer would be made of has not been built.
     MaterializationUnavailable = 503 "MATERIALIZATION_UNAVAILABLE" retry 600;
-    /// This process is going away; another answers.
+    /// This server is being replaced; another one answers.
     ShuttingDown = 503 "SHUTTING_DOWN" retry 1;
-    /// The read took longer than a caller should wait.
+    /// The read took too long and was stopped.
     DeadlineExceeded = 504 "DEADLINE_EXCEEDED" retry 5;
 }
 
@@ -206,12 +208,12 @@ pub struct Successor {
 impl Successor {
     /// A version of a basket.
     pub fn of_basket(basket_id: &str, version_id: String) -> Self {
-        Successor { path: alloc::format!("/v1/baskets/{basket_id}/version/{version_id}"), id: version_id }
+        Successor { path: format!("/v1/baskets/{basket_id}/version/{version_id}"), id: version_id }
     }
 
     /// `Link` in the words of RFC 8288; the relation is that of RFC 5829.
     pub fn link(&self) -> String {
-        alloc::format!("<{}>; rel=\"successor-version\"", self.path)
+        format!("<{}>; rel=\"successor-version\"", self.path)
     }
 }
 
@@ -321,7 +323,9 @@ impl From<ErrorCode> for ApiError {
             ErrorCode::FailClosed => "scores are withheld on purpose until an operator has looked at them",
             ErrorCode::ShuttingDown => "this server is being replaced; try again",
             ErrorCode::DeadlineExceeded => "the read took too long and was stopped",
-            ErrorCode::UriTooLong => "the URL is longer than 8192 bytes",
+            ErrorCode::UriTooLong => {
+                return ApiError::new(code, format!("the URL is longer than {TARGET_BYTES} bytes"));
+            }
             other => return ApiError::new(other, other.as_str().to_string()),
         };
         ApiError::new(code, message)

@@ -6,14 +6,19 @@ pub mod envelope;
 pub mod error;
 pub mod etag;
 pub mod headers;
+pub mod hex;
 pub mod page;
 pub mod percent;
 pub mod request_id;
 pub mod time;
 
-pub use change_cursor::{ChangeClock, ChangeCursor, CursorError};
+pub use change_cursor::{ChangeClock, ChangeCursor, CursorError, Floor};
 pub use envelope::{Data, Paged, WithMeta};
 pub use error::{ApiError, Detail, ErrorCode, In};
+pub use hex::{hex, unhex};
 pub use page::PageMeta;
-pub use request_id::{RequestId, hex};
+pub use request_id::RequestId;
 pub use time::Timestamp;
+
+/// The longest request target that is taken, in bytes.
+pub const TARGET_BYTES: usize = 8_192;

@@ -1,7 +1,6 @@
 //! Request ids: 128 random bits, as 32 hex characters.
 
-use alloc::string::String;
-use alloc::vec::Vec;
+use super::hex::{pair, unhex_array};
 use core::fmt;
 use serde::{Serialize, Serializer};
 
@@ -17,51 +16,19 @@ impl RequestId {
 
     /// Reads the text form; anything but 32 lower-case hex characters is refused.
     pub fn parse(text: &str) -> Option<Self> {
-        let mut bytes = [0u8; 16];
-        if text.len() != 32 {
+        if text.bytes().any(|byte| byte.is_ascii_uppercase()) {
             return None;
         }
-        for (byte, pair) in bytes.iter_mut().zip(text.as_bytes().chunks_exact(2)) {
-            let [high, low] = pair else { return None };
-            *byte = (hex_value(*high)? << 4) | hex_value(*low)?;
-        }
-        Some(RequestId(bytes))
+        unhex_array(text).map(RequestId)
     }
 
     /// The text form.
     pub fn to_text(self) -> [u8; 32] {
         let mut text = [0; 32];
-        for (pair, byte) in text.chunks_exact_mut(2).zip(self.0) {
-            pair.copy_from_slice(&[hex_digit(byte >> 4), hex_digit(byte & 15)]);
+        for (digits, byte) in text.chunks_exact_mut(2).zip(self.0) {
+            digits.copy_from_slice(&pair(byte));
         }
         text
-    }
-}
-
-fn hex_value(digit: u8) -> Option<u8> {
-    match digit {
-        b'0'..=b'9' => Some(digit - b'0'),
-        b'a'..=b'f' => Some(digit - b'a' + 10),
-        _ => None,
-    }
-}
-
-/// Lower-case hex of any bytes.
-pub fn hex(bytes: &[u8]) -> String {
-    let mut text = Vec::with_capacity(bytes.len() * 2);
-    push_hex(bytes, &mut text);
-    String::from_utf8(text).unwrap_or_default()
-}
-
-/// Appends the same.
-pub fn push_hex(bytes: &[u8], out: &mut Vec<u8>) {
-    out.extend(bytes.iter().flat_map(|byte| [hex_digit(byte >> 4), hex_digit(byte & 15)]));
-}
-
-const fn hex_digit(nibble: u8) -> u8 {
-    match nibble {
-        0..=9 => b'0' + nibble,
-        _ => b'a' + nibble - 10,
     }
 }
 

@@ -5,15 +5,58 @@
 use crate::Evidence;
 use core::fmt;
 use rds_shared::model::content_hash::ContentHash;
-use serde::Deserialize;
+use serde::de::{Deserialize, Deserializer, Error, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use std::collections::BTreeMap;
+use std::marker::PhantomData;
 
 /// The longest text that is read, in bytes: more than the greatest check with its answer.
 pub const MAX_TEXT: usize = 4 << 20;
 
 /// The members of a JSON object, each in its own text.
-pub type Members<'a> = BTreeMap<String, &'a RawValue>;
+///
+/// An object that has one twice is refused: whoever reads it may see the other one than that which is hashed.
+#[derive(Debug, Default)]
+pub struct Members<'a>(BTreeMap<String, &'a RawValue>);
+
+impl<'a> Members<'a> {
+    /// A member's text, if it is there.
+    pub fn get(&self, name: &str) -> Option<&'a RawValue> {
+        self.0.get(name).copied()
+    }
+
+    /// All of them, by name.
+    pub fn iter(&self) -> impl Iterator<Item = (&str, &'a RawValue)> {
+        self.0.iter().map(|(name, value)| (name.as_str(), *value))
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Members<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Once<'a>(PhantomData<&'a ()>);
+
+        impl<'de: 'a, 'a> Visitor<'de> for Once<'a> {
+            type Value = Members<'a>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Self::Value, A::Error> {
+                let mut members = BTreeMap::new();
+                while let Some((name, value)) = map.next_entry::<String, &'a RawValue>()? {
+                    if members.contains_key(&name) {
+                        return Err(A::Error::custom(format_args!("it has `{name}` twice")));
+                    }
+                    members.insert(name, value);
+                }
+                Ok(Members(members))
+            }
+        }
+
+        deserializer.deserialize_map(Once(PhantomData))
+    }
+}
 
 /// What there is to look at.
 #[derive(Debug, Default)]
@@ -62,20 +105,37 @@ pub fn read<'a, T: Deserialize<'a>>(value: &'a RawValue) -> Option<T> {
 
 /// A member's value, if it is there and of this kind.
 pub fn member<'a, T: Deserialize<'a>>(members: &Members<'a>, name: &str) -> Option<T> {
-    members.get(name).copied().and_then(read)
+    members.get(name).and_then(read)
+}
+
+/// The text, unless it is longer than any that is read.
+pub fn bounded(text: &str) -> Result<&str, Unreadable> {
+    if text.len() > MAX_TEXT {
+        return unreadable(format!("it is longer than {MAX_TEXT} bytes"));
+    }
+    Ok(text)
+}
+
+/// The members of an object.
+pub fn members(text: &str) -> Result<Members<'_>, Unreadable> {
+    match serde_json::from_str(bounded(text)?) {
+        Ok(members) => Ok(members),
+        Err(error) if !error.is_data() => unreadable(format!("it is no JSON: {error}")),
+        // Of an object it is the members that are at fault.
+        Err(error) if text.trim_start().starts_with('{') => unreadable(error.to_string()),
+        Err(_) => unreadable("it is JSON, but no object"),
+    }
 }
 
 /// The members of an object; those of its `data`, where it is an answer of the service.
 pub fn object(text: &str) -> Result<Members<'_>, Unreadable> {
-    if text.len() > MAX_TEXT {
-        return unreadable(format!("it is longer than {MAX_TEXT} bytes"));
-    }
-    let members: Members<'_> = match serde_json::from_str(text) {
-        Ok(members) => members,
-        Err(error) if error.is_data() => return unreadable("it is JSON, but no object"),
-        Err(error) => return unreadable(format!("it is no JSON: {error}")),
-    };
-    Ok(member(&members, "data").unwrap_or(members))
+    let outer = members(text)?;
+    Ok(inside(&outer, "data")?.unwrap_or(outer))
+}
+
+/// The members of the object that a member is; none where it is no object, or not there.
+pub fn inside<'a>(outer: &Members<'a>, name: &str) -> Result<Option<Members<'a>>, Unreadable> {
+    outer.get(name).map(RawValue::get).filter(|text| text.starts_with('{')).map(members).transpose()
 }
 
 /// A text that says something.
@@ -101,7 +161,7 @@ impl<'a> Given<'a> {
                 Ok(found) => given.check(found),
                 Err(why) => given.found_fault = Some(why),
             }
-        } else if members.contains_key("findings") {
+        } else if members.get("findings").is_some() {
             given.check(members);
         }
         if let Some(id) = filled(evidence.decision_id.as_deref()) {
@@ -120,9 +180,10 @@ impl<'a> Given<'a> {
                 "This check was answered without a signed decision: it was not asked for one, or nobody could sign it.",
             );
         }
-        let inner: Option<Members<'_>> = member(members, "decision");
+        let inner =
+            inside(members, "decision").map_err(|why| Unreadable(format!("The decision cannot be read: {why}.")))?;
         let decision = inner.as_ref().unwrap_or(members);
-        if decision.contains_key("envelope") {
+        if decision.get("envelope").is_some() {
             let Some(envelope) = member(decision, "envelope") else {
                 return unreadable(
                     "The envelope must be its text, as it was issued: a string, for it is hashed to the byte.",
@@ -138,7 +199,7 @@ impl<'a> Given<'a> {
             self.say("keyId", decision);
             return Ok(());
         }
-        if ["v", "createdAt", "positionsHash"].iter().any(|name| members.contains_key(*name)) {
+        if ["v", "createdAt", "positionsHash"].iter().any(|name| members.get(name).is_some()) {
             // The envelope itself.
             self.envelope = text.to_owned();
             return Ok(());

@@ -2,7 +2,7 @@
 //!
 //! Fractions and amounts are read by their digits and must be exact: what a reader would have to round was never signed.
 
-use crate::given::{Members, Unreadable, member, object, read, unreadable};
+use crate::given::{Members, Unreadable, bounded, inside, member, members, object, read, unreadable};
 use rds_shared::graph::amount::Usd;
 use rds_shared::graph::check::{FindingKind, Verdict};
 use rds_shared::graph::limits::{Dimension, Limits};
@@ -28,9 +28,9 @@ pub struct Request {
 impl Request {
     /// Reads it.
     pub fn read(text: &str) -> Result<Self, Unreadable> {
-        let listed = serde_json::from_str::<Vec<&RawValue>>(text);
+        let listed = serde_json::from_str::<Vec<&RawValue>>(bounded(text)?);
         let members = match listed {
-            Ok(_) => Members::new(),
+            Ok(_) => Members::default(),
             Err(_) => object(text)?,
         };
         let items = listed.ok().or_else(|| member(&members, "positions"));
@@ -43,14 +43,16 @@ impl Request {
         let portfolio = Portfolio::new(positions).map_err(|error| Unreadable(format!("`positions` {error}")))?;
         let reference: Option<String> = member(&members, "portfolioRef");
         // A body without limits asks for none.
-        let limits = if reference.is_some() || members.contains_key("limits") { Some(limits(&members)?) } else { None };
+        let limits =
+            if reference.is_some() || members.get("limits").is_some() { Some(limits(&members)?) } else { None };
         Ok(Request { portfolio, reference, limits })
     }
 }
 
 fn position(place: usize, item: &RawValue) -> Result<(VaultKey, Usd), Unreadable> {
     let fault = |name: &str| Unreadable(format!("`positions[{place}].{name}` is not of its form"));
-    let members: Members<'_> = read(item).ok_or_else(|| fault("vaultKey"))?;
+    let members =
+        members(item.get()).map_err(|why| Unreadable(format!("`positions[{place}]` cannot be read: {why}")))?;
     let vault = member::<String>(&members, "vaultKey").and_then(|text| VaultKey::parse(&text));
     let amount = members.get("amountUsd").and_then(|amount| match read::<String>(amount) {
         Some(exact) => Usd::parse(&exact),
@@ -59,15 +61,15 @@ fn position(place: usize, item: &RawValue) -> Result<(VaultKey, Usd), Unreadable
     Ok((vault.ok_or_else(|| fault("vaultKey"))?, amount.ok_or_else(|| fault("amountUsd"))?))
 }
 
-fn limits(members: &Members<'_>) -> Result<Limits, Unreadable> {
+fn limits(body: &Members<'_>) -> Result<Limits, Unreadable> {
     let mut limits = Limits::default();
-    let given: Option<Members<'_>> = match members.get("limits") {
-        None => None,
-        Some(value) => read(value).ok_or_else(|| Unreadable("`limits` is no object".to_owned()))?,
+    let Some(given) = body.get("limits").map(RawValue::get).filter(|text| *text != "null") else {
+        return Ok(limits);
     };
-    for (field, value) in given.into_iter().flatten() {
+    let given = members(given).map_err(|why| Unreadable(format!("`limits` cannot be read: {why}")))?;
+    for (field, value) in given.iter() {
         let fault = || Unreadable(format!("`limits.{field}` is no limit"));
-        limits.set(&field, value.get()).map_err(|_| fault())?;
+        limits.set(field, value.get()).map_err(|_| fault())?;
     }
     Ok(limits)
 }
@@ -107,7 +109,8 @@ impl Found {
 
 /// A published finding as it was hashed, and what follows from it.
 fn finding(place: usize, item: &RawValue) -> Result<(Canonical, Verdict), Unreadable> {
-    let members: Members<'_> = read(item).ok_or_else(|| Unreadable(format!("`findings[{place}]` is no object")))?;
+    let members =
+        members(item.get()).map_err(|why| Unreadable(format!("`findings[{place}]` cannot be read: {why}")))?;
     let fault = |name: &str| Unreadable(format!("`findings[{place}].{name}` is not of its form"));
     let text = |name: &str| member::<String>(&members, name).ok_or_else(|| fault(name));
     let ppm = |name: &str| members.get(name).and_then(|number| exact_ppm(number.get())).ok_or_else(|| fault(name));
@@ -172,8 +175,10 @@ impl Manifest {
         let said = member::<String>(&members, "snapshotId").and_then(|text| ContentHash::parse(&text));
         let publications: Vec<Publication> = member(&members, "publications").ok_or_else(|| fault("publications"))?;
         let bodies = publications.len();
+        let cursors: Option<_> = inside(&members, "cursors")?
+            .and_then(|cursors| cursors.iter().map(|(name, at)| Some((name.to_owned(), read(at)?))).collect());
         let frozen = Frozen {
-            cursors: member(&members, "cursors").ok_or_else(|| fault("cursors"))?,
+            cursors: cursors.ok_or_else(|| fault("cursors"))?,
             publications,
             v: 1,
             valid_time: member(&members, "validTime").ok_or_else(|| fault("validTime"))?,

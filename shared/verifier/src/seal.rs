@@ -2,7 +2,7 @@
 //!
 //! Source: interface, "Graph structures" (verification result), "Authentication", 11.
 
-use crate::given::{Given, Members, Unreadable, member, read, unreadable};
+use crate::given::{Given, Unreadable, bounded, member, members, read, unreadable};
 use crate::report::Step;
 use rds_shared::graph::decision::{Envelope, EnvelopeFault};
 use rds_shared::graph::evidence::MAX_SIGNERS;
@@ -10,7 +10,7 @@ use rds_shared::graph::signature::{DecisionSignature, digest};
 use rds_shared::graph::verification::{DecisionRecord, RegisteredSigner, StoredDecision, Verification, verify};
 use rds_shared::model::content_hash::ContentHash;
 use rds_shared::model::ids::{Address, Namespace};
-use rds_shared::wire::request_id::hex;
+use rds_shared::wire::hex;
 use rds_shared::wire::time::Timestamp;
 use serde_json::value::RawValue;
 
@@ -231,7 +231,7 @@ fn registry(text: &str) -> Registry {
         #[serde(borrow)]
         data: Vec<&'a RawValue>,
     }
-    let rows = serde_json::from_str::<Vec<&RawValue>>(text);
+    let rows = serde_json::from_str::<Vec<&RawValue>>(bounded(text)?);
     let Ok(rows) = rows.or_else(|_| serde_json::from_str::<Answer<'_>>(text).map(|answer| answer.data)) else {
         return unreadable("it is neither a list of signers nor an answer with one in `data`");
     };
@@ -242,7 +242,7 @@ fn registry(text: &str) -> Registry {
 }
 
 fn registered(place: usize, row: &RawValue) -> Result<RegisteredSigner, Unreadable> {
-    let Some(members) = read::<Members<'_>>(row) else { return unreadable(format!("row {place} is no object")) };
+    let members = members(row.get()).map_err(|why| Unreadable(format!("row {place} cannot be read: {why}")))?;
     let fault = |name: &str| Unreadable(format!("`{name}` of row {place} is not of its form"));
     let address = member::<String>(&members, "address").and_then(|text| Address::parse(Namespace::Evm, &text).ok());
     let retired_at = match members.get("retiredAt") {

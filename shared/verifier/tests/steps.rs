@@ -3,6 +3,7 @@
 use rds_shared::graph::snapshot::{Manifest, Publication};
 use rds_shared::scoring::Ppm;
 use rds_shared::wire::Timestamp;
+use rds_verifier::given::MAX_TEXT;
 use rds_verifier::report::{Outcome, Report, StepOutcome};
 use rds_verifier::{Evidence, verify};
 use serde_json::{Value, json};
@@ -198,6 +199,70 @@ fn a_changed_request_shows() {
     let report = report(&answer, &json!(positions.to_string()), &registry);
     assert_eq!(report.step("positions").unwrap().outcome, StepOutcome::Ok);
     assert!(report.step("terms").is_none());
+}
+
+/// The text with its first member of this name written twice, at first with another value, which most readers of JSON pass over.
+fn doubled(text: &str, member: &str) -> String {
+    let name = format!("\"{member}\":");
+    let changed = text.replacen(&name, &format!("{name}0,{name}"), 1);
+    assert_ne!(changed, text, "{member}");
+    changed
+}
+
+#[test]
+fn a_member_that_is_there_twice_is_refused_wherever_it_stands() {
+    let (answer, request, registry) = telling();
+    let request = request.as_str().unwrap();
+    let whole = || Evidence {
+        decision: answer.to_string(),
+        request: Some(request.to_owned()),
+        signers: Some(registry.clone()),
+        ..Evidence::default()
+    };
+    assert_eq!(verify(&whole()).unwrap().outcome, Outcome::Genuine);
+    let refused = |evidence: Evidence, step: &str, member: &str| {
+        let report = verify(&evidence).unwrap();
+        let step = report.step(step).unwrap();
+        assert_eq!(step.outcome, StepOutcome::Failed, "{member}");
+        assert!(step.said.contains(&format!("it has `{member}` twice")), "{}", step.said);
+    };
+    for member in ["portfolioRef", "positions", "amountUsd", "vaultKey", "limits"] {
+        refused(Evidence { request: Some(doubled(request, member)), ..whole() }, "positions", member);
+    }
+    for member in ["address", "keyId", "retiredAt"] {
+        refused(Evidence { signers: Some(doubled(&registry, member)), ..whole() }, "known", member);
+    }
+    let answer = answer.to_string();
+    refused(Evidence { decision: doubled(&answer, "verifiedUsd"), ..whole() }, "findings", "verifiedUsd");
+    for member in ["data", "findings", "unresolvedVaults", "decision", "envelope", "signature"] {
+        let why = verify(&Evidence { decision: doubled(&answer, member), ..whole() }).unwrap_err();
+        assert!(why.0.contains(&format!("it has `{member}` twice")), "{why}");
+    }
+    let cursors = r#"{"snapshotId":"0","publications":[],"cursors":{"vaults":null,"vaults":null},"validTime":null}"#;
+    refused(Evidence { snapshot: Some(cursors.to_owned()), ..whole() }, "snapshot", "vaults");
+}
+
+#[test]
+fn a_text_that_is_too_long_is_read_nowhere() {
+    let (answer, request, registry) = telling();
+    let padded = |text: &str| Some(text.replacen(['[', '{'], &format!("{}{}", &text[..1], " ".repeat(MAX_TEXT)), 1));
+    let whole = || Evidence { decision: answer.to_string(), ..Evidence::default() };
+    let positions = serde_json::from_str::<Value>(request.as_str().unwrap()).unwrap()["positions"].to_string();
+    for (evidence, step) in [
+        (Evidence { request: padded(request.as_str().unwrap()), ..whole() }, "positions"),
+        (Evidence { request: padded(&positions), ..whole() }, "positions"),
+        (Evidence { signers: padded(&registry), ..whole() }, "known"),
+        (Evidence { signers: padded(&format!("{{\"data\":{registry}}}")), ..whole() }, "known"),
+        (Evidence { findings: padded(&answer.to_string()), ..whole() }, "findings"),
+        (Evidence { snapshot: padded("{}"), ..whole() }, "snapshot"),
+    ] {
+        let report = verify(&evidence).unwrap();
+        let step = report.step(step).unwrap();
+        assert_eq!(step.outcome, StepOutcome::Failed, "{}", step.name);
+        assert!(step.said.contains("is longer than"), "{}", step.said);
+    }
+    let why = verify(&Evidence { decision: padded(&answer.to_string()).unwrap(), ..Evidence::default() }).unwrap_err();
+    assert!(why.0.contains("is longer than"), "{why}");
 }
 
 #[test]

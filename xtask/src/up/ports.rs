@@ -33,7 +33,7 @@ impl Ports {
         (0..200)
             .filter_map(|step| Self::from(start.checked_add(step * 8)?).ok())
             .find(|ports| ports.all().iter().all(|(_, port)| is_free(*port)))
-            .context("no five free ports in a row")
+            .with_context(|| format!("no four free ports in a row from {start} on"))
     }
 
     /// Refuses to start over another program.
@@ -56,11 +56,11 @@ impl Ports {
     }
 }
 
-/// The first free port from `start` on.
-pub fn first_free(start: u16) -> Result<u16> {
+/// The first free port from `start` on, for what is named.
+pub fn first_free(start: u16, what: &str) -> Result<u16> {
     (start..start.saturating_add(200))
         .find(|port| is_free(*port))
-        .with_context(|| format!("no free port for Postgres from {start} on"))
+        .with_context(|| format!("no free port for {what} from {start} on"))
 }
 
 /// `127.0.0.1:port`.

@@ -138,7 +138,7 @@ pub fn prepare(
         );
     }
 
-    let port = first_free(port_from)?;
+    let port = first_free(port_from, "Postgres")?;
     let port_text = port.to_string();
     let mut settings = vec![
         ("listen_addresses", "127.0.0.1"),

@@ -66,6 +66,7 @@ pub(super) const PUBLICATION: &[&str] = &[
     "A lower one at once when a cap of at_once binds, or the raw score is hard_below_floor under the published floor or hard_below_anchor under the last score published outside a dwell.",
     "Until then the raw score is held inside the published tier: not below its floor, not above the next one less score_step.",
     "A move inside a tier of less than score_step is not published.",
+    "The first run of another methodology publishes its raw score without any of that, and starts every clock over; where it moves inside the tier by less than score_step, the published score stays.",
 ];
 
 /// Baskets.
@@ -83,7 +84,7 @@ pub(super) const CHECK: &[&str] = &[
     "Positions are whole micro-dollars; one vault's are added up, and the total holds those too that cannot be resolved. A limit is rounded down to parts per million.",
     "For each limited dimension and key, every is the sum of amount times share over all mappings to it, and sure that over the verified ones with a confidence of sure_from_confidence or more.",
     "sure above the limit's part of the total is a breach and rejects. every above it is advisory, every from near_from_share of it on is near: both are a caution, as is a vault that cannot be resolved. Without any of them the portfolio is approved.",
-    "Curators, protocols, chains, clusters and signer sets reach the whole position; assets, oracles, their vendors and bridges that part of it which is exposed.",
+    "The curator, protocol, chain, clusters and signer sets of a vault reach all of a position in it, once, even where they stand behind a part of it too. Those of a vault inside it, and an asset with its clusters, signer sets, oracles, their vendors and bridges, reach that part of the position which is held there.",
 ];
 
 /// What the rules are known not to do well.

@@ -216,11 +216,11 @@ named_enum! {
 }
 
 impl IncidentClass {
-    /// The class of a major incident, by what was lost and what came back, in whole dollars.
+    /// The class of a major incident, by what was lost and what came back, in millionths of a dollar.
     ///
     /// A loss that is unknown or nothing cannot have been recovered.
-    pub fn of_major(loss_usd: Option<u64>, returned_usd: Option<u64>) -> Self {
-        let (loss, returned) = (u128::from(loss_usd.unwrap_or(0)), u128::from(returned_usd.unwrap_or(0)));
+    pub fn of_major(loss: Option<u64>, returned: Option<u64>) -> Self {
+        let (loss, returned) = (u128::from(loss.unwrap_or(0)), u128::from(returned.unwrap_or(0)));
         if loss > 0 && returned * 1_000_000 >= loss * tables::RECOVERED_FROM_PPM {
             IncidentClass::MajorRecovered
         } else {

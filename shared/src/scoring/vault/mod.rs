@@ -73,11 +73,6 @@ impl VaultOutcome {
         self.caps.iter().any(|cap| cap.binding && cap.id.demotes_at_once())
     }
 
-    /// The cap that decides the score: the lowest binding one, the first in table order on a tie.
-    pub fn decisive_cap(&self) -> Option<&Cap> {
-        self.caps.iter().filter(|cap| cap.binding).min_by_key(|cap| cap.value)
-    }
-
     /// The required inputs that were unknown; not empty exactly when the vault is unscored.
     pub fn missing(&self) -> &[RequiredInput] {
         &self.missing

@@ -1,0 +1,90 @@
+//! Hex: how digests, keys, nonces and ids are written.
+
+use alloc::string::String;
+use alloc::vec::Vec;
+
+/// Lower-case hex of any bytes.
+pub fn hex(bytes: &[u8]) -> String {
+    let mut text = Vec::with_capacity(bytes.len() * 2);
+    push_hex(bytes, &mut text);
+    // Nothing but digits.
+    String::from_utf8(text).unwrap_or_default()
+}
+
+/// Appends the same.
+pub fn push_hex(bytes: &[u8], out: &mut Vec<u8>) {
+    out.extend(bytes.iter().flat_map(|byte| pair(*byte)));
+}
+
+/// The two digits of one byte.
+pub const fn pair(byte: u8) -> [u8; 2] {
+    [digit(byte >> 4), digit(byte & 15)]
+}
+
+const fn digit(nibble: u8) -> u8 {
+    match nibble {
+        0..=9 => b'0' + nibble,
+        _ => b'a' + nibble - 10,
+    }
+}
+
+/// The bytes that hex of either case stands for.
+pub fn unhex(text: &str) -> Option<Vec<u8>> {
+    text.as_bytes().chunks(2).map(byte).collect()
+}
+
+/// The same, of exactly so many bytes.
+pub fn unhex_array<const N: usize>(text: &str) -> Option<[u8; N]> {
+    let mut bytes = [0; N];
+    if text.len() != N * 2 {
+        return None;
+    }
+    for (place, pair) in bytes.iter_mut().zip(text.as_bytes().chunks(2)) {
+        *place = byte(pair)?;
+    }
+    Some(bytes)
+}
+
+fn byte(pair: &[u8]) -> Option<u8> {
+    let [high, low] = pair else { return None };
+    Some(value(*high)? << 4 | value(*low)?)
+}
+
+const fn value(digit: u8) -> Option<u8> {
+    match digit {
+        b'0'..=b'9' => Some(digit - b'0'),
+        b'a'..=b'f' => Some(digit - b'a' + 10),
+        b'A'..=b'F' => Some(digit - b'A' + 10),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn nothing_but_pairs_of_digits_is_hex() {
+        assert_eq!(unhex("00fFAb"), Some([0x00, 0xff, 0xab].into()));
+        assert_eq!(unhex(""), Some([].into()));
+        for bad in ["0", "000", "0x00", "+1", " 0", "g0", "ü", "０"] {
+            assert_eq!(unhex(bad), None, "{bad}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn bytes_read_back_as_written_in_either_case(bytes: Vec<u8>) {
+            prop_assert_eq!(unhex(&hex(&bytes)), Some(bytes.clone()));
+            prop_assert_eq!(unhex(&hex(&bytes).to_ascii_uppercase()), Some(bytes));
+        }
+
+        #[test]
+        fn an_array_is_read_at_its_length_alone(bytes: [u8; 4], length in 0_usize..8, text in "\\PC{0,12}") {
+            prop_assert_eq!(unhex_array(&hex(&bytes)), Some(bytes));
+            prop_assert_eq!(unhex_array::<4>(&hex(&bytes).chars().take(length).collect::<String>()), None);
+            prop_assert_eq!(unhex_array::<4>(&text).map(Vec::from), unhex(&text).filter(|bytes| bytes.len() == 4));
+        }
+    }
+}

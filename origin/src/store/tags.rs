@@ -1,6 +1,6 @@
 //! Versions of tags: raised with the facts, and what the edge has acknowledged of them.
 
-use super::{At, Db, StoreError, Tx};
+use super::{At, Db, StoreError, Tx, fail_safe};
 use rds_shared::route::{Tag, TagVersions};
 use rds_shared::wire::Timestamp;
 use sqlx::Row;
@@ -28,6 +28,14 @@ pub async fn touch(tx: &mut Tx<'_>, tags: &[Tag]) -> Result<TagVersions, StoreEr
         sqlx::query("select pg_notify($1, '')").bind(CHANNEL).execute(&mut **tx).await?;
     }
     versions(&rows)
+}
+
+/// Says of every tag that its facts may have changed, and spells the fail-safe mode anew: whatever anybody has seen of another
+/// past of this database is older than what this transaction leaves. Call it last, as [`touch`].
+pub async fn raise_all(tx: &mut Tx<'_>) -> Result<(), StoreError> {
+    let mode = fail_safe::hold(tx).await?.mode;
+    touch(tx, &Tag::ALL).await?;
+    fail_safe::spell(tx, mode).await
 }
 
 /// The newest data version and the newest versions of all tags, of one instant.

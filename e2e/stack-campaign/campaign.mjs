@@ -23,7 +23,8 @@ import { Group, Writer, lines, numberIn } from './writers.mjs';
 
 const SEED = Number(process.env.RDS_SEED ?? 1);
 const ROUNDS = Number(process.env.RDS_ROUNDS ?? 4);
-const ONLY = process.env.RDS_FAULT;
+/** The faults that may be drawn; all of them but in a hunt for one. */
+const ONLY = new RegExp(process.env.RDS_FAULT ?? '');
 const description = JSON.parse(readFileSync(process.env.RDS_CAMPAIGN, 'utf8'));
 /** How long everything may take to answer fresh again once nothing is broken any more, and how often it is asked meanwhile. */
 const RECOVERY_SECONDS = 60;
@@ -42,6 +43,8 @@ const written = new Written(groups.map(({ name }) => name));
 const answers = new Answers();
 const restores = [];
 const skipped = new Map();
+/** Titles of what was sent again after a restore: it may have happened anew. */
+const said = new Set();
 let stack;
 let endpoints;
 let writers = [];
@@ -120,15 +123,19 @@ async function isFresh(least) {
   return fresh.every(Boolean);
 }
 
-/** Waits until everything answers fresh, with what was written until now, and takes more. Nobody helps. Gives the number of probes. */
+/**
+ * Waits until everything answers fresh, with what was written until now, takes more, and revokes another key. Nobody helps. Gives
+ * the number of probes.
+ */
 async function recovered() {
   let probes = 0;
   const before = groups.map(({ name }) => written.newest(name));
+  const keys = revoked.keys.length;
   await until('everything answers fresh again', RECOVERY_SECONDS, async () => {
     probes += 1;
     const newest = new Map(groups.map(({ name }) => [name, written.newest(name)]));
     const goesOn = groups.every(({ name }, place) => newest.get(name) > before[place]);
-    return goesOn && (await stack.isReady()) && (await isFresh((group) => newest.get(group)));
+    return goesOn && revoked.keys.length > keys && (await stack.isReady()) && (await isFresh((group) => newest.get(group)));
   }, PROBE_MILLIS);
   return probes;
 }
@@ -154,6 +161,7 @@ async function restore(die, { stopsOrigins }) {
   fault.to = performance.now();
   await sleep(2000);
   fault.until = performance.now();
+  for (const { group, batches } of writers) for (let number = begun.get(group.name) + 1; number <= batches.length; number += 1) said.add(`${group.name} ${number}`);
   await Promise.all(writers.map((writer) => writer.sayAgain(begun.get(writer.group.name))));
   for (const actor of [...writers, revoked]) actor.goOn();
 }
@@ -202,7 +210,7 @@ async function arrived(limit) {
 function drawn() {
   const faults = Object.entries(faultsOf(stack, { writers, restore }));
   for (const [what, { why }] of faults) if (why) skipped.set(what, why);
-  const possible = faults.filter(([what, { why }]) => why === undefined && (ONLY === undefined || what.includes(ONLY)));
+  const possible = faults.filter(([what, { why }]) => why === undefined && ONLY.test(what));
   const order = [];
   while (order.length < ROUNDS) {
     const rest = possible.toSorted().map((fault) => [dice.fraction(), fault]).toSorted(([one], [two]) => one - two);
@@ -273,5 +281,5 @@ describe('after every fault of the whole stack', () => {
   test('whoever held a place that a restore undid was told', () => none(verdict.untold(clients, restores)));
   test('every webhook was told of every event', () => none(pushed.lostDeliveries(HOOKS, received(), written.committed)));
   test('and of no other', () => none(pushed.inventedDeliveries(HOOKS, received(), written.committed)));
-  test('an event kept its id over every attempt and restore', () => none(pushed.changedEvents(received().map((receipt) => ({ ...receipt, body: '' })))));
+  test('an event kept its id and its content over every attempt and restore', () => none(pushed.changedEvents(received().filter(({ title }) => !said.has(title)))));
 });

@@ -10,6 +10,8 @@ import { Disk } from './disk.mjs';
 
 /** How soon the supervisor starts again what has ended. */
 const LOOK_MILLIS = 250;
+/** How long workerd may take to answer what it has taken in before it ends. */
+const GRACE_MILLIS = 3000;
 /** A log's lines that a failure shows. */
 const LAST_LINES = 12;
 /**
@@ -32,6 +34,13 @@ class Edge extends Part {
   launch() {
     const { program, folder, seats, secrets } = this.how;
     this.run(program, ['serve', seats[this.seat]], { cwd: folder, env: secrets });
+  }
+
+  /** Open streams keep it from ending by itself: whoever runs it gives it a while, and then no more. */
+  async end(signal) {
+    const late = setTimeout(() => this.signal('SIGKILL'), GRACE_MILLIS);
+    await super.end(signal);
+    clearTimeout(late);
   }
 }
 

@@ -1,7 +1,7 @@
 // The database's disk: a file system of its own that can be filled to the last byte, and backups of what is on it.
 
 import { execFile, execFileSync } from 'node:child_process';
-import { chmodSync, chownSync, mkdirSync, readFileSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
+import { chmodSync, chownSync, mkdirSync, rmSync, statfsSync, writeFileSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -118,10 +118,3 @@ export class Disk {
     if (this.#ids) chownSync(file, ...this.#ids);
   }
 }
-
-/** The timeline in the data's own words: the first eight digits of its newest log's name. */
-export const timelineOf = async (postgres) =>
-  (await postgres.ask('select timeline_id::int as id from pg_control_checkpoint()'))[0].id;
-
-/** Whether the last lines of a log say so. */
-export const says = (log, words) => words.test(readFileSync(log, 'utf8').slice(-65_536));

@@ -94,6 +94,12 @@ export class Stack {
     }
   }
 
+  /** Moves the product's time, which each origin keeps for itself. */
+  async advance(seconds, origins = this.origins) {
+    const body = JSON.stringify({ advance_seconds: seconds });
+    for (const origin of origins) await origin.operate('/clock', { method: 'PUT', body });
+  }
+
   /** Moves the real time of the origin that can be shifted, by a number of hours. */
   shift(hours) {
     writeFileSync(this.clock, `${hours < 0 ? '-' : '+'}${Math.abs(hours)}h`);

@@ -143,7 +143,8 @@ async function recovered() {
 /** Takes a backup while all goes on, lets time pass, and puts it in the place of what was written since. */
 async function restore(die, { stopsOrigins }) {
   const { postgres, disk, origins } = stack;
-  const begun = new Map(writers.map(({ group, batches }) => [group.name, batches.length]));
+  // What was committed before it began is in it, and of what was begun before it ended some may be.
+  const held = new Map(groups.map(({ name }) => [name, written.newest(name)]));
   const backup = await disk.backUp(postgres, 'backup');
   const kept = new Map(writers.map(({ group, batches }) => [group.name, batches.length]));
   await sleep(die.between(2000, 5000));
@@ -161,8 +162,8 @@ async function restore(die, { stopsOrigins }) {
   fault.to = performance.now();
   await sleep(2000);
   fault.until = performance.now();
-  for (const { group, batches } of writers) for (let number = begun.get(group.name) + 1; number <= batches.length; number += 1) said.add(`${group.name} ${number}`);
-  await Promise.all(writers.map((writer) => writer.sayAgain(begun.get(writer.group.name))));
+  for (const { group, batches } of writers) for (let number = held.get(group.name) + 1; number <= batches.length; number += 1) said.add(`${group.name} ${number}`);
+  await Promise.all(writers.map((writer) => writer.sayAgain(held.get(writer.group.name))));
   for (const actor of [...writers, revoked]) actor.goOn();
 }
 

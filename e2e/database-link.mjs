@@ -1,12 +1,15 @@
-// The wire between the origin and Postgres, with a switch: through, cut, or silent.
+// The wire between the origin and Postgres, with a switch: through, slow, cut, or silent.
 
 import { createConnection, createServer } from 'node:net';
+
+const sleep = (millis) => new Promise((resolve) => setTimeout(resolve, millis));
 
 /** A TCP relay to the database of `url`. Its own `url` is what the origin is given instead. */
 export async function databaseLink(url) {
   const target = new URL(url);
   const pairs = new Set();
   let state = 'through';
+  let delay = 0;
 
   const server = createServer((client) => {
     if (state === 'cut') return client.destroy();
@@ -15,11 +18,11 @@ export async function databaseLink(url) {
     pairs.add(pair);
     for (const [from, to] of [pair, pair.toReversed()]) {
       from.on('error', () => {});
+      carry(from, to);
       from.on('close', () => {
         to.destroy();
         pairs.delete(pair);
       });
-      from.pipe(to);
     }
     if (state === 'silent') hold(pair);
   });
@@ -39,16 +42,15 @@ export async function databaseLink(url) {
       state = 'silent';
       pairs.forEach(hold);
     },
+    /** As when it is far away or overloaded: whatever is sent arrives so much later, either way. */
+    slow(millis) {
+      delay = millis;
+    },
     /** As before. */
     restore() {
       const held = state === 'silent';
-      state = 'through';
-      // A pair that flows already must not be joined twice: each byte would arrive doubled.
-      if (!held) return;
-      for (const [client, upstream] of pairs) {
-        client.pipe(upstream);
-        upstream.pipe(client);
-      }
+      [state, delay] = ['through', 0];
+      if (held) for (const pair of pairs) pair.forEach((socket) => socket.resume());
     },
     close() {
       this.cut();
@@ -56,8 +58,21 @@ export async function databaseLink(url) {
     },
   };
 
-  function hold([client, upstream]) {
-    client.unpipe(upstream).pause();
-    upstream.unpipe(client).pause();
+  /** Passes on what comes, in its order, no earlier than the wire allows, and no faster than it is taken. */
+  function carry(from, to) {
+    let last = Promise.resolve();
+    from.on('data', (piece) => {
+      const due = performance.now() + delay;
+      last = last.then(() => (due > performance.now() ? sleep(due - performance.now()) : undefined)).then(() => {
+        if (to.destroyed || to.write(piece)) return;
+        from.pause();
+        to.once('drain', () => state !== 'silent' && from.resume());
+      });
+    });
+    from.on('end', () => last.then(() => to.end()));
+  }
+
+  function hold(pair) {
+    pair.forEach((socket) => socket.pause());
   }
 }

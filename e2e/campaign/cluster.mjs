@@ -13,7 +13,7 @@ const sleep = (millis) => new Promise((resolve) => setTimeout(resolve, millis));
 const BACK_SECONDS = 60;
 
 /** A process that is started again under the same name. */
-class Part {
+export class Part {
   constructor(name, folder) {
     this.name = name;
     this.log = createWriteStream(join(folder, `${name}.log`), { flags: 'a' });
@@ -46,9 +46,15 @@ export class Postgres extends Part {
     Object.assign(this, { how: postgres, url });
   }
 
-  async start() {
+  /** Starts it, and waits for nothing. `more` are settings of its own. */
+  launch(...more) {
     const { program, arguments: words, folder, uid, gid } = this.how;
-    this.run(program, [...words, '-c', 'max_prepared_transactions=16'], { cwd: folder, env: {}, ...(uid !== null && { uid, gid }) });
+    const settings = ['max_prepared_transactions=16', ...more].flatMap((setting) => ['-c', setting]);
+    this.run(program, [...words, ...settings], { cwd: folder, env: {}, ...(uid !== null && { uid, gid }) });
+  }
+
+  async start() {
+    this.launch();
     await until('Postgres answers', BACK_SECONDS, () => this.ask('select 1'));
   }
 
@@ -83,8 +89,7 @@ export class Origin extends Part {
     super(name, description.logs);
     const doors = ['EDGE', 'RELAY', 'ADMIN'].map((door, place) => [`RDS_${door}_ADDR`, `127.0.0.1:${port + place}`]);
     this.environment = { ...originEnvironment(description), ...Object.fromEntries(doors), ...more };
-    // Nobody is told of changed facts here.
-    delete this.environment.RDS_EDGE_URL;
+    if (description.edge === undefined) delete this.environment.RDS_EDGE_URL; // There is nobody to tell of changed facts.
     this.program = description.origin_bin;
     this.edge = `http://127.0.0.1:${port}`;
     this.relay = `http://127.0.0.1:${port + 1}`;

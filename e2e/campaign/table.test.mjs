@@ -10,7 +10,7 @@ const read = (...path) => readFileSync(join(repository, ...path), 'utf8');
 const rows = read('e2e', 'FAULTS.md').split('\n').filter((line) => /^\| [FSW]\d/.test(line)).map((line) => line.split('|').slice(1, -1).map((cell) => cell.trim()));
 const sources = { it: (file) => read('origin', 'tests', 'it', `${file}.rs`), 'origin::http': (file) => read('origin', 'src', 'http', `${file}.rs`) };
 
-test('all fifty-three cases are there, each with a test or the reason why there is none', () => {
+test('all fifty-three cases of push are there, each with a test or the reason why there is none', () => {
   const all = [['F', 16], ['S', 18], ['W', 19]].flatMap(([letter, count]) => Array.from({ length: count }, (_, place) => `${letter}${place + 1}`));
   assert.deepEqual(rows.map(([number]) => number), all);
   for (const [number, , tests, reason] of rows) assert.ok(tests !== 'none' || reason !== '', number);
@@ -27,11 +27,22 @@ test('every test that is named is there', () => {
   assert.ok(named > 40, `${named}`);
 });
 
+/** A campaign's code. */
+const codeOf = (folder) => readdirSync(join(repository, 'e2e', folder)).filter((file) => !file.includes('.test.')).map((file) => read('e2e', folder, file)).join('\n');
+
 test('what the campaign is said to do, it does', () => {
-  const folder = join('e2e', 'campaign');
-  const campaign = readdirSync(join(repository, folder)).filter((file) => !file.includes('.test.')).map((file) => read(folder, file)).join('\n');
+  const folders = { campaign: codeOf('campaign'), 'stack campaign': codeOf('stack-campaign') };
   for (const [number, , tests] of rows) {
-    const said = /campaign \(((?:`[^`]+`(?:, )?)+)/.exec(tests)?.[1] ?? '';
-    for (const [, words] of said.matchAll(/`([^`]+)`/g)) assert.ok(campaign.includes(words), `${number}: ${words}`);
+    for (const [, which, said] of tests.matchAll(/((?:stack )?campaign) \(((?:`[^`]+`(?:, )?)+)/g)) {
+      for (const [, words] of said.matchAll(/`([^`]+)`/g)) assert.ok(folders[which].includes(words), `${number}: ${words}`);
+    }
   }
+});
+
+test('every fault of the whole stack is in the table, and the table names no other', () => {
+  const cases = read('e2e', 'FAULTS.md').split('\n').filter((line) => /^\| X\d/.test(line)).map((line) => line.split('|')[3]);
+  const named = cases.flatMap((broken) => [...broken.matchAll(/`([^`]+)`/g)].map(([, name]) => name));
+  const faults = [...codeOf('stack-campaign').matchAll(/^ {4}(?:'([^']+)'|"([^"]+)"): \{/gm)].map(([, one, other]) => one ?? other);
+  assert.ok(faults.length > 10, `${faults}`);
+  assert.deepEqual(named.toSorted(), faults.toSorted());
 });

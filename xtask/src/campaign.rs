@@ -1,25 +1,107 @@
-//! What the fault campaign is run on: a Postgres cluster and the origin's program, laid out for tests that start and kill them.
+//! What the fault campaigns are run on: a Postgres cluster, the origin's program and two versions of the Worker, laid out for
+//! tests that start and kill them.
 
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::provision::{self, cache::Cache};
+use crate::up::edge::{self, Binding, Twin, Version, Worker};
 use crate::up::origin::{self, Origin};
-use crate::up::ports::Ports;
+use crate::up::ports::{self, Ports};
 use crate::up::postgres::{self, Durability};
 use crate::up::state::{Secrets, State, write_private};
 use crate::up::{Edge, Options};
+use crate::wasm::{self, Bundle};
+
+/// Origins of a campaign, each with three doors.
+const ORIGINS: u16 = 2;
+const DOORS: u16 = 3;
+/// The date of the other version's runtime, where it has no bundle of its own: what a Worker that was deployed before the
+/// last change of the date runs as.
+const OTHER_DATE: &str = "2025-11-01";
 
 /// Builds and makes everything in `folder`, starts nothing, and gives the file that says where it is:
 /// `{origin_bin, origin_env, database_url, postgres, admin_token, logs}`.
 pub fn lay_out(cache: &Cache, folder: &Path) -> Result<PathBuf> {
+    let ports = Ports::free()?;
+    let (state, _, description) = lay_out_origins(cache, folder, &ports)?;
+    written(&state, &description)
+}
+
+/// The same with two versions of the Worker in front: adds `{edge, origins_from, clock}` to what the file says.
+///
+/// `edge` is `{program, folder, secrets, ports, seats}`: version `n` of the two listens on port `n` and reads from origin `n`,
+/// and seat `n` is the configuration in which it holds the objects. `other` is a folder with another version's bundle; without
+/// one the other version is this bundle under another date and other patience. `clock` is a library that shifts the
+/// time of a process, or null.
+pub fn lay_out_whole(cache: &Cache, folder: &Path, other: Option<&Path>) -> Result<PathBuf> {
+    let (workerd, bundle) = (provision::npm::workerd(cache)?, wasm::build(cache)?);
+    let clock = provision::faketime::find(cache)?;
+    let row = ports::free_row(2 + ORIGINS * DOORS + 1)?;
+    let origins_from = row + 2;
+    let ports = Ports {
+        edge: row,
+        origin_edge: origins_from,
+        relay: origins_from + 1,
+        admin: origins_from + 2,
+        postgres_from: origins_from + ORIGINS * DOORS,
+    };
+    let (state, origin, mut description) = lay_out_origins(cache, folder, &ports)?;
+    let edges = state.path("edge");
+    let key = origin.assertion_key().to_owned();
+    let bundles = [&bundle, &other.map_or_else(|| bundle.clone(), Bundle::in_folder)];
+    let names = ["this/", "other/"];
+    for (bundle, name) in bundles.iter().zip(names) {
+        edge::place(&edges.join(name), bundle)?;
+    }
+    let bindings = |origin: u16, patience: &str| {
+        vec![
+            Binding::variable("ORIGIN_URL", format!("http://{}", ports::local(origins_from + origin * DOORS))),
+            Binding::variable("CLIENT_IP_HEADER", "CF-Connecting-IP"),
+            Binding::variable("GRAPH", "1"),
+            Binding::variable("GUARD_TIMEOUT_MS", "5000"),
+            Binding::variable("ORIGIN_TIMEOUT_MS", patience),
+            Binding::secret("ASSERTION_KEY", key.clone()),
+        ]
+    };
+    let (date, bound) = (edge::compatibility_date()?, [bindings(0, "2500"), bindings(1, "1500")]);
+    let versions = [
+        Version { bindings: &bound[0], compatibility_date: &date, folder: names[0] },
+        Version { bindings: &bound[1], compatibility_date: OTHER_DATE, folder: names[1] },
+    ];
+    let seats = ["this.capnp", "other.capnp"];
+    for (main, seat) in seats.into_iter().enumerate() {
+        let (held, beside) = (versions[main], versions[1 - main]);
+        let port = |version: usize| row + version as u16;
+        let worker = Worker {
+            bindings: held.bindings,
+            durable_objects: edge::DURABLE_OBJECTS,
+            port: port(main),
+            twin: Some(Twin { entry: None, port: port(1 - main), version: Some(beside) }),
+            compatibility_date: held.compatibility_date,
+            folder: held.folder,
+        };
+        edge::configure(&edges, seat, &bundle, &worker)?;
+    }
+    description["edge"] = json!({
+        "program": workerd,
+        "folder": edges,
+        "secrets": {"ASSERTION_KEY": key},
+        "ports": [row, row + 1],
+        "seats": seats,
+    });
+    description["origins_from"] = json!(origins_from);
+    description["clock"] = json!(clock);
+    written(&state, &description)
+}
+
+fn lay_out_origins(cache: &Cache, folder: &Path, ports: &Ports) -> Result<(State, Origin, Value)> {
     let state = State::open(folder)?;
     let mut secrets = Secrets::load(&state)?;
     let programs = provision::postgres::find(cache)?;
     let program = origin::build()?;
-    let ports = Ports::free()?;
     let home = postgres::home(cache, &state)?;
     // Durable: it is killed with everything that it promised still in memory.
     let cluster = postgres::prepare(&programs, &home, &state, &mut secrets, ports.postgres_from, Durability::Kept)?;
@@ -34,7 +116,7 @@ pub fn lay_out(cache: &Cache, folder: &Path) -> Result<PathBuf> {
         no_signing: false,
         edge: Edge::None,
     };
-    let origin = Origin::new(program.clone(), &state, &mut secrets, &options, &ports, &cluster.url)?;
+    let origin = Origin::new(program.clone(), &state, &mut secrets, &options, ports, &cluster.url)?;
     let environment = state.path("origin.env");
     origin.write_environment(&environment)?;
     let description = json!({
@@ -45,7 +127,11 @@ pub fn lay_out(cache: &Cache, folder: &Path) -> Result<PathBuf> {
         "admin_token": origin.admin_token(),
         "logs": state.log("campaign").parent(),
     });
+    Ok((state, origin, description))
+}
+
+fn written(state: &State, description: &Value) -> Result<PathBuf> {
     let file = state.path("campaign.json");
-    write_private(&file, &serde_json::to_vec_pretty(&description)?)?;
+    write_private(&file, &serde_json::to_vec_pretty(description)?)?;
     Ok(file)
 }

@@ -32,12 +32,27 @@ pub struct Options {
     /// One stage, or several; all of them by default.
     #[arg(value_enum)]
     stages: Vec<Stage>,
-    /// Which faults the campaign chooses; drawn and printed where none is given.
+    /// Which faults the campaigns choose; drawn and printed where none is given.
     #[arg(long, value_name = "N")]
     seed: Option<u32>,
-    /// How many rounds of faults the campaign has.
+    /// How many rounds of faults each campaign has.
     #[arg(long, value_name = "N", default_value_t = 4)]
     rounds: u32,
+    /// Which campaign; both by default.
+    #[arg(long, value_enum)]
+    campaign: Option<Campaign>,
+    /// A folder with another version's `entry.mjs` and `build/`, to run beside this one's Worker in the campaign.
+    #[arg(long, value_name = "DIR")]
+    other_edge: Option<PathBuf>,
+}
+
+/// A campaign of faults.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Campaign {
+    /// Streams and webhooks, behind the origins' own doors.
+    Push,
+    /// Everything, behind two versions of the edge.
+    Stack,
 }
 
 /// A part of the test run.
@@ -53,7 +68,7 @@ pub enum Stage {
     Bundle,
     /// The running stack from outside.
     E2e,
-    /// Two origins and a Postgres that are killed, stopped and frozen, among receivers that misbehave: nothing is lost.
+    /// Everything is killed, stopped, starved and set back under load: no answer is wrong, nothing is lost, and all comes back.
     Faults,
 }
 
@@ -162,8 +177,9 @@ fn lay_out_edge(bundle: &wasm::Bundle, folder: &Path, number: u16) -> Result<ser
             bindings: &bindings,
             durable_objects: edge::DURABLE_OBJECTS,
             port,
-            twin: Some(edge::Twin { entry: TWIN, port: twin }),
+            twin: Some(edge::Twin { entry: Some(TWIN), port: twin, version: None }),
             compatibility_date: &edge::compatibility_date()?,
+            folder: "",
         },
     )?;
     std::fs::copy(workspace::root().join("edge/tests").join(TWIN), folder.join(TWIN))?;
@@ -219,8 +235,8 @@ fn e2e(cache: &Cache, tally: &mut Tally) -> Result<()> {
 /// where it expects the suite's server.
 fn lay_out_cache(cache: &Cache, folder: &Path) -> Result<serde_json::Value> {
     let bundle = wasm::build_unmetered(cache)?;
-    let port = first_free(27_000)?;
-    let origin = first_free(port + 1)?;
+    let port = first_free(27_000, "the Worker")?;
+    let origin = first_free(port + 1, "the suite's server")?;
     let worker = edge::Worker {
         bindings: &[Binding::variable("ANY_ORIGIN", format!("http://127.0.0.1:{origin}"))],
         durable_objects: edge::DURABLE_OBJECTS,
@@ -232,15 +248,10 @@ fn lay_out_cache(cache: &Cache, folder: &Path) -> Result<serde_json::Value> {
     Ok(json!({ "folder": folder, "port": port, "origin": origin }))
 }
 
-/// The campaign's files, in `e2e`.
-const CAMPAIGN: &str = "campaign/campaign.mjs";
-
 fn faults(cache: &Cache, tally: &mut Tally, options: &Options) -> Result<()> {
     require_node()?;
     let suite = workspace::root().join("e2e");
     install_clients(&suite)?;
-    let folder = Scratch::new(cache, "faults")?;
-    let description = campaign::lay_out(cache, &folder.path)?;
     let seed = options.seed.unwrap_or_else(|| {
         let drawn = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
         drawn.subsec_nanos() ^ std::process::id()
@@ -249,10 +260,24 @@ fn faults(cache: &Cache, tally: &mut Tally, options: &Options) -> Result<()> {
         "  seed {seed}, {} rounds; again with: cargo xtask test faults --seed {seed} --rounds {0}",
         options.rounds
     );
-    let mut node = node_tests(&suite);
-    node.arg(CAMPAIGN).env("RDS_CAMPAIGN", description);
-    node.env("RDS_SEED", seed.to_string()).env("RDS_ROUNDS", options.rounds.to_string());
-    counted(node, tally)
+    let mut outcome = Ok(());
+    for (campaign, file) in
+        [(Campaign::Push, "campaign/campaign.mjs"), (Campaign::Stack, "stack-campaign/campaign.mjs")]
+    {
+        if options.campaign.is_some_and(|chosen| chosen != campaign) {
+            continue;
+        }
+        let folder = Scratch::new(cache, "faults")?;
+        let description = match campaign {
+            Campaign::Push => campaign::lay_out(cache, &folder.path)?,
+            Campaign::Stack => campaign::lay_out_whole(cache, &folder.path, options.other_edge.as_deref())?,
+        };
+        let mut node = node_tests(&suite);
+        node.arg(file).env("RDS_CAMPAIGN", description);
+        node.env("RDS_SEED", seed.to_string()).env("RDS_ROUNDS", options.rounds.to_string());
+        outcome = outcome.and(counted(node, tally));
+    }
+    outcome
 }
 
 /// Node's own test runner over the test files of a folder.

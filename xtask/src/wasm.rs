@@ -17,6 +17,7 @@ const CEILING: u64 = 1_000_000;
 const PATIENCE: Duration = Duration::from_secs(1800);
 
 /// The files of a bundle.
+#[derive(Clone)]
 pub struct Bundle {
     /// The main module, where the crate has one of its own around worker-build's; it imports `./build/index.js`.
     pub entry: Option<PathBuf>,
@@ -27,6 +28,13 @@ pub struct Bundle {
 }
 
 impl Bundle {
+    /// A bundle that lies in a folder as it is deployed: `entry.mjs` beside `build/`.
+    pub fn in_folder(folder: &Path) -> Self {
+        let build = folder.join("build");
+        let entry = Some(folder.join("entry.mjs")).filter(|entry| entry.is_file());
+        Self { entry, script: build.join("index.js"), module: build.join("index_bg.wasm") }
+    }
+
     /// Each file with the name that the others import it by; the main module comes first.
     pub fn files(&self) -> impl Iterator<Item = (&'static str, &Path)> {
         let entry = self.entry.iter().map(|entry| ("entry.mjs", entry.as_path()));

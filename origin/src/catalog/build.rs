@@ -17,6 +17,8 @@ use std::sync::Arc;
 /// What a refresh read.
 #[derive(Debug)]
 pub struct Changes {
+    /// The past of which the facts are ([`crate::store::journal::past`]).
+    pub past: String,
     /// The data version that was read.
     pub version: i64,
     /// Vaults that changed since the catalog before; all of them for the first.
@@ -36,7 +38,7 @@ pub struct Changes {
 impl Catalog {
     /// The catalog after `changes`. Rows that did not change are shared with `previous`.
     pub fn build(previous: Option<&Catalog>, changes: Changes) -> anyhow::Result<Catalog> {
-        let Changes { version, vaults: changed, registry, markets, feeds, security, assets } = changes;
+        let Changes { past, version, vaults: changed, registry, markets, feeds, security, assets } = changes;
         let assets = match assets {
             Some(facts) => Arc::new(Assets::build(facts)?),
             None => previous.map(|catalog| Arc::clone(&catalog.assets)).unwrap_or_default(),
@@ -88,6 +90,7 @@ impl Catalog {
         let changes = ChangeFeeds::build(&vaults);
         let stats = stats::encoded(&active, &symbols, &markets, &feeds)?;
         Ok(Catalog {
+            past,
             version,
             vaults,
             active,

@@ -70,6 +70,11 @@ impl Histories {
         Ok(Stretch::of(readings, from, to))
     }
 
+    /// Forgets everything: versions mean something else from now on.
+    pub fn forget(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = Kept::default();
+    }
+
     fn kept(&self, id: &VaultId, version: i64, from: Timestamp) -> Option<Arc<[SnapshotPoint]>> {
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         kept.clock += 1;

@@ -127,6 +127,8 @@ impl Holder {
 /// All that lists are answered from, as of one data version.
 #[derive(Debug)]
 pub struct Catalog {
+    /// The past that its facts have. Versions of another past say nothing of these.
+    past: String,
     /// The data version it was made from.
     pub version: i64,
     /// Every vault, in ascending order of ids.

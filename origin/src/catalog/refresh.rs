@@ -6,7 +6,7 @@ use super::{Catalog, Changes, SecurityFacts};
 use crate::app::App;
 use crate::clock::Stopwatch;
 use crate::store::{
-    StoreError, asset_registry, catalog as table, losses, markets, oracles, publication, security, tags,
+    StoreError, asset_registry, catalog as table, journal, losses, markets, oracles, publication, security, tags,
 };
 use rds_shared::route::TagVersions;
 use std::sync::atomic::Ordering::Relaxed;
@@ -33,9 +33,12 @@ pub async fn refresh(app: &App) -> anyhow::Result<bool> {
 
 /// Rebuilds the catalog if it is behind. Answers whether it was, and the tags of whose versions it has everything now.
 async fn rebuild(app: &App) -> anyhow::Result<(bool, TagVersions)> {
-    let previous = app.catalog.current();
+    // Asked first: a restore behind this is seen by the next round, whatever versions were given again until then.
+    let past = journal::past(&app.db).await?;
     // Both of one instant: a catalog of this data version or a later one has all that these tags stand for.
     let (version, tags) = tags::newest(&app.db).await?;
+    // Of a database that was restored, or set back, nothing that was read before it is known to be so.
+    let previous = app.catalog.current().filter(|catalog| catalog.past == past && catalog.version <= version);
     let known = previous.as_ref().map(|catalog| catalog.version);
     if known != Some(version) {
         let watch = Stopwatch::start();
@@ -57,11 +60,14 @@ async fn rebuild(app: &App) -> anyhow::Result<(bool, TagVersions)> {
             false => None,
         };
         let assets = asset_registry::load(&app.db, previous.as_ref().map(|catalog| catalog.assets.version)).await?;
-        let changes = Changes { version, vaults, registry, markets, feeds, security, assets };
+        let changes = Changes { past, version, vaults, registry, markets, feeds, security, assets };
         let next = tokio::task::spawn_blocking(move || Catalog::build(previous.as_deref(), changes)).await??;
         tracing::debug!(version, vaults = next.active_vaults(), micros = watch.micros(), "the catalog was rebuilt");
         app.metrics.catalog_refresh_micros.store(watch.micros(), Relaxed);
         app.catalog.swap(next);
+        if known.is_none() {
+            app.histories.forget();
+        }
     }
     app.metrics.catalog_current_at.store(app.clock.wall().as_seconds(), Relaxed);
     Ok((known != Some(version), tags))

@@ -9,7 +9,6 @@ use crate::clock::Stopwatch;
 use crate::store::edge_outbox::{self as table, Claimed};
 use crate::store::{Db, StoreError};
 use rds_shared::access::link::RECORD_LEASE_SECONDS;
-use rds_shared::wire::Timestamp;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -46,10 +45,9 @@ pub struct Round {
 
 /// Tells the changes that are due, of the keys `only` if given.
 pub async fn tell_due(db: &Db, link: &Arc<EdgeLink>, only: Option<&[i64]>) -> Result<Round, StoreError> {
-    let now = link.clock.wall();
     let longest = link.longest() + POLL;
     let mut telling = JoinSet::new();
-    for claimed in table::claim(db, only, now, later(now, longest), AT_ONCE).await? {
+    for claimed in table::claim(db, only, longest, AT_ONCE).await? {
         let link = link.clone();
         telling.spawn(async move { (link.tell(&claimed.news).await, claimed) });
     }
@@ -64,17 +62,13 @@ pub async fn tell_due(db: &Db, link: &Arc<EdgeLink>, only: Option<&[i64]>) -> Re
                 round.acknowledged += 1;
             }
             Err(error) => {
-                let (why, again) = (error.to_string(), later(link.clock.wall(), pause(attempt)));
-                table::failed(db, key, version, attempt, again, &why).await?;
+                let why = error.to_string();
+                table::failed(db, key, version, attempt, pause(attempt), &why).await?;
                 round.failed = Some(why);
             }
         }
     }
     Ok(round)
-}
-
-pub(super) fn later(now: Timestamp, by: Duration) -> Timestamp {
-    Timestamp::from_micros(now.as_micros().saturating_add(i64::try_from(by.as_micros()).unwrap_or(i64::MAX)))
 }
 
 pub(super) fn pause(attempt: i32) -> Duration {

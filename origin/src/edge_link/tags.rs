@@ -5,7 +5,7 @@
 //! twice or in another order, versions mean the same.
 
 use super::EdgeLink;
-use super::outbox::{AT_WORK_SECONDS, LOOK, POLL, later, pause};
+use super::outbox::{AT_WORK_SECONDS, LOOK, POLL, pause};
 use crate::app::App;
 use crate::clock::Stopwatch;
 use crate::store::tags::{self as table, Claimed, Standing};
@@ -35,8 +35,7 @@ pub enum Round {
 
 /// Tells what the edge has not acknowledged, unless that is being told.
 pub async fn tell_due(db: &Db, link: &EdgeLink) -> Result<Round, StoreError> {
-    let now = link.clock.wall();
-    let Some(claimed) = table::claim(db, now, later(now, link.longest() + POLL)).await? else {
+    let Some(claimed) = table::claim(db, link.longest() + POLL).await? else {
         return Ok(Round::Nothing);
     };
     let Claimed { versions, attempt, failures, .. } = claimed;
@@ -46,8 +45,8 @@ pub async fn tell_due(db: &Db, link: &EdgeLink) -> Result<Round, StoreError> {
             Ok(Round::Acknowledged)
         }
         Err(error) => {
-            let (why, again) = (error.to_string(), later(link.clock.wall(), pause(failures.saturating_add(1))));
-            table::failed(db, attempt, again, &why).await?;
+            let why = error.to_string();
+            table::failed(db, attempt, pause(failures.saturating_add(1)), &why).await?;
             Ok(Round::Failed(why))
         }
     }

@@ -1,11 +1,11 @@
 //! Keys whose latest change the edge has not acknowledged.
 
 use super::keys::{RECORD, record};
-use super::{At, Db, StoreError, Tx};
+use super::{Db, StoreError, Tx};
 use rds_shared::access::KeyDigest;
 use rds_shared::access::link::KeyNews;
-use rds_shared::wire::Timestamp;
 use sqlx::Row;
+use std::time::Duration;
 
 /// The channel on which a new row is announced. A hint: polling is the truth.
 pub const CHANNEL: &str = "edge_outbox";
@@ -32,23 +32,18 @@ pub struct Claimed {
     pub attempt: i32,
 }
 
-/// Marks up to `n` due changes, of the keys `only` if given, as ours until `lease_until`.
-pub async fn claim(
-    db: &Db,
-    only: Option<&[i64]>,
-    now: Timestamp,
-    lease_until: Timestamp,
-    n: u32,
-) -> Result<Vec<Claimed>, StoreError> {
+/// Marks up to `n` due changes, of the keys `only` if given, as ours for as long as `lease`, by the database's clock: one
+/// machine whose clock is off holds up nobody else.
+pub async fn claim(db: &Db, only: Option<&[i64]>, lease: Duration, n: u32) -> Result<Vec<Claimed>, StoreError> {
     let sql = format!(
         "/* claim_for_edge */ with due as ( \
-             select key_id from edge_outbox where not_before <= $1 and ($2::bigint[] is null or key_id = any($2)) \
-             order by not_before, key_id limit $3 for update skip locked) \
-         update edge_outbox o set not_before = $4, attempts = o.attempts + 1 from due join api_key k on k.id = due.key_id \
+             select key_id from edge_outbox \
+             where not_before <= clock_timestamp() and ($1::bigint[] is null or key_id = any($1)) \
+             order by not_before, key_id limit $2 for update skip locked) \
+         update edge_outbox o set not_before = clock_timestamp() + make_interval(secs => $3), attempts = o.attempts + 1 from due join api_key k on k.id = due.key_id \
          where o.key_id = due.key_id returning {RECORD}, k.digest, o.attempts"
     );
-    let rows =
-        sqlx::query(&sql).bind(At(now)).bind(only).bind(i64::from(n)).bind(At(lease_until)).fetch_all(&db.pool).await?;
+    let rows = sqlx::query(&sql).bind(only).bind(i64::from(n)).bind(lease.as_secs_f64()).fetch_all(&db.pool).await?;
     rows.iter()
         .map(|row| {
             let digest: Vec<u8> = row.try_get("digest")?;
@@ -67,19 +62,20 @@ pub async fn acknowledged(db: &Db, key: i64, version: i64) -> Result<(), StoreEr
     Ok(())
 }
 
-/// Gives a change back until `not_before`, unless somebody else has taken it up or changed it since.
+/// Gives a change back for as long as `pause`, unless somebody else has taken it up or changed it since.
 pub async fn failed(
     db: &Db,
     key: i64,
     version: i64,
     attempt: i32,
-    not_before: Timestamp,
+    pause: Duration,
     why: &str,
 ) -> Result<(), StoreError> {
     let sql = "
         -- failed_for_edge
-        update edge_outbox set not_before = $4, last_error = $5 where key_id = $1 and version <= $2 and attempts = $3";
-    let query = sqlx::query(sql).bind(key).bind(version).bind(attempt).bind(At(not_before)).bind(why);
+        update edge_outbox set not_before = clock_timestamp() + make_interval(secs => $4), last_error = $5
+        where key_id = $1 and version <= $2 and attempts = $3";
+    let query = sqlx::query(sql).bind(key).bind(version).bind(attempt).bind(pause.as_secs_f64()).bind(why);
     query.execute(&db.pool).await?;
     Ok(())
 }

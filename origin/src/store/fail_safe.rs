@@ -86,6 +86,11 @@ pub async fn note(tx: &mut Tx<'_>, change: &Change) -> Result<(), StoreError> {
         .bind(&change.reason)
         .execute(&mut **tx)
         .await?;
+    spell(tx, change.mode).await
+}
+
+/// Makes `mode` what every version of the tag spells from the commit on.
+pub async fn spell(tx: &mut Tx<'_>, mode: FailSafeMode) -> Result<(), StoreError> {
     // The clock is Postgres' own, as for every tag.
     let sql = "
         -- next_fail_safe_version
@@ -93,11 +98,7 @@ pub async fn note(tx: &mut Tx<'_>, change: &Change) -> Result<(), StoreError> {
         from data_tag where tag = $1 for update";
     let next: i64 = sqlx::query_scalar(sql).bind(Tag::FailSafe.as_str()).fetch_one(&mut **tx).await?;
     let sql = "/* raise_fail_safe */ update data_tag set version = $2 where tag = $1";
-    sqlx::query(sql)
-        .bind(Tag::FailSafe.as_str())
-        .bind(fail_safe::version(change.mode, next))
-        .execute(&mut **tx)
-        .await?;
+    sqlx::query(sql).bind(Tag::FailSafe.as_str()).bind(fail_safe::version(mode, next)).execute(&mut **tx).await?;
     sqlx::query("select pg_notify($1, '')").bind(CHANNEL).execute(&mut **tx).await?;
     Ok(())
 }

@@ -1,10 +1,11 @@
 //! Versions of tags: raised with the facts, and what the edge has acknowledged of them.
 
-use super::{At, Db, StoreError, Tx};
+use super::{At, Db, StoreError, Tx, fail_safe};
 use rds_shared::route::{Tag, TagVersions};
 use rds_shared::wire::Timestamp;
 use sqlx::Row;
 use sqlx::postgres::PgRow;
+use std::time::Duration;
 
 /// The channel on which raised tags are announced. A hint: polling is the truth.
 pub const CHANNEL: &str = "data_tags";
@@ -28,6 +29,14 @@ pub async fn touch(tx: &mut Tx<'_>, tags: &[Tag]) -> Result<TagVersions, StoreEr
         sqlx::query("select pg_notify($1, '')").bind(CHANNEL).execute(&mut **tx).await?;
     }
     versions(&rows)
+}
+
+/// Says of every tag that its facts may have changed, and spells the fail-safe mode anew: whatever anybody has seen of another
+/// past of this database is older than what this transaction leaves. Call it last, as [`touch`].
+pub async fn raise_all(tx: &mut Tx<'_>) -> Result<(), StoreError> {
+    let mode = fail_safe::hold(tx).await?.mode;
+    touch(tx, &Tag::ALL).await?;
+    fail_safe::spell(tx, mode).await
 }
 
 /// The newest data version and the newest versions of all tags, of one instant.
@@ -54,7 +63,7 @@ fn versions(rows: &[PgRow]) -> Result<TagVersions, StoreError> {
 pub struct Claimed {
     /// What to tell: every version that the edge has not acknowledged.
     pub versions: TagVersions,
-    /// When it was claimed: everything committed before is in it.
+    /// When it was claimed, by the database's clock: everything committed before is in it.
     pub at: Timestamp,
     /// Counts who tried: fences out a sender whose lease has ended.
     pub attempt: i64,
@@ -62,20 +71,23 @@ pub struct Claimed {
     pub failures: i32,
 }
 
-/// Takes the message until `lease_until`, if there is something to tell and nobody else is telling it.
-pub async fn claim(db: &Db, now: Timestamp, lease_until: Timestamp) -> Result<Option<Claimed>, StoreError> {
+/// Takes the message for as long as `lease`, if there is something to tell and nobody else is telling it. Leases and pauses are
+/// by the database's clock: one machine whose clock is off holds up nobody else.
+pub async fn claim(db: &Db, lease: Duration) -> Result<Option<Claimed>, StoreError> {
     // Most of the time there is nothing, and then nothing is written.
     if standing(db).await?.waiting.is_empty() {
         return Ok(None);
     }
     let sql = "
         -- claim_tag_message
-        update edge_tag_message set not_before = $2, attempt = attempt + 1 where not_before <= $1 returning attempt, failures";
-    let ours = sqlx::query_as(sql).bind(At(now)).bind(At(lease_until)).fetch_optional(&db.pool).await?;
-    let Some((attempt, failures)) = ours else { return Ok(None) };
+        update edge_tag_message
+        set not_before = clock_timestamp() + make_interval(secs => $1), attempt = attempt + 1
+        where not_before <= clock_timestamp() returning attempt, failures, clock_timestamp()";
+    let ours = sqlx::query_as(sql).bind(lease.as_secs_f64()).fetch_optional(&db.pool).await?;
+    let Some((attempt, failures, At(at))) = ours else { return Ok(None) };
     // Read after the claim: whatever was committed until now travels along.
     let versions = standing(db).await?.waiting;
-    Ok(Some(Claimed { versions, at: now, attempt, failures }))
+    Ok(Some(Claimed { versions, at, attempt, failures }))
 }
 
 /// How far the edge is.
@@ -130,11 +142,13 @@ pub async fn acknowledged(db: &Db, claimed: &Claimed) -> Result<(), StoreError> 
     Ok(())
 }
 
-/// Gives the message back until `not_before`, unless somebody else has taken it up since.
-pub async fn failed(db: &Db, attempt: i64, not_before: Timestamp, why: &str) -> Result<(), StoreError> {
+/// Gives the message back for as long as `pause`, unless somebody else has taken it up since.
+pub async fn failed(db: &Db, attempt: i64, pause: Duration, why: &str) -> Result<(), StoreError> {
     let sql = "
         -- tags_not_acknowledged
-        update edge_tag_message set not_before = $2, failures = failures + 1, last_error = $3 where attempt = $1";
-    sqlx::query(sql).bind(attempt).bind(At(not_before)).bind(why).execute(&db.pool).await?;
+        update edge_tag_message
+        set not_before = clock_timestamp() + make_interval(secs => $2), failures = failures + 1, last_error = $3
+        where attempt = $1";
+    sqlx::query(sql).bind(attempt).bind(pause.as_secs_f64()).bind(why).execute(&db.pool).await?;
     Ok(())
 }

@@ -43,6 +43,47 @@ impl TestDb {
     }
 }
 
+/// A copy of a test's database as it was at one moment.
+pub struct Backup {
+    name: String,
+    of: String,
+}
+
+impl TestDb {
+    /// Copies it, with every connection to it cut: Postgres copies only what nobody uses.
+    pub async fn back_up(&self) -> Backup {
+        let backup = Backup { name: format!("{}_backup", self.name), of: self.name.clone() };
+        exchange(Some(&self.name), &format!("CREATE DATABASE {} TEMPLATE {}", backup.name, backup.of)).await;
+        backup
+    }
+}
+
+impl Backup {
+    /// Puts it in the place of what it was copied from, behind the back of whoever is connected to that.
+    pub async fn restore(self) {
+        let Backup { name, of } = self;
+        exchange(Some(&of), &format!("DROP DATABASE {of} WITH (FORCE)")).await;
+        exchange(None, &format!("ALTER DATABASE {name} RENAME TO {of}")).await;
+    }
+}
+
+/// Cuts connections, and does what needs that, before anybody connects again.
+async fn exchange(cut: Option<&str>, sql: &str) {
+    let mut admin = admin().await;
+    if let Some(name) = cut {
+        sqlx::query(&format!("ALTER DATABASE {name} ALLOW_CONNECTIONS false")).execute(&mut admin).await.unwrap();
+        let cut = "SELECT pg_terminate_backend(pid, 5000) FROM pg_stat_activity WHERE datname = $1";
+        sqlx::query(cut).bind(name).execute(&mut admin).await.unwrap();
+    }
+    sqlx::query(sql).execute(&mut admin).await.unwrap();
+    if let Some(name) = cut {
+        let open = format!("ALTER DATABASE {name} ALLOW_CONNECTIONS true");
+        // One that was dropped needs none.
+        let _ = sqlx::query(&open).execute(&mut admin).await;
+    }
+    admin.close().await.unwrap();
+}
+
 /// Rows of the journal's partitions that were read so far, by anybody, as the database counts them. `connection` is the one that
 /// read last.
 pub async fn rows_read(connection: &mut PgConnection) -> i64 {

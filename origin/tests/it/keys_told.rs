@@ -5,7 +5,6 @@ use crate::edge_peer::{EdgePeer, Mood, link};
 use crate::keys_operators::wish;
 use crate::streaming::eventually;
 use crate::testapp::{EDGE_KEY, TestApp};
-use rds_origin::clock::Clock;
 use rds_origin::edge_link::outbox::{LEASE, Settled, settle, tell_due};
 use rds_origin::jobs::Jobs;
 use rds_origin::keys;
@@ -21,6 +20,13 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 
 const NEXT_KEY: &str = "k2:ff112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// Lets the leases of changes, or the pauses of those that failed, be over now.
+async fn lease_ends(test: &TestApp) {
+    sqlx::query("update edge_outbox set not_before = to_timestamp(0)").execute(&test.app.db.pool).await.unwrap();
+}
 
 async fn mint(test: &TestApp) -> keys::Minted {
     keys::mint(&test.app.db, &test.app.clock, &wish("Acme", Plan::Data)).await.unwrap()
@@ -138,30 +144,31 @@ async fn two_processes_that_empty_one_outbox_tell_each_change_once() {
 #[tokio::test]
 async fn a_change_made_while_an_older_one_is_told_is_told_too() {
     let test = TestApp::new().await;
-    let (db, now) = (&test.app.db, Clock::system().wall());
+    let db = &test.app.db;
     let minted = mint(&test).await;
-    let claimed = edge_outbox::claim(db, None, now, now.plus_seconds(60), 9).await.unwrap().remove(0);
-    assert!(edge_outbox::claim(db, None, now, now.plus_seconds(60), 9).await.unwrap().is_empty(), "it is taken");
+    let claimed = edge_outbox::claim(db, None, MINUTE, 9).await.unwrap().remove(0);
+    assert!(edge_outbox::claim(db, None, MINUTE, 9).await.unwrap().is_empty(), "it is taken");
     revoke(&test, minted.id).await;
     let version = claimed.news.record.version;
     edge_outbox::acknowledged(db, minted.id, version).await.unwrap();
     assert_eq!(waiting(&test).await, 1, "the acknowledgement is of the older record");
-    edge_outbox::failed(db, minted.id, version, claimed.attempt, now.plus_seconds(60), "late").await.unwrap();
-    let again = edge_outbox::claim(db, None, now, now.plus_seconds(60), 9).await.unwrap();
+    edge_outbox::failed(db, minted.id, version, claimed.attempt, MINUTE, "late").await.unwrap();
+    let again = edge_outbox::claim(db, None, MINUTE, 9).await.unwrap();
     assert!(!again[0].news.record.active, "a failure of the older one delays nothing");
     let stale = claimed.attempt;
-    edge_outbox::failed(db, minted.id, i64::MAX, stale, now, "not mine any more").await.unwrap();
-    assert!(edge_outbox::claim(db, None, now, now, 9).await.unwrap().is_empty(), "a lease is only its holder's to end");
+    edge_outbox::failed(db, minted.id, i64::MAX, stale, Duration::ZERO, "not mine any more").await.unwrap();
+    assert!(edge_outbox::claim(db, None, MINUTE, 9).await.unwrap().is_empty(), "a lease is only its holder's to end");
 }
 
 #[tokio::test]
 async fn a_change_whose_sender_died_is_told_when_its_lease_ends() {
     let test = TestApp::new().await;
-    let (db, now) = (&test.app.db, Clock::system().wall());
+    let db = &test.app.db;
     mint(&test).await;
-    edge_outbox::claim(db, None, now, now.plus_seconds(5), 9).await.unwrap();
-    assert!(edge_outbox::claim(db, None, now.plus_seconds(4), now, 9).await.unwrap().is_empty());
-    assert_eq!(edge_outbox::claim(db, None, now.plus_seconds(5), now, 9).await.unwrap().len(), 1);
+    edge_outbox::claim(db, None, MINUTE, 9).await.unwrap();
+    assert!(edge_outbox::claim(db, None, MINUTE, 9).await.unwrap().is_empty());
+    lease_ends(&test).await;
+    assert_eq!(edge_outbox::claim(db, None, MINUTE, 9).await.unwrap().len(), 1);
 }
 
 #[tokio::test]
@@ -208,7 +215,7 @@ async fn while_keys_are_replaced_the_edge_may_know_only_the_next_one() {
     mint(&test).await;
     let stranger = tell_due(&test.app.db, &edge.link(EDGE_KEY), None).await.unwrap();
     assert!(stranger.failed.unwrap().contains("does not know the signature"));
-    sqlx::query("UPDATE edge_outbox SET not_before = now()").execute(&test.app.db.pool).await.unwrap();
+    lease_ends(&test).await;
     let both = edge.link(&format!("{EDGE_KEY},{NEXT_KEY}"));
     assert_eq!(tell_due(&test.app.db, &both, None).await.unwrap().acknowledged, 1);
 }

@@ -33,6 +33,7 @@ mod facts_mappings;
 mod facts_market;
 mod facts_publication;
 mod facts_real;
+mod facts_restored;
 mod facts_sets;
 mod facts_simulate;
 mod facts_simulate_markets;

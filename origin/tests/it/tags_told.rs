@@ -4,7 +4,6 @@ use crate::chaos::ChaosProxy;
 use crate::edge_peer::{EdgePeer, Mood, link};
 use crate::tags::{newest, touch};
 use crate::testapp::{EDGE_KEY, TestApp};
-use rds_origin::clock::Clock;
 use rds_origin::edge_link::tags::{PATIENCE, Round, Shown, tell_due, until_shown};
 use rds_origin::jobs::Jobs;
 use rds_origin::store::{Db, tags};
@@ -16,31 +15,32 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 
 const EVENTS: &[Tag] = &[Tag::Events];
+const MINUTE: Duration = Duration::from_secs(60);
 
 async fn is_told(test: &TestApp) -> bool {
     tags::standing(&test.app.db).await.unwrap().waiting.is_empty()
 }
 
-/// Lets a message that failed be sent again now.
-async fn forget_pause(test: &TestApp) {
+/// Lets the lease of a message, or the pause of one that failed, be over now.
+async fn lease_ends(test: &TestApp) {
     sqlx::query("update edge_tag_message set not_before = to_timestamp(0)").execute(&test.app.db.pool).await.unwrap();
 }
 
 #[tokio::test]
 async fn a_storm_of_changes_is_one_message_under_way_and_one_after() {
     let test = TestApp::new().await;
-    let (db, now) = (&test.app.db, Clock::system().wall());
-    let claimed = tags::claim(db, now, now.plus_seconds(60)).await.unwrap().unwrap();
+    let db = &test.app.db;
+    let claimed = tags::claim(db, MINUTE).await.unwrap().unwrap();
     for _ in 0..50 {
         touch(db, EVENTS).await;
         touch(db, &[Tag::Vaults, Tag::Security]).await;
     }
-    assert_eq!(tags::claim(db, now, now.plus_seconds(60)).await.unwrap(), None, "one is under way");
+    assert_eq!(tags::claim(db, MINUTE).await.unwrap(), None, "one is under way");
     tags::acknowledged(db, &claimed).await.unwrap();
-    let next = tags::claim(db, now, now.plus_seconds(60)).await.unwrap().unwrap();
+    let next = tags::claim(db, MINUTE).await.unwrap().unwrap();
     assert_eq!(next.versions, newest(&test).await.only(&[Tag::Vaults, Tag::Events, Tag::Security]));
     tags::acknowledged(db, &next).await.unwrap();
-    assert_eq!(tags::claim(db, now, now.plus_seconds(60)).await.unwrap(), None);
+    assert_eq!(tags::claim(db, MINUTE).await.unwrap(), None);
     assert!(is_told(&test).await);
 }
 
@@ -54,7 +54,7 @@ async fn what_fails_is_told_again_and_what_was_acknowledged_is_not() {
     assert!(matches!(&failed, Round::Failed(why) if why.contains("answered 503")), "{failed:?}");
     assert_eq!(tell_due(&test.app.db, &way).await.unwrap(), Round::Nothing, "not at once");
     edge.is(Mood::Acknowledges);
-    forget_pause(&test).await;
+    lease_ends(&test).await;
     assert_eq!(tell_due(&test.app.db, &way).await.unwrap(), Round::Acknowledged);
     assert_eq!(tell_due(&test.app.db, &way).await.unwrap(), Round::Nothing);
     let touched = touch(&test.app.db, EVENTS).await;
@@ -70,12 +70,13 @@ async fn what_fails_is_told_again_and_what_was_acknowledged_is_not() {
 #[tokio::test]
 async fn a_message_whose_sender_died_is_told_when_its_lease_ends_and_its_holder_alone_gives_it_back() {
     let test = TestApp::new().await;
-    let (db, now) = (&test.app.db, Clock::system().wall());
-    let dead = tags::claim(db, now, now.plus_seconds(5)).await.unwrap().unwrap();
-    assert_eq!(tags::claim(db, now.plus_seconds(4), now).await.unwrap(), None);
-    let ours = tags::claim(db, now.plus_seconds(5), now.plus_seconds(60)).await.unwrap().unwrap();
-    tags::failed(db, dead.attempt, now, "late").await.unwrap();
-    assert_eq!(tags::claim(db, now.plus_seconds(6), now).await.unwrap(), None, "it is ours");
+    let db = &test.app.db;
+    let dead = tags::claim(db, MINUTE).await.unwrap().unwrap();
+    assert_eq!(tags::claim(db, MINUTE).await.unwrap(), None);
+    lease_ends(&test).await;
+    let ours = tags::claim(db, MINUTE).await.unwrap().unwrap();
+    tags::failed(db, dead.attempt, Duration::ZERO, "late").await.unwrap();
+    assert_eq!(tags::claim(db, MINUTE).await.unwrap(), None, "it is ours");
     // A late acknowledgement is one all the same: versions mean what they mean whoever brings them.
     tags::acknowledged(db, &dead).await.unwrap();
     assert!(is_told(&test).await);
@@ -121,7 +122,7 @@ async fn a_command_answers_when_an_edge_that_was_away_and_failed_has_acknowledge
 
     let edge = EdgePeer::at(TcpListener::bind(address).await.unwrap(), EDGE_KEY).await;
     edge.is(Mood::Fails);
-    forget_pause(&test).await;
+    lease_ends(&test).await;
     let (result, ()) = tokio::join!(shown(Duration::from_secs(60)), async {
         edge.until_told_of_tags(1).await;
         edge.is(Mood::Acknowledges);

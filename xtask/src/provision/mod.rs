@@ -1,13 +1,14 @@
 //! Brings what the machine lacks, visibly, into a cache outside the clone.
 //!
 //! A README may ask for a Rust toolchain and Node 20. The rest comes from here: Postgres, the wasm
-//! target, `worker-build`, `wasm-bindgen`, esbuild, wasm-opt, workerd and, for tests, a browser and
-//! reverse proxies. Nothing needs root.
+//! target, `worker-build`, `wasm-bindgen`, esbuild, wasm-opt, workerd and, for tests, a browser,
+//! reverse proxies and a clock that can be set wrong. Nothing needs root.
 
 pub mod apt;
 pub mod browser;
 pub mod cache;
 pub mod debian;
+pub mod faketime;
 pub mod npm;
 pub mod peers;
 pub mod postgres;

@@ -70,14 +70,29 @@ pub struct Worker<'a> {
     pub twin: Option<Twin<'a>>,
     /// As in `wrangler.toml`.
     pub compatibility_date: &'a str,
+    /// Where its modules lie, beside the configuration: empty, or a folder's name with a slash behind it.
+    pub folder: &'a str,
 }
 
 /// A second isolate, for tests.
 pub struct Twin<'a> {
     /// Its main module in the folder, in front of the Worker's own.
-    pub entry: &'a str,
+    pub entry: Option<&'a str>,
     /// Where it listens, on loopback.
     pub port: u16,
+    /// What runs in it, where that is not what the Worker itself is.
+    pub version: Option<Version<'a>>,
+}
+
+/// Another version of the Worker.
+#[derive(Clone, Copy)]
+pub struct Version<'a> {
+    /// Variables and secrets.
+    pub bindings: &'a [Binding],
+    /// The date that its runtime behaves as of.
+    pub compatibility_date: &'a str,
+    /// As [`Worker::folder`].
+    pub folder: &'a str,
 }
 
 /// Lays out the folder, starts workerd and waits until the Worker answers `/ready`, which no limit holds back.
@@ -91,7 +106,8 @@ pub fn start(
 ) -> Result<Service> {
     let mut step = Step::start("the edge");
     let folder = state.path("edge");
-    let worker = Worker { bindings, durable_objects, port, twin: None, compatibility_date: &compatibility_date()? };
+    let date = compatibility_date()?;
+    let worker = Worker { bindings, durable_objects, port, twin: None, compatibility_date: &date, folder: "" };
     lay_out(&folder, bundle, &worker)?;
     let mut command = Command::new(workerd);
     command
@@ -106,32 +122,33 @@ pub fn start(
 
 /// Copies the bundle, so that a rebuild does not disturb a running stack, and writes the configuration.
 pub fn lay_out(folder: &Path, bundle: &Bundle, worker: &Worker<'_>) -> Result<()> {
-    std::fs::create_dir_all(folder.join("objects")).with_context(|| format!("cannot create {}", folder.display()))?;
-    std::fs::create_dir_all(folder.join("build"))?;
+    place(&folder.join(worker.folder), bundle)?;
+    configure(folder, "worker.capnp", bundle, worker)
+}
+
+/// Copies a bundle's files.
+pub fn place(folder: &Path, bundle: &Bundle) -> Result<()> {
+    std::fs::create_dir_all(folder.join("build")).with_context(|| format!("cannot create {}", folder.display()))?;
     for (name, file) in bundle.files() {
         std::fs::copy(file, folder.join(name)).with_context(|| format!("cannot copy {}", file.display()))?;
     }
+    Ok(())
+}
+
+/// Writes the configuration `name` and what stands beside the bundle's files.
+pub fn configure(folder: &Path, name: &str, bundle: &Bundle, worker: &Worker<'_>) -> Result<()> {
+    std::fs::create_dir_all(folder.join("objects")).with_context(|| format!("cannot create {}", folder.display()))?;
     std::fs::write(folder.join("cache-store.mjs"), CACHE_STORE)?;
     let modules: Vec<_> = bundle.files().map(|(name, _)| name).collect();
-    std::fs::write(folder.join("worker.capnp"), render(worker, &modules))?;
+    std::fs::write(folder.join(name), render(worker, &modules))?;
     Ok(())
 }
 
 /// The configuration in workerd's format, over a bundle's files, the main module first. Paths are relative to the file.
 pub fn render(worker: &Worker<'_>, files: &[&str]) -> String {
-    let mut modules = String::new();
-    for file in files {
-        modules.push_str(&module(file));
-    }
-    let mut bindings = String::new();
-    for binding in worker.bindings {
-        let value = if binding.secret {
-            format!("fromEnvironment = {}", quoted(binding.name))
-        } else {
-            format!("text = {}", quoted(&binding.value))
-        };
-        let _ = writeln!(bindings, "    (name = {}, {value}),", quoted(binding.name));
-    }
+    let own_version =
+        Version { bindings: worker.bindings, compatibility_date: worker.compatibility_date, folder: worker.folder };
+    let (modules, bindings) = (modules(own_version.folder, files), bindings(own_version.bindings));
     let (mut own, mut shared, mut namespaces) = (String::new(), String::new(), String::new());
     for object in worker.durable_objects {
         let (class, name) = (quoted(object.class), quoted(object.binding));
@@ -142,7 +159,8 @@ pub fn render(worker: &Worker<'_>, files: &[&str]) -> String {
     }
     let date = quoted(worker.compatibility_date);
     let mut twin = TwinText::default();
-    if let Some(Twin { entry, port }) = worker.twin {
+    if let Some(Twin { entry, port, version }) = worker.twin {
+        let version = version.unwrap_or(own_version);
         twin.service = "    (name = \"twin\", worker = .twin),\n".to_owned();
         twin.socket = format!("    (name = \"twin\", address = \"{}\", http = (), service = \"twin\"),\n", local(port));
         twin.worker = format!(
@@ -156,7 +174,10 @@ const twin :Workerd.Worker = (
   cacheApiOutbound = "cache-store",
 );
 "#,
-            entry = module(entry),
+            entry = entry.map(|entry| module("", entry)).unwrap_or_default(),
+            modules = self::modules(version.folder, files),
+            bindings = self::bindings(version.bindings),
+            date = quoted(version.compatibility_date),
         );
     }
     format!(
@@ -207,10 +228,29 @@ struct TwinText {
     worker: String,
 }
 
-/// A module's line of the configuration.
-fn module(file: &str) -> String {
+/// The lines of a bundle's modules, which lie in `folder`.
+fn modules(folder: &str, files: &[&str]) -> String {
+    files.iter().map(|file| module(folder, file)).collect()
+}
+
+/// A module's line of the configuration: modules import each other by name, wherever they lie.
+fn module(folder: &str, file: &str) -> String {
     let kind = if file.ends_with(".wasm") { "wasm" } else { "esModule" };
-    format!("    (name = {0}, {kind} = embed {0}),\n", quoted(file))
+    format!("    (name = {}, {kind} = embed {}),\n", quoted(file), quoted(&format!("{folder}{file}")))
+}
+
+/// The lines of variables and secrets.
+fn bindings(bindings: &[Binding]) -> String {
+    let mut lines = String::new();
+    for binding in bindings {
+        let value = if binding.secret {
+            format!("fromEnvironment = {}", quoted(binding.name))
+        } else {
+            format!("text = {}", quoted(&binding.value))
+        };
+        let _ = writeln!(lines, "    (name = {}, {value}),", quoted(binding.name));
+    }
+    lines
 }
 
 /// The date in `wrangler.toml`, so that here and in production the runtime behaves alike.
@@ -252,8 +292,9 @@ mod tests {
             ],
             durable_objects: &[DurableObject { binding: "KEYS", class: "KeyGuard" }],
             port: 8787,
-            twin: Some(Twin { entry: "twin.mjs", port: 8788 }),
+            twin: Some(Twin { entry: Some("twin.mjs"), port: 8788, version: None }),
             compatibility_date: "2026-03-01",
+            folder: "",
         };
         let text = render(&worker, &["entry.mjs", "build/index_bg.wasm"]);
         assert!(text.contains(r#"(name = "build/index_bg.wasm", wasm = embed "build/index_bg.wasm")"#));
@@ -262,5 +303,29 @@ mod tests {
         assert!(text.contains(r#"text = "http://127.0.0.1:1\"), evil""#));
         assert!(text.contains(r#"className = "KeyGuard", uniqueKey"#));
         assert!(text.contains(r#"(className = "KeyGuard", serviceName = "main")"#), "one object for both isolates");
+    }
+    #[test]
+    fn another_version_has_its_own_files_and_variables_and_the_same_objects() {
+        let (this, other) =
+            ([Binding::variable("ORIGIN_URL", "http://a")], [Binding::variable("ORIGIN_URL", "http://b")]);
+        let version = Version { bindings: &other, compatibility_date: "2025-12-01", folder: "other/" };
+        let worker = Worker {
+            bindings: &this,
+            durable_objects: DURABLE_OBJECTS,
+            port: 8787,
+            twin: Some(Twin { entry: None, port: 8788, version: Some(version) }),
+            compatibility_date: "2026-03-01",
+            folder: "this/",
+        };
+        let text = render(&worker, &["entry.mjs"]);
+        let (main, twin) = text.split_once("const twin").unwrap();
+        assert!(
+            main.contains(r#"(name = "entry.mjs", esModule = embed "this/entry.mjs")"#) && main.contains("http://a")
+        );
+        assert!(
+            twin.contains(r#"(name = "entry.mjs", esModule = embed "other/entry.mjs")"#) && twin.contains("http://b")
+        );
+        assert!(twin.contains("2025-12-01") && !twin.contains("localDisk") && !twin.contains("http://a"));
+        assert!(twin.contains(r#"(className = "Epochs", serviceName = "main")"#));
     }
 }

@@ -28,12 +28,7 @@ impl Ports {
 
     /// Ports that are free now, for a stack that nobody has to find by number.
     pub fn free() -> Result<Self> {
-        // Above the usual services and below the range from which the kernel picks client ports.
-        let start = 20_000 + (std::process::id() % 1_000) as u16 * 8;
-        (0..200)
-            .filter_map(|step| Self::from(start.checked_add(step * 8)?).ok())
-            .find(|ports| ports.all().iter().all(|(_, port)| is_free(*port)))
-            .with_context(|| format!("no four free ports in a row from {start} on"))
+        Self::from(free_row(5)?)
     }
 
     /// Refuses to start over another program.
@@ -54,6 +49,16 @@ impl Ports {
             ("the origin's admin door", self.admin),
         ]
     }
+}
+
+/// The first of `count` ports in a row that are free now.
+pub fn free_row(count: u16) -> Result<u16> {
+    // Above the usual services and below the range from which the kernel picks client ports.
+    let start = 20_000 + (std::process::id() % 1_000) as u16 * 8;
+    (0..200)
+        .filter_map(|step| start.checked_add(step * count.max(8)))
+        .find(|first| (*first..first.saturating_add(count)).all(is_free))
+        .with_context(|| format!("no {count} free ports in a row from {start} on"))
 }
 
 /// The first free port from `start` on, for what is named.

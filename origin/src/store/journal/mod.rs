@@ -7,7 +7,7 @@
 pub mod read;
 pub mod retention;
 
-use super::{At, StoreError};
+use super::{At, Db, StoreError, tags};
 use rds_shared::wire::Timestamp;
 use sqlx::{Connection, PgConnection, Row};
 
@@ -169,8 +169,19 @@ pub async fn step(
         where o.xid >= pg_snapshot_xmin(s.snap) and exists (
             select from journal j where j.operation_id = o.id and j.recorded_at = o.recorded_at)";
     sqlx::query(sql).execute(&mut *tx).await?;
+    // What the edge knows of the facts may be of what is gone: from here on every copy from before is to be confirmed.
+    tags::raise_all(&mut tx).await?;
     tx.commit().await?;
     Ok(Some(Stepped { from, to, numbered: numbered.unsigned_abs() }))
+}
+
+/// Names the past that the database's facts have: another name means that what was read of them before may be undone, whatever
+/// numbers they bear.
+pub async fn past(db: &Db) -> Result<String, StoreError> {
+    let sql = "
+        -- journal_past
+        select journal_incarnation() || '/' || coalesce(max(to_seq), 0) from incarnation";
+    Ok(sqlx::query_scalar(sql).fetch_one(&db.pool).await?)
 }
 
 /// What an operator is shown of the journal.

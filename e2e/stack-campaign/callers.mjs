@@ -1,0 +1,159 @@
+// Who reads while everything breaks: readers of public and keyed pages, holders of a key with an exact limit, and those whose keys are
+// revoked.
+
+import { mint, revoke } from '../operator.mjs';
+import { request } from '../stack.mjs';
+import { numberIn } from './writers.mjs';
+
+const sleep = (millis) => new Promise((resolve) => setTimeout(resolve, millis));
+/** Longer than any answer that a broken part makes wait, shorter than the minute after which a read is given up. */
+const PATIENCE_MILLIS = 20_000;
+
+class Caller {
+  stopped = false;
+
+  start() {
+    this.done = this.run();
+  }
+
+  stop() {
+    this.stopped = true;
+    return this.done;
+  }
+
+  /** One request, noted. `facts` are `{who, door, target, kind, group}` with `headers`. */
+  async ask({ headers, ...facts }) {
+    const began = performance.now();
+    const answer = await request(this.doors[facts.door], facts.target, { headers, timeout: PATIENCE_MILLIS }).catch(() => undefined);
+    return this.answers.note(facts, began, answer);
+  }
+}
+
+/** Reads pages at one of the doors, and now and then only asks whether they have changed. */
+export class Reader extends Caller {
+  #tags = new Map();
+
+  constructor(name, door, { dice, doors, answers, groups, key, decision }) {
+    super();
+    Object.assign(this, { name, door, dice, doors, answers });
+    const pages = groups.flatMap((group) => [
+      { kind: 'list', group: group.name, target: `/v1/vaults?protocol=${group.protocol}&limit=50` },
+      { kind: 'list', group: group.name, target: `/v1/vaults?protocol=${group.protocol}&limit=100&sortBy=name`, headers: key.headers },
+      { kind: 'detail', group: group.name, target: `/v1/vaults/${group.vaults[0]}?points=2` },
+    ]);
+    this.pages = [
+      ...pages,
+      { kind: 'events', target: '/v1/events?eventType=Notice&limit=50' },
+      { kind: 'verify', target: `/v1/graph/decision/${decision}/verify` },
+      { kind: 'chains', target: '/v1/chains' },
+    ];
+  }
+
+  async run() {
+    while (!this.stopped) {
+      await this.read(this.dice.pick(this.pages));
+      await sleep(this.dice.between(10, 120));
+    }
+  }
+
+  async read({ headers, ...page }) {
+    const tag = this.dice.chance(0.3) ? this.#tags.get(page.target) : undefined;
+    const condition = tag && { 'if-none-match': tag };
+    const note = await this.ask({ who: this.name, door: this.door, ...page, headers: { ...headers, ...condition } });
+    if (note.status === 200) {
+      Object.assign(note, shownBy(page.kind, note.json));
+      if (note.etag) this.#tags.set(page.target, note.etag);
+    }
+    delete note.json; // What matters of it is noted; all of them would be too much.
+    return note;
+  }
+}
+
+/** What a page shows of what was written. */
+function shownBy(kind, json) {
+  switch (kind) {
+    case 'list':
+      return { numbers: json.data.map(numberIn) };
+    case 'detail':
+      return { numbers: [numberIn(json.data.vault)] };
+    case 'events':
+      return { titles: json.data.map(({ title }) => title) };
+    case 'verify':
+      return { isTrue: json.data.signatureValid && json.data.envelopeIntact && json.data.signerActiveAtIssuance };
+    default:
+      return {};
+  }
+}
+
+/** Asks under one key faster than its limit allows, at both doors. */
+export class Glutton extends Caller {
+  constructor(name, { dice, doors, answers, key, limit }) {
+    super();
+    Object.assign(this, { name, dice, doors, answers, key, limit });
+  }
+
+  async run() {
+    while (!this.stopped) {
+      const facts = { who: this.name, door: this.dice.between(0, this.doors.length - 1), target: '/v1/chains', kind: 'metered', key: this.key.id, limit: this.limit };
+      const note = await this.ask({ ...facts, headers: this.key.headers });
+      delete note.json;
+      await sleep(this.dice.between(100, 500));
+    }
+  }
+}
+
+/** Makes keys, has them revoked, and goes on trying them. */
+export class Revoked extends Caller {
+  /** `{headers, at}`, `at` when the command said that it is done. */
+  keys = [];
+  #resting = false;
+
+  constructor({ dice, doors, answers, description }) {
+    super();
+    Object.assign(this, { dice, doors, answers, description });
+  }
+
+  async run() {
+    while (!this.stopped) {
+      if (!this.#resting) {
+        this.busy = this.#one().catch(() => {}); // The database is away: another key, another time.
+        await this.busy;
+      }
+      for (let times = 0; times < 8 && !this.stopped; times += 1) {
+        const key = this.keys.length > 0 ? this.dice.pick(this.keys) : undefined;
+        if (key) await this.#tryIt(key);
+        await sleep(this.dice.between(100, 400));
+      }
+    }
+  }
+
+  async #one() {
+    const key = await mint(this.description, { plan: 'data', rpm: 6000 });
+    for (const door of this.doors.keys()) await this.#tryIt(key, door);
+    for (;;) {
+      if (this.stopped) return;
+      try {
+        await revoke(this.description, key);
+        break;
+      } catch {
+        await sleep(500);
+      }
+    }
+    this.keys.push(Object.assign(key, { at: performance.now() }));
+  }
+
+  async #tryIt(key, door = this.dice.between(0, this.doors.length - 1)) {
+    const note = await this.ask({ who: 'revoked', door, target: '/v1/chains', kind: 'revoked', key: key.id, revoked: key.at, headers: key.headers });
+    delete note.json;
+  }
+
+  /** Finishes with the key at hand, and makes no other until `goOn`. */
+  async rest() {
+    this.#resting = true;
+    await this.busy;
+  }
+
+  goOn() {
+    this.#resting = false;
+  }
+}

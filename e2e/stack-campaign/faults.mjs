@@ -1,0 +1,106 @@
+// The ways in which the whole stack is broken. Each takes the dice, breaks something under load, and lets go of it; what comes back
+// then comes back by itself.
+
+import { request, until } from '../stack.mjs';
+
+const sleep = (millis) => new Promise((resolve) => setTimeout(resolve, millis));
+/** How soon everybody has to notice that a part is away. */
+const NOTICED_SECONDS = 30;
+
+/** What `/ready` of an origin says. */
+const readiness = (origin) => request(origin.relay, '/ready', { timeout: 5000 }).then(({ status }) => status, () => 0);
+
+/**
+ * The faults by name: `{act, hit, why}`. `hit` names the parts that a connection may break at: `edge`, or nothing. `why` says why
+ * this machine cannot have it.
+ */
+export function faultsOf(stack, { writers, restore }) {
+  const { postgres, origins, edge, link, disk } = stack;
+  const [a, b] = origins;
+  const away = (parts, signal, least, most) => (dice) =>
+    stack.without(parts, async () => {
+      await Promise.all(parts.map((part) => part.end(signal)));
+      await sleep(dice.between(least, most));
+    });
+  return {
+    'an origin is killed': { act: (dice) => away([dice.pick(origins)], 'SIGKILL', 0, 1500)(dice) },
+    'both origins are killed': { act: away(origins, 'SIGKILL', 0, 3000) },
+    'an origin freezes': {
+      act: async (dice) => {
+        const frozen = dice.pick(origins);
+        frozen.signal('SIGSTOP');
+        await sleep(dice.between(1000, 6000));
+        frozen.signal('SIGCONT');
+      },
+    },
+    'Postgres is stopped': { act: away([postgres], 'SIGINT', 500, 5000) },
+    'Postgres stops at once': { act: away([postgres], 'SIGQUIT', 0, 3000) },
+    'Postgres and both origins stop at once': { act: (dice) => away([postgres, ...origins], dice.pick(['SIGQUIT', 'SIGKILL']), 0, 2000)(dice) },
+    'Postgres is restored from a backup': { act: (dice) => restore(dice, { stopsOrigins: true }), restores: true },
+    'Postgres is restored behind running origins': { act: (dice) => restore(dice, { stopsOrigins: false }), restores: true },
+    'the edge is killed': { act: away([edge], 'SIGKILL', 0, 1500), hit: 'edge' },
+    'the edge is replaced by its other version': {
+      act: async () => {
+        await stack.without([edge], async () => {
+          await edge.end('SIGTERM');
+          edge.seat = 1 - edge.seat;
+        });
+      },
+      hit: 'edge',
+    },
+    "both origins' time jumps hours ahead, and back": {
+      act: async (dice) => {
+        const seconds = dice.between(1, 5) * 3600;
+        await stack.advance(seconds);
+        await sleep(dice.between(2000, 5000));
+        await stack.advance(-seconds);
+      },
+    },
+    "one origin's time falls hours behind, and comes back": {
+      act: async (dice) => {
+        const seconds = dice.between(1, 5) * 3600;
+        await stack.advance(-seconds, [a]);
+        await sleep(dice.between(2000, 5000));
+        await stack.advance(seconds, [a]);
+      },
+    },
+    "one machine's clock is set wrong, and right again": {
+      act: async (dice) => {
+        stack.shift(dice.pick([-5, -2, 2, 5]));
+        await sleep(dice.between(2500, 6000));
+        stack.shift(0);
+      },
+      why: stack.clock ? undefined : 'there is no libfaketime',
+    },
+    "the database's disk is full": {
+      act: async (dice) => {
+        const before = writers.map(({ batches }) => batches.length);
+        await disk.fill();
+        // Whatever Postgres has room for in files that it has already goes on; then nothing does.
+        await until('nobody can write any more', NOTICED_SECONDS, async () => {
+          if (!disk.isFull) await disk.fill();
+          const [now, later] = [writers.map(({ batches }) => batches.length), await sleep(2000).then(() => writers.map(({ batches }) => batches.length))];
+          return now.every((count, place) => count === later[place]) && now.some((count, place) => count >= before[place]);
+        });
+        await sleep(dice.between(500, 3000));
+        disk.free();
+      },
+      why: disk.limit,
+    },
+    'the database is slow': {
+      act: async (dice) => {
+        link.slow(200);
+        await sleep(dice.between(4000, 8000));
+        link.restore();
+      },
+    },
+    'the database falls silent': {
+      act: async (dice) => {
+        link.silence();
+        await until('both origins say so', NOTICED_SECONDS, async () => (await Promise.all([a, b].map(readiness))).every((status) => status === 503));
+        await sleep(dice.between(1000, 5000));
+        link.restore();
+      },
+    },
+  };
+}

@@ -13,6 +13,7 @@ mod market;
 mod push;
 mod reads;
 mod report;
+mod summary;
 mod versus;
 
 use std::path::PathBuf;
@@ -31,6 +32,8 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum What {
+    /// Every measurement, in this order.
+    All,
     /// Reads: lists at the origin, copies at the edge, start, import and the size of the Worker.
     Reads(reads::Options),
     /// Access: what it costs to check, charge and answer a keyed request at the edge.
@@ -97,7 +100,7 @@ fn run(what: Option<What>) -> Result<()> {
         Some(What::Access(plan)) => access::run(&plan),
         Some(What::Push(options)) => push::run(&options),
         Some(What::Graph(options)) => graph::run(&options),
-        None => {
+        Some(What::All) | None => {
             reads::run(&reads::Options::default())?;
             access::run(&Plan::default())?;
             push::run(&push::Options::default())?;

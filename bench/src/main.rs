@@ -5,11 +5,14 @@
 
 mod access;
 mod constant;
+mod constant_peer;
 mod cores;
+mod filling;
 mod graph;
 mod http;
 mod load;
 mod market;
+mod origin;
 mod push;
 mod reads;
 mod report;
@@ -34,6 +37,8 @@ struct Cli {
 enum What {
     /// Every measurement, in this order.
     All,
+    /// The origin: the public list beside peers, and how its cost grows with vaults and processes.
+    Origin(origin::Options),
     /// Reads: lists at the origin, copies at the edge, start, import and the size of the Worker.
     Reads(reads::Options),
     /// Access: what it costs to check, charge and answer a keyed request at the edge.
@@ -96,11 +101,13 @@ fn main() -> ExitCode {
 fn run(what: Option<What>) -> Result<()> {
     match what {
         Some(What::Constant { port, body }) => constant::serve(port, &body),
+        Some(What::Origin(options)) => origin::run(&options),
         Some(What::Reads(options)) => reads::run(&options),
         Some(What::Access(plan)) => access::run(&plan),
         Some(What::Push(options)) => push::run(&options),
         Some(What::Graph(options)) => graph::run(&options),
         Some(What::All) | None => {
+            origin::run(&origin::Options::default())?;
             reads::run(&reads::Options::default())?;
             access::run(&Plan::default())?;
             push::run(&push::Options::default())?;

@@ -4,9 +4,9 @@ use anyhow::{Context, Result, ensure};
 use serde_json::Value;
 use xtask::up::Edge;
 
-use super::constant_peer::Constant;
-use super::filling::Filling;
 use crate::Plan;
+use crate::constant_peer::Constant;
+use crate::filling::Filling;
 use crate::market::Market;
 use crate::report::Report;
 use crate::versus::{self, Peer, cpu_micros, rate};

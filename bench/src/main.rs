@@ -21,9 +21,9 @@ mod versus;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use clap::{Args, Parser, Subcommand};
 
 /// Measures; `cargo xtask bench` builds what is measured and calls this.
@@ -35,8 +35,8 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum What {
-    /// Every measurement, in this order.
-    All,
+    /// Every measurement. One that fails stops none of the others.
+    All(Plan),
     /// The origin: the public list beside peers, and how its cost grows with vaults and processes.
     Origin(origin::Options),
     /// Reads: lists at the origin, copies at the edge, start, import and the size of the Worker.
@@ -106,12 +106,32 @@ fn run(what: Option<What>) -> Result<()> {
         Some(What::Access(plan)) => access::run(&plan),
         Some(What::Push(options)) => push::run(&options),
         Some(What::Graph(options)) => graph::run(&options),
-        Some(What::All) | None => {
-            origin::run(&origin::Options::default())?;
-            reads::run(&reads::Options::default())?;
-            access::run(&Plan::default())?;
-            push::run(&push::Options::default())?;
-            graph::run(&graph::Options::default())
-        }
+        Some(What::All(plan)) => all(&plan),
+        None => all(&Plan::default()),
     }
+}
+
+/// Every measurement, one after another; fails at the end when one of them did.
+fn all(plan: &Plan) -> Result<()> {
+    let measurements: [(&str, &dyn Fn() -> Result<()>); 5] = [
+        ("origin", &|| origin::run(&origin::Options::of(plan))),
+        ("reads", &|| reads::run(&reads::Options::of(plan))),
+        ("access", &|| access::run(plan)),
+        ("push", &|| push::run(&push::Options::of(plan))),
+        ("graph", &|| graph::run(&graph::Options::of(plan))),
+    ];
+    let (begun, mut failed) = (Instant::now(), Vec::new());
+    for (name, measure) in measurements {
+        let since = Instant::now();
+        if let Err(error) = measure() {
+            xtask::signals::check()?;
+            eprintln!("\nerror: {name}: {error:#}");
+            failed.push(name);
+        }
+        cores::release()?;
+        println!("\n{name} took {} s", since.elapsed().as_secs());
+    }
+    println!("\nall took {} s", begun.elapsed().as_secs());
+    ensure!(failed.is_empty(), "not measured: {}", failed.join(", "));
+    Ok(())
 }

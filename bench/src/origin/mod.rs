@@ -28,13 +28,20 @@ const METHOD: &str = "Every request to the origin carries a fresh signature, whi
     are asked for the same list in turn, at half of what one of them can do.";
 
 /// What `origin` can be told.
-#[derive(Args, Clone, Debug, Default)]
+#[derive(Args, Clone, Debug)]
 pub struct Options {
     #[command(flatten)]
     plan: Plan,
     /// Only these parts: list, vaults, processes.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
+}
+
+impl Options {
+    /// Every part, for so long.
+    pub fn of(plan: &Plan) -> Self {
+        Options { plan: plan.clone(), only: Vec::new() }
+    }
 }
 
 /// Measures every part, prints the table, and writes it beside the crate.

@@ -1,6 +1,6 @@
 //! As much of HTTP/1.1 as a load needs: one request out, one answer with a length in.
 
-use std::io::{Read, Write};
+use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
@@ -48,9 +48,36 @@ impl Connection {
         Ok(self.stream.write_all(request)?)
     }
 
+    /// From here on nothing waits for the peer: answers are taken by [`arrived`](Self::arrived).
+    pub fn never_block(&mut self) -> Result<&TcpStream> {
+        self.stream.set_nonblocking(true)?;
+        Ok(&self.stream)
+    }
+
+    /// Takes in what has come of an answer, and says whether that was the end of it. Fails unless it is a 200.
+    pub fn arrived(&mut self) -> Result<bool> {
+        match self.read() {
+            Ok(0) => bail!("the server closed the connection"),
+            Ok(_) => {}
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
+            Err(error) => return Err(error.into()),
+        }
+        match head_and_body(self.buffer.get(..self.filled).unwrap_or_default())? {
+            Some((head, end)) if self.filled >= end => {
+                self.pass_ok(head, end)?;
+                Ok(true)
+            }
+            _ => Ok(false),
+        }
+    }
+
     /// Reads past one answer. Fails unless it is a 200.
     pub fn expect_ok(&mut self) -> Result<()> {
         let (head, end) = self.fill()?;
+        self.pass_ok(head, end)
+    }
+
+    fn pass_ok(&mut self, head: usize, end: usize) -> Result<()> {
         let status = self.buffer.get(..12).unwrap_or_default();
         if status != b"HTTP/1.1 200" {
             bail!("under load: {}", String::from_utf8_lossy(self.buffer.get(..head).unwrap_or_default()));
@@ -81,15 +108,20 @@ impl Connection {
             {
                 return Ok((head, end));
             }
-            if self.filled == self.buffer.len() {
-                self.buffer.resize(self.buffer.len() * 2, 0);
-            }
-            let read = self.stream.read(self.buffer.get_mut(self.filled..).unwrap_or_default())?;
-            if read == 0 {
+            if self.read()? == 0 {
                 bail!("the server closed the connection");
             }
-            self.filled += read;
         }
+    }
+
+    /// One read into the buffer; 0 at the end of the stream.
+    fn read(&mut self) -> std::io::Result<usize> {
+        if self.filled == self.buffer.len() {
+            self.buffer.resize(self.buffer.len() * 2, 0);
+        }
+        let read = self.stream.read(self.buffer.get_mut(self.filled..).unwrap_or_default())?;
+        self.filled += read;
+        Ok(read)
     }
 
     fn drop_until(&mut self, end: usize) {

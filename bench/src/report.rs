@@ -5,12 +5,15 @@ use std::fmt::Write as _;
 use anyhow::Result;
 use xtask::workspace;
 
+use crate::summary::{self, Comparison, Target, figure};
 use crate::{Plan, cores};
 
 /// The lines measured so far.
 #[derive(Default)]
 pub struct Report {
     lines: Vec<Line>,
+    /// What the summary says of them: rows that lack the name of the measurement.
+    rows: Vec<String>,
 }
 
 struct Line {
@@ -24,20 +27,25 @@ struct Line {
 impl Report {
     /// A figure that should not be smaller than `target`. `seen` are the figures behind it.
     pub fn at_least(&mut self, what: &str, figure: f64, target: f64, seen: &str) {
-        self.add(what, figure, format!("≥ {target}"), figure >= target, seen);
+        self.add(what, figure, Target::AtLeast(target), seen);
     }
 
     /// A figure that should not be greater than `target`.
     pub fn at_most(&mut self, what: &str, figure: f64, target: f64, seen: &str) {
-        self.add(what, figure, format!("≤ {target}"), figure <= target, seen);
+        self.add(what, figure, Target::AtMost(target), seen);
     }
 
     /// A figure without a target.
     pub fn told(&mut self, what: &str, figure: f64, seen: &str) {
-        self.add(what, figure, "–".to_owned(), true, seen);
-        if let Some(line) = self.lines.last_mut() {
-            line.verdict = "";
-        }
+        self.add(what, figure, Target::Stated, seen);
+    }
+
+    /// A part of the service beside a peer: a line here, and a row of the summary. `more` follows the figures of both.
+    pub fn compare(&mut self, comparison: &Comparison<'_>, more: &str) {
+        let Comparison { part, peer, of, ratio, target, ours, theirs } = *comparison;
+        let seen = format!("ours {}; theirs {}{more}", ours.text(), theirs.text());
+        self.add(&format!("{part}, beside {peer}: {of}"), ratio, target, &seen);
+        self.rows.push(comparison.row());
     }
 
     /// Something that could not be measured here.
@@ -51,10 +59,9 @@ impl Report {
         });
     }
 
-    fn add(&mut self, what: &str, figure: f64, target: String, held: bool, seen: &str) {
-        let figure = if figure < 100.0 { format!("{figure:.2}") } else { format!("{figure:.0}") };
+    fn add(&mut self, what: &str, value: f64, target: Target, seen: &str) {
+        let (figure, verdict, target) = (figure(value), target.verdict(value), target.text());
         println!("  {figure:>8}  {what} ({target})  {seen}");
-        let verdict = if held { "held" } else { "missed" };
         self.lines.push(Line { what: what.to_owned(), figure, target, verdict, seen: seen.to_owned() });
     }
 
@@ -93,18 +100,18 @@ impl Report {
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
             Err(error) => return Err(error.into()),
         };
-        Ok(std::fs::write(file, with_section(&before, name, &section))?)
+        Ok(std::fs::write(file, with_section(&before, name, &section, &self.rows))?)
     }
 }
 
 const INTRODUCTION: &str = "# Results
 
-A section a measurement, written by `cargo xtask bench NAME`. Servers run on one core, the client on another. CPU is what the kernel charged the server's \
+The summary, and a section a measurement, written by `cargo xtask bench NAME`. Servers run on one core, the client on another. CPU is what the kernel charged the server's \
 process, user and system, divided by the requests answered. Only ratios compare between machines.
 ";
 
-/// The results with this section in the place of the older one, or behind the others.
-fn with_section(results: &str, name: &str, section: &str) -> String {
+/// The results with this section in the place of the older one, or behind the others, and with its rows in the summary.
+fn with_section(results: &str, name: &str, section: &str, rows: &[String]) -> String {
     let mut sections: Vec<(&str, &str)> = results
         .split("\n## ")
         .skip(1)
@@ -112,12 +119,14 @@ fn with_section(results: &str, name: &str, section: &str) -> String {
         .map(|(title, text)| (title.trim(), text))
         .collect();
     let text = section.split_once('\n').map_or("", |(_, text)| text);
+    let summary = sections.extract_if(.., |(title, _)| *title == summary::TITLE).next().map_or("", |(_, text)| text);
+    let summary = summary::section(summary, name, &today(), rows);
     match sections.iter_mut().find(|(title, _)| *title == name) {
         Some(older) => older.1 = text,
         None => sections.push((name, text)),
     }
     let mut out = String::from(INTRODUCTION);
-    for (title, text) in sections {
+    for (title, text) in std::iter::once((summary::TITLE, summary.as_str())).chain(sections) {
         let _ = write!(out, "\n## {title}\n\n{}\n", text.trim());
     }
     out
@@ -136,12 +145,15 @@ mod tests {
 
     #[test]
     fn a_measurement_replaces_its_own_section_and_no_other() {
-        let first = with_section("", "reads", "## reads\n\none\n");
-        let both = with_section(&first, "access", "## access\n\ntwo\n");
-        let again = with_section(&both, "reads", "## reads\n\nthree\n");
+        let row = |part: &str| vec![format!("| {part} | p | 1.00 | rates | – |  |  |  |")];
+        let first = with_section("", "reads", "## reads\n\none\n", &row("list"));
+        let both = with_section(&first, "access", "## access\n\ntwo\n", &row("hit"));
+        let again = with_section(&both, "reads", "## reads\n\nthree\n", &row("page"));
         assert!(first.ends_with("\n\n## reads\n\none\n"));
         assert!(both.ends_with("\n\n## reads\n\none\n\n## access\n\ntwo\n"));
         assert!(again.ends_with("\n\n## reads\n\nthree\n\n## access\n\ntwo\n"));
         assert_eq!(again.matches("# Results").count(), 1);
+        assert_eq!(again.matches("## summary\n").count(), 1);
+        assert!(again.find("| page |") < again.find("| hit |") && !again.contains("| list |"));
     }
 }

@@ -1,4 +1,5 @@
-//! Two peers under the same load, in turns: A B A B, one ratio a pair, and the median of the ratios.
+//! Two peers under the same load, in turns: A B A B, one ratio a pair, and the median of the ratios. Then each at half of the rate
+//! that it had, by a timetable: how long callers wait of a server that is not full.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -34,6 +35,21 @@ pub struct Sample {
 /// Both peers' samples, pair by pair.
 pub struct Versus {
     pairs: Vec<(Sample, Sample)>,
+    /// At half of what each can do; empty where that was not asked for.
+    halves: Vec<(Load, Load)>,
+}
+
+/// What one peer did, as medians.
+#[derive(Debug, Clone, Copy)]
+pub struct Side {
+    /// CPU microseconds of the server per request, at saturation.
+    pub cpu: f64,
+    /// Requests a second, at saturation.
+    pub rate: f64,
+    /// Milliseconds from a request's instant in the timetable to its answer's last byte, at half of that rate.
+    pub p50: f64,
+    /// The same of 99 of 100.
+    pub p99: f64,
 }
 
 impl Peer {
@@ -44,11 +60,33 @@ impl Peer {
         let cpu = spent.div_f64(load.requests.max(1) as f64);
         Ok(Sample { load, cpu })
     }
+
+    fn paced(&mut self, plan: &Plan, rate: f64) -> Result<Load> {
+        load::paced(&[self.address], plan.connections, rate, plan.duration(), &mut self.write)
+    }
 }
 
-/// Measures `a` and `b` in turns. A short load of each, not counted, comes first.
+/// How often each is measured at half of its rate, at most.
+const HALVES: usize = 3;
+
+/// Measures `a` and `b` in turns as fast as they go. A short load of each, not counted, comes first.
 pub fn measure(plan: &Plan, mut a: Peer, mut b: Peer) -> Result<Versus> {
-    for peer in [&mut a, &mut b] {
+    saturate(plan, &mut a, &mut b)
+}
+
+/// The same, and then each at half of the rate that it had.
+pub fn measure_with_halves(plan: &Plan, mut a: Peer, mut b: Peer) -> Result<Versus> {
+    let mut versus = saturate(plan, &mut a, &mut b)?;
+    let (full_a, full_b) = versus.sides(rate);
+    for _ in 0..plan.rounds.min(HALVES) {
+        xtask::signals::check()?;
+        versus.halves.push((a.paced(plan, full_a / 2.0)?, b.paced(plan, full_b / 2.0)?));
+    }
+    Ok(versus)
+}
+
+fn saturate(plan: &Plan, a: &mut Peer, b: &mut Peer) -> Result<Versus> {
+    for peer in [&mut *a, &mut *b] {
         peer.sample(plan, plan.duration() / 2)?;
     }
     let mut pairs = Vec::with_capacity(plan.rounds);
@@ -56,13 +94,29 @@ pub fn measure(plan: &Plan, mut a: Peer, mut b: Peer) -> Result<Versus> {
         xtask::signals::check()?;
         pairs.push((a.sample(plan, plan.duration())?, b.sample(plan, plan.duration())?));
     }
-    Ok(Versus { pairs })
+    Ok(Versus { pairs, halves: Vec::new() })
 }
 
 impl Versus {
     /// The median of `a` over `b` of something.
     pub fn ratio(&self, of: impl Fn(&Sample) -> f64) -> f64 {
         median(self.pairs.iter().map(|(a, b)| of(a) / of(b)).collect())
+    }
+
+    /// What `a` and `b` did. Latencies are NaN where halves were not measured.
+    pub fn told(&self) -> (Side, Side) {
+        let ((cpu_a, cpu_b), (rate_a, rate_b)) = (self.sides(cpu_micros), self.sides(rate));
+        let millis = |of: fn(&Load) -> Duration| {
+            let side = |side: fn(&(Load, Load)) -> &Load| {
+                median(self.halves.iter().map(|pair| of(side(pair)).as_secs_f64() * 1e3).collect())
+            };
+            (side(|(a, _)| a), side(|(_, b)| b))
+        };
+        let ((p50_a, p50_b), (p99_a, p99_b)) = (millis(|load| load.p50), millis(|load| load.p99));
+        (
+            Side { cpu: cpu_a, rate: rate_a, p50: p50_a, p99: p99_a },
+            Side { cpu: cpu_b, rate: rate_b, p50: p50_b, p99: p99_b },
+        )
     }
 
     /// The median of something on either side.

@@ -17,8 +17,9 @@ const PATIENCE: Duration = Duration::from_secs(3600);
 /// What to measure.
 #[derive(Args, Debug)]
 pub struct Options {
-    /// One measurement by name, such as `reads`; all of them by default.
-    name: Option<String>,
+    /// One measurement by name, such as `reads`, or `all`.
+    #[arg(default_value = "all")]
+    name: String,
     /// Handed to the measurement as it is.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
     rest: Vec<String>,
@@ -32,10 +33,15 @@ pub fn run(options: &Options) -> Result<()> {
     npm::workerd(&cache)?;
     wasm::build(&cache)?;
     wasm::build_unmetered(&cache)?;
-    if options.name.as_deref().is_none_or(|name| name == "push") {
+    let wanted = |name: &str| options.name == "all" || options.name == name;
+    if wanted("push") {
         peers::nchan(&cache)?;
         peers::durable_streams(&cache)?;
         tools::clear_build_folder(&cache)?;
+    }
+    if wanted("origin") {
+        peers::fastify(&cache)?;
+        peers::fastapi(&cache)?;
     }
     origin::build()?;
     let mut step = Step::start("rds-bench");
@@ -46,7 +52,7 @@ pub fn run(options: &Options) -> Result<()> {
 
     heading("Measure");
     let mut bench = std::process::Command::new(workspace::target().join("release/rds-bench"));
-    bench.current_dir(workspace::root()).args(&options.name).args(&options.rest).stdin(Stdio::null());
+    bench.current_dir(workspace::root()).arg(&options.name).args(&options.rest).stdin(Stdio::null());
     command::end_with_parent(&mut bench, rustix::process::Signal::TERM);
     let status = bench.status()?;
     if !status.success() {

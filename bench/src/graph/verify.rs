@@ -11,7 +11,8 @@ use xtask::wasm;
 
 use super::{evidence_origin, viem_peer};
 use crate::report::Report;
-use crate::versus::{self, Peer, cpu_micros, rate};
+use crate::summary::{Comparison, Target};
+use crate::versus::{self, Peer, cpu_micros};
 use crate::{Plan, cores, http};
 
 const TARGET: f64 = 2.0;
@@ -55,14 +56,19 @@ pub fn measure(cache: &Cache, plan: &Plan, report: &mut Report) -> Result<()> {
     let write = |request: Vec<u8>| move |out: &mut Vec<u8>| out.extend_from_slice(&request);
     let javascript = Peer { address: peer.address, pid: peer.pid(), write: Box::new(write(request.clone())) };
     let worker = Peer { address: edge, pid: service.pid(), write: Box::new(write(request)) };
-    let versus = versus::measure(plan, javascript, worker)?;
-    let (viem_cpu, cpu) = versus.sides(cpu_micros);
-    let (viem_rate, our_rate) = versus.sides(rate);
-    report.at_least(
-        "edge: CPU per verified decision of viem in a JavaScript Worker, over ours",
-        versus.ratio(cpu_micros),
-        TARGET,
-        &format!("viem {viem_cpu:.0} µs, {viem_rate:.0}/s; ours {cpu:.0} µs, {our_rate:.0}/s"),
+    let versus = versus::measure_with_halves(plan, worker, javascript)?;
+    let (ours, theirs) = versus.told();
+    report.compare(
+        &Comparison {
+            part: "a decision verified at the edge",
+            peer: "viem in a JavaScript Worker",
+            of: "CPU, theirs over ours",
+            ratio: versus.ratio(|sample| 1.0 / cpu_micros(sample)),
+            target: Target::AtLeast(TARGET),
+            ours,
+            theirs,
+        },
+        "",
     );
     drop((service, peer));
     std::fs::remove_dir_all(folder)?;

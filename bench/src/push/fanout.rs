@@ -13,7 +13,8 @@ use super::server::Server;
 use super::sse;
 use super::subscribers::{Latencies, Subscribers};
 use crate::report::Report;
-use crate::versus::median;
+use crate::summary::{Comparison, Target};
+use crate::versus::{Side, median};
 use crate::{Plan, cores};
 
 /// Subscribers of each server.
@@ -58,22 +59,24 @@ pub fn measure(cache: &Cache, plan: &Plan, report: &mut Report) -> Result<()> {
     let middle = |turns: &[Turn], of: fn(&Turn) -> f64| median(turns.iter().map(of).collect());
     let ratio = |peer: &[Turn]| median(ours.iter().zip(peer).map(|(ours, peer)| ours.cpu[0] / peer.cpu[0]).collect());
     let cpu = |turns: &[Turn]| middle(turns, |turn| turn.cpu[0]);
-    report.at_most(
-        &format!("stream: CPU per delivered frame, over nchan ({SUBSCRIBERS} subscribers, {RATE} frames/s)"),
-        ratio(nchan),
-        TARGET_CPU,
-        &format!(
-            "{:.2} µs, and Postgres {:.2} µs; nchan {:.2} µs, which keeps nothing on disk",
-            cpu(ours),
-            middle(ours, |turn| turn.cpu[1]),
-            cpu(nchan)
-        ),
-    );
-    report.told(
-        "stream: the same over durable-streams",
-        ratio(durable),
-        &format!("durable-streams {:.2} µs", cpu(durable)),
-    );
+    let side = |turns: &[Turn]| Side {
+        cpu: cpu(turns),
+        rate: f64::NAN,
+        p50: middle(turns, |turn| turn.latency[0]),
+        p99: middle(turns, |turn| turn.latency[1]),
+    };
+    let beside = |peer: &'static str, turns: &[Turn], target: Target| Comparison {
+        part: "stream fan-out",
+        peer,
+        of: "CPU per delivered frame, ours over theirs, 1000 subscribers, 100 frames/s to each",
+        ratio: ratio(turns),
+        target,
+        ours: side(ours),
+        theirs: side(turns),
+    };
+    let store = format!("; Postgres {:.2} µs", middle(ours, |turn| turn.cpu[1]));
+    report.compare(&beside("nchan, which keeps nothing on disk", nchan, Target::AtMost(TARGET_CPU)), &store);
+    report.compare(&beside("durable-streams", durable, Target::Stated), &store);
     let times = |turns: &[Turn]| {
         format!("p50 {:.1}, p99 {:.1}", middle(turns, |turn| turn.latency[0]), middle(turns, |turn| turn.latency[1]))
     };

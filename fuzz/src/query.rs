@@ -16,9 +16,18 @@ pub fn holds(data: &[u8]) {
         Err(error) => {
             assert!(!error.details.is_empty(), "{}: a refusal without a name", route.path);
             for detail in &error.details {
-                assert!(route.query.iter().any(|param| param.name == detail.name), "{} names {}", route.path, detail.name);
+                assert!(
+                    route.query.iter().any(|param| param.name == detail.name),
+                    "{} names {}",
+                    route.path,
+                    detail.name
+                );
             }
-            assert!(matches!(error.code, ErrorCode::InvalidParameter | ErrorCode::MissingParameter), "{:?}", error.code);
+            assert!(
+                matches!(error.code, ErrorCode::InvalidParameter | ErrorCode::MissingParameter),
+                "{:?}",
+                error.code
+            );
         }
     }
 }

@@ -125,11 +125,9 @@ impl AccessLine {
         text(out, "\"door\":", self.door.as_bytes());
         text(out, "\"request_id\":", &self.request_id.to_text());
         text(out, "\"route\":", self.label.name().as_bytes());
-        for (name, number) in [
-            ("\"status\":", u64::from(self.status)),
-            (",\"bytes\":", self.bytes as u64),
-            (",\"micros\":", self.micros),
-        ] {
+        for (name, number) in
+            [("\"status\":", u64::from(self.status)), (",\"bytes\":", self.bytes as u64), (",\"micros\":", self.micros)]
+        {
             out.extend_from_slice(name.as_bytes());
             write_u64(number, out);
         }

@@ -243,6 +243,7 @@ fn lay_out_cache(cache: &Cache, folder: &Path) -> Result<serde_json::Value> {
         port,
         twin: None,
         compatibility_date: &edge::compatibility_date()?,
+        folder: "",
     };
     edge::lay_out(folder, &bundle, &worker)?;
     Ok(json!({ "folder": folder, "port": port, "origin": origin }))

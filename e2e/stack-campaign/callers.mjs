@@ -24,7 +24,9 @@ class Caller {
   /** One request, noted. `facts` are `{who, door, target, kind, group}` with `headers`. */
   async ask({ headers, ...facts }) {
     const began = performance.now();
-    const answer = await request(this.doors[facts.door], facts.target, { headers, timeout: PATIENCE_MILLIS }).catch(() => undefined);
+    // On a connection of its own: one that is kept may be closed, for having been idle, in the moment in which it is used again.
+    const options = { headers: { ...headers, connection: 'close' }, timeout: PATIENCE_MILLIS };
+    const answer = await request(this.doors[facts.door], facts.target, options).catch((error) => ({ broke: error.cause?.code ?? error.name }));
     return this.answers.note(facts, began, answer);
   }
 }

@@ -58,7 +58,7 @@ async function set() {
   stack = await Stack.start(description, { RDS_WEBHOOK_CA: (await authority()).file, RDS_LOG: 'warn' });
   await stack.postgres.start();
   await verb(description, 'migrate');
-  await verb(description, 'simulate', '--seed', '7', '--vaults', '20', '--hours', '24');
+  await verb(description, 'simulate', '--seed', '7', '--vaults', '4', '--hours', '2');
   stack.supervise();
   await stack.ready(RECOVERY_SECONDS);
   await verb(description, 'signers', 'activate', '--at', '2020-01-01T00:00:00Z');

@@ -40,14 +40,14 @@ export class Written {
 export class Answers {
   /**
    * `{who, door, target, kind, group, began, ended, status, cache, etag, numbers, titles, content, envelope, limit}`. `status` is 0
-   * where the connection broke; `numbers` are the states that rows show; `content` is a digest of what does not move with
+   * where the connection broke, for the reason `broke`; `numbers` are the states that rows show; `content` is a digest of what does not move with
    * the clock; `envelope` says what is wrong with an error's envelope.
    */
   all = [];
 
   /** Notes an answer to a request that began at `began`, and gives the note on. */
   note(facts, began, answer) {
-    const note = { ...facts, began, ended: performance.now(), ...(answer ? read(answer) : { status: 0 }) };
+    const note = { ...facts, began, ended: performance.now(), ...(answer.status ? read(answer) : { status: 0, ...answer }) };
     this.all.push(note);
     return note;
   }

@@ -8,7 +8,7 @@ import { grouped } from './record.mjs';
 /** Codes that a caller may be told while something is broken. */
 const DOCUMENTED = { 503: ['SERVICE_UNAVAILABLE'], 504: ['TIMEOUT', 'DEADLINE_EXCEEDED', 'GATEWAY_TIMEOUT'] };
 
-const named = ({ who, door, target, status, cache, began, ended }) => `${who} at ${door}: ${target} (${status}${cache ? ` ${cache}` : ''}, ${Math.round(began)} to ${Math.round(ended)})`;
+const named = ({ who, door, target, status, cache, broke, began, ended }) => `${who} at ${door}: ${target} (${broke ?? status}${cache ? ` ${cache}` : ''}, ${Math.round(began)} to ${Math.round(ended)})`;
 const during = (faults, { began, ended }, wanted = () => true) => faults.some((fault) => wanted(fault) && fault.from <= ended && fault.to >= began);
 const shown = (answers) => answers.filter(({ numbers }) => numbers !== undefined);
 /** The state that an answer shows, where all of its rows agree. */

@@ -43,7 +43,9 @@ impl Report {
     /// A part of the service beside a peer: a line here, and a row of the summary. `more` follows the figures of both.
     pub fn compare(&mut self, comparison: &Comparison<'_>, more: &str) {
         let Comparison { part, peer, of, ratio, target, ours, theirs } = *comparison;
-        let seen = format!("ours {}; theirs {}{more}", ours.text(), theirs.text());
+        let sides = [("ours", ours.text()), ("theirs", theirs.text())];
+        let told = sides.iter().filter(|(_, text)| !text.is_empty()).map(|(whose, text)| format!("{whose} {text}"));
+        let seen = format!("{}{more}", told.collect::<Vec<_>>().join("; "));
         self.add(&format!("{part}, beside {peer}: {of}"), ratio, target, &seen);
         self.rows.push(comparison.row());
     }

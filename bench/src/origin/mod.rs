@@ -22,7 +22,7 @@ const METHOD: &str = "Every request to the origin carries a fresh signature, whi
     (`bench/fastify-peer`, `bench/fastapi-peer`) are one process each and read the service's own Postgres: a table that is made for them, with a \
     column for each field of the list, so that they spare themselves joins and rules, and an index for each order and filter; statements are prepared, \
     and a page and its total are one statement. Their Postgres may run on the client's core, too, so that theirs is all their own; what it \
-    takes is told beside. Before it is timed, each answers nine lists (filters, orders, nulls, pages up to one behind the last) with the \
+    takes is told beside. Before it is timed, each answers ten lists (filters, orders, nulls, pages up to one behind the last) with the \
     rows and the pagination that the origin answers with, field by field. For growth, an origin process is started anew on a database that is \
     full, so that nothing of the filling is left in its memory; processes of one database share the servers' core with Postgres, and \
     are asked for the same list in turn, at half of what one of them can do.";

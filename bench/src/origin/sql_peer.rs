@@ -24,13 +24,14 @@ use crate::{Plan, cores, http, load};
 const STOP: StopRule = StopRule { signal: Signal::TERM, grace: Duration::from_secs(10) };
 const PATIENCE: Duration = Duration::from_secs(60);
 /// What each must answer as the origin does before it is timed.
-const CHECKED: [&str; 9] = [
+const CHECKED: [&str; 10] = [
     LIST,
     "/v1/vaults",
     "/v1/vaults?chain=devnet&page=3&limit=100",
     "/v1/vaults?minTvl=5000000&sortBy=apr_net",
     "/v1/vaults?sortBy=name&sortOrder=asc&page=2&limit=7",
     "/v1/vaults?sortBy=borrow_apr_net&sortOrder=asc&limit=100",
+    "/v1/vaults?sortBy=borrow_reward_apr&limit=100",
     "/v1/vaults?riskTier=prime&minRiskScore=8.2&sortBy=total_score&sortOrder=asc",
     "/v1/vaults?chain=nowhere",
     "/v1/vaults?page=100000",

@@ -96,7 +96,7 @@ fn memory(few: &Size, some: &Size, many: &Size, report: &mut Report) {
         theirs: unknown,
     };
     let whole = [few, some, many].map(|size| format!("{:.0} MiB at {}", size.mib(), size.vaults)).join(", ");
-    report.compare(&comparison, &format!("; {whole}"));
+    report.compare(&comparison, &whole);
 }
 
 /// A large page of the change feed, as one reader waits for it.

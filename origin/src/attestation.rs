@@ -4,11 +4,11 @@
 
 use crate::ingest::references::stored_dimensions;
 use crate::store::attestations::{SignedRow, Subject};
-use crate::store::facts::hex;
 use crate::store::{At, StoreError, word};
 use ed25519_dalek::{Signature, Signer, SigningKey, VerifyingKey};
 use rds_shared::model::attestation::{ALGORITHM, Attestation};
 use rds_shared::rules::attestation::Statement;
+use rds_shared::wire::request_id::hex;
 use rds_shared::wire::time::Micros;
 
 /// Reads lower-case hex of exactly `N` bytes.

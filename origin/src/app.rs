@@ -153,22 +153,29 @@ impl App {
     /// The whole page of a metrics scrape.
     pub fn scrape(&self) -> String {
         let mut page = self.metrics.render(&self.gauges());
-        self.journal.meters.render(&mut page, self.clock.wall().as_seconds(), self.journal.ring.size());
+        self.journal.meters.render(&mut page, |at| self.since(at), self.journal.ring.size());
         self.streams.meters.render(&mut page, self.streams.open());
         page
+    }
+
+    /// Seconds since a second of the wall clock at which something last was as it should be. Where that never was, 0, it has been
+    /// missing since the process began.
+    fn since(&self, at: i64) -> i64 {
+        age(at, self.started_at.as_seconds(), self.clock.wall().as_seconds())
     }
 
     /// The values that it reads from other parts.
     fn gauges(&self) -> Gauges {
         let catalog = self.catalog.current();
-        let (wall, now) = (self.clock.wall().as_seconds(), self.clock.now());
-        let since = |at: i64| if at == 0 { 0 } else { (wall - at).max(0) };
+        let now = self.clock.now();
+        let tags_known_to = self.metrics.edge_tags_known_to.load(Relaxed);
         Gauges {
             catalog_version: catalog.as_ref().map_or(0, |catalog| catalog.version),
             catalog_rows: catalog.as_ref().map_or(0, |catalog| catalog.active_vaults()),
-            catalog_age_seconds: since(self.metrics.catalog_current_at.load(Relaxed)),
-            edge_tags_lag_seconds: since(self.metrics.edge_tags_known_to.load(Relaxed)),
-            edge_heard_age_seconds: since(self.metrics.edge_heard_at.load(Relaxed)),
+            catalog_age_seconds: self.since(self.metrics.catalog_current_at.load(Relaxed)),
+            // Where no edge is told, none lags.
+            edge_tags_lag_seconds: if tags_known_to == 0 { 0 } else { self.since(tags_known_to) },
+            edge_heard_age_seconds: self.since(self.metrics.edge_heard_at.load(Relaxed)),
             reading_ages_seconds: catalog.as_ref().map_or((0, 0), |catalog| catalog.reading_ages(now)),
             graph_enabled: self.graph.is_enabled(),
             graph_age_seconds: self.graph.current().map(|held| now.seconds_since(held.manifest.built_at).max(0)),
@@ -182,5 +189,24 @@ impl App {
             fail_safe: self.fail_safe(),
             score_every_seconds: self.score_every_seconds,
         }
+    }
+}
+
+/// Seconds from `at` to `now`, or from when the process `began` where that is 0.
+fn age(at: i64, began: i64, now: i64) -> i64 {
+    (now - if at == 0 { began } else { at }).max(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::journal::meters::JournalMeters;
+
+    #[test]
+    fn what_never_was_is_missing_since_the_process_began() {
+        assert_eq!([age(0, 100, 190), age(150, 100, 190), age(200, 100, 190)], [90, 40, 0]);
+        let mut page = String::new();
+        JournalMeters::default().render(&mut page, |at| age(at, 100, 190), (0, 0));
+        assert!(page.lines().any(|line| line == "rds_journal_lag_seconds 90"), "{page}");
     }
 }

@@ -3,7 +3,8 @@
 //! Only the day that has just ended is ever kept. A day that was missed, because nothing ran, stays to be derived: nobody
 //! knows any more who was eligible on it.
 
-use crate::store::{Db, StoreError, symbols};
+use crate::store::{Db, StoreError, publication, symbols, tags};
+use rds_shared::route::Tag;
 use rds_shared::rules::symbol_history::by_day;
 use rds_shared::wire::Timestamp;
 use rds_shared::wire::time::Day;
@@ -30,7 +31,12 @@ pub async fn keep_due(db: &Db, now: Timestamp) -> Result<bool, StoreError> {
             }
             let readings = symbols::readings(tx, None, &[day]).await?;
             let total = |(symbol, readings): (String, Vec<_>)| Some((symbol, *by_day(readings).get(&day)?));
-            symbols::keep_day(tx, day, &readings.into_iter().filter_map(total).collect()).await?;
+            let totals = readings.into_iter().filter_map(total).collect();
+            // The day is served as observed from now on, where it was derived: a fact like others, and so it waits for its turn. Only
+            // to be written: what was added up before is what is kept.
+            publication::take_turn(tx).await?;
+            symbols::keep_day(tx, day, &totals).await?;
+            tags::touch(tx, &[Tag::Vaults]).await?;
             Ok(true)
         })
     })

@@ -72,18 +72,29 @@ pub enum Refreshed {
 }
 
 /// Rebalances every basket that something asks to be, each in a transaction of its own. By id. `key` signs what it is let to.
+///
+/// One that cannot be looked at does not keep the others from it: the log names it, and its error is the answer at the end.
 pub async fn refresh(
     db: &Db,
     clock: &Clock,
     key: Option<&DecisionKey>,
 ) -> Result<Vec<(String, Refreshed)>, StoreError> {
-    let mut all = Vec::new();
+    let (mut all, mut first) = (Vec::new(), None);
     for id in baskets::ids(db).await? {
-        if let Some(refreshed) = run(db, clock, key, &id, None).await? {
-            all.push((id, refreshed));
+        match run(db, clock, key, &id, None).await {
+            Ok(refreshed) => all.extend(refreshed.map(|refreshed| (id, refreshed))),
+            // Without a database there is none for the next one either.
+            Err(error @ StoreError::Unavailable(_)) => return Err(error),
+            Err(error) => {
+                tracing::error!(basket = %id, %error, "a basket could not be refreshed");
+                first.get_or_insert(error);
+            }
         }
     }
-    Ok(all)
+    match first {
+        Some(error) => Err(error),
+        None => Ok(all),
+    }
 }
 
 /// Rebalances one basket now, whether or not something asks for it: then as if its day in the calendar had come. None when there is

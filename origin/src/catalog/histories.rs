@@ -8,6 +8,7 @@ use crate::store::{Db, StoreError, detail};
 use rds_shared::model::ids::VaultId;
 use rds_shared::model::vault_history::SnapshotPoint;
 use rds_shared::wire::Timestamp;
+use sqlx::PgConnection;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -63,8 +64,33 @@ impl Histories {
         if let Some(readings) = self.kept(id, version, from) {
             return Ok(Stretch::of(readings, from, to));
         }
+        let mut snapshot = db.snapshot().await?;
+        self.read(&mut snapshot, (id, version), from, to).await
+    }
+
+    /// The same for whoever has a snapshot of the facts, in which the vault is of `version`.
+    pub async fn between_in(
+        &self,
+        snapshot: &mut PgConnection,
+        (id, version): (&VaultId, i64),
+        from: Timestamp,
+        to: Timestamp,
+    ) -> Result<Stretch, StoreError> {
+        match self.kept(id, version, from) {
+            Some(readings) => Ok(Stretch::of(readings, from, to)),
+            None => self.read(snapshot, (id, version), from, to).await,
+        }
+    }
+
+    async fn read(
+        &self,
+        snapshot: &mut PgConnection,
+        (id, version): (&VaultId, i64),
+        from: Timestamp,
+        to: Timestamp,
+    ) -> Result<Stretch, StoreError> {
         // Up to the end of time: what is kept is asked for with a later `to` too.
-        let read = detail::snapshots(db, id.as_str(), from, Timestamp::from_micros(i64::MAX)).await?;
+        let read = detail::snapshots(snapshot, id.as_str(), from, Timestamp::from_micros(i64::MAX)).await?;
         let readings: Arc<[SnapshotPoint]> = read.into();
         self.keep(id, version, from, &readings);
         Ok(Stretch::of(readings, from, to))

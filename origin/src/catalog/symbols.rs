@@ -12,6 +12,8 @@ pub struct Symbols {
     /// Most vaults first.
     rows: Vec<EncodedRow>,
     spellings: HashMap<String, Vec<String>>,
+    /// Every spelling's symbol in upper case.
+    symbols: HashMap<String, String>,
 }
 
 impl Symbols {
@@ -38,8 +40,11 @@ impl Symbols {
         rows.sort_by(|a, b| b.vault_count.cmp(&a.vault_count).then_with(|| a.asset_symbol.cmp(&b.asset_symbol)));
         let rows = rows.iter().map(|row| EncodedRow::encode(row, None)).collect::<Result<_, _>>()?;
         let owned = |spelled: Vec<(&str, u64)>| spelled.into_iter().map(|(text, _)| text.to_owned()).collect();
-        let spellings = symbols.into_iter().map(|(symbol, spelled)| (symbol, owned(spelled))).collect();
-        Ok(Symbols { rows, spellings })
+        let spellings: HashMap<String, Vec<String>> =
+            symbols.into_iter().map(|(symbol, spelled)| (symbol, owned(spelled))).collect();
+        let of_spelling = spellings.iter().flat_map(|(symbol, spelled)| spelled.iter().map(move |text| (text, symbol)));
+        let symbols = of_spelling.map(|(text, symbol)| (text.clone(), symbol.clone())).collect();
+        Ok(Symbols { rows, spellings, symbols })
     }
 
     /// The list's rows.
@@ -50,5 +55,10 @@ impl Symbols {
     /// Every spelling of a symbol in upper case; none for one that no vault has.
     pub fn spellings(&self, symbol: &str) -> Option<&[String]> {
         self.spellings.get(symbol).map(Vec::as_slice)
+    }
+
+    /// The symbol in upper case that is spelled so; none where no vault has that spelling.
+    pub fn of_spelling(&self, spelling: &str) -> Option<&str> {
+        self.symbols.get(spelling).map(String::as_str)
     }
 }

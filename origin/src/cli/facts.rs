@@ -52,7 +52,7 @@ pub(super) async fn ingest(db: &Db, clock: &Clock, file: &Path, out: Output) -> 
     };
     match taken {
         Ok(report) => {
-            let told = edge.shown(db, &ingest::touched_tags(&report)).await?;
+            let told = edge.shown(db, &report.tags).await?;
             let mut value = serde_json::to_value(&report)?;
             told.add_to(&mut value);
             out.show(format!("{}{}", summary(&report), told.remark()), &value)?;

@@ -8,21 +8,29 @@ use rds_shared::model::decision::IssuedDecision;
 use rds_shared::scoring::canonical::Canonicalize;
 use rds_shared::wire::Timestamp;
 
+/// Why a decision was not signed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Unsigned {
+    /// The registry does not let the key sign: nobody would recognise its signature.
+    NotLet,
+    /// Signing broke.
+    Failed,
+}
+
 /// The organisation's decision on `subject`: the one in force, or one that `key` signs at `now`.
 ///
 /// One whose signer was retired at its time, as a back-dated retirement makes it, is in force no longer: it stays verifiable
-/// under its id, and the check is decided afresh. `None` when there is none in force and the registry does not let the key
-/// sign: nobody would recognise its signature.
+/// under its id, and the check is decided afresh. Where there is none in force and none can be signed, it says why.
 pub async fn issue(
     db: &Db,
     key: &DecisionKey,
     org: i64,
     subject: &Subject,
     now: Timestamp,
-) -> Result<Option<IssuedDecision>, StoreError> {
+) -> Result<Result<IssuedDecision, Unsigned>, StoreError> {
     let name = subject.key();
     if let Some(Kept { in_force: true, decision, .. }) = table::find(&db.pool, org, name).await? {
-        return Ok(Some(decision));
+        return Ok(Ok(decision));
     }
     // As the envelope writes it: what is signed and what the registry is asked about are one instant.
     let created_at = Timestamp::from_millis(now.as_millis());
@@ -30,21 +38,19 @@ pub async fn issue(
         let (key, subject) = (key.clone(), subject.clone());
         Box::pin(async move {
             let snapshot_id = subject.snapshot_id;
-            let Some(ours) = (match decision_signers::hold_active(tx, key.address().as_str(), created_at).await? {
-                Some(key_id) => sign(&key, key_id, subject, created_at),
-                None => None,
-            }) else {
-                return Ok(None);
+            let Some(key_id) = decision_signers::hold_active(tx, key.address().as_str(), created_at).await? else {
+                return Ok(Err(Unsigned::NotLet));
             };
+            let Some(ours) = sign(&key, key_id, subject, created_at) else { return Ok(Err(Unsigned::Failed)) };
             loop {
                 let attempt = match table::find(&mut **tx, org, name).await? {
-                    Some(Kept { in_force: true, decision, .. }) => return Ok(Some(decision)),
+                    Some(Kept { in_force: true, decision, .. }) => return Ok(Ok(decision)),
                     Some(void) => void.attempt.saturating_add(1),
                     None => 0,
                 };
                 let signed = Signed { org, subject: name, snapshot_id, created_at, attempt, decision: &ours };
                 if table::insert(tx, &signed).await? {
-                    return Ok(Some(ours));
+                    return Ok(Ok(ours));
                 }
                 // Another process was faster, and has committed: ours waited for it, and looks at what it made.
             }

@@ -55,6 +55,8 @@ pub async fn tell_due(db: &Db, link: &EdgeLink) -> Result<Round, StoreError> {
 /// Tells changes until the process ends. Says once when the edge stops acknowledging, and once when it does again.
 pub async fn keep_told(app: &App, link: &EdgeLink) {
     let mut failures: u32 = 0;
+    // What the edge knew before is not known; from here on it is missing.
+    app.metrics.edge_tags_known_to.store(link.clock.wall().as_seconds(), Relaxed);
     loop {
         let round = tell_due(&app.db, link).await;
         match &round {
@@ -80,8 +82,10 @@ pub async fn keep_told(app: &App, link: &EdgeLink) {
             Err(error) => tracing::error!(%error, "the tags to tell the edge could not be read"),
         }
         if let Ok(Standing { waiting, told_at, .. }) = table::standing(&app.db).await {
-            let known_to = if waiting.is_empty() { Some(link.clock.wall()) } else { told_at };
-            app.metrics.edge_tags_known_to.store(known_to.map_or(0, |at| at.as_seconds()), Relaxed);
+            // An edge that was never told anything knows no more than when the telling began.
+            if let Some(at) = if waiting.is_empty() { Some(link.clock.wall()) } else { told_at } {
+                app.metrics.edge_tags_known_to.store(at.as_seconds(), Relaxed);
+            }
             // While a message was under way more may have changed, and that announcement is spent.
             if matches!(round, Ok(Round::Acknowledged)) && !waiting.is_empty() {
                 continue;

@@ -16,13 +16,11 @@ use rds_shared::model::asset::{
     AssetDetail, AssetHistory, AssetRow, Freshness, RESTRICTED_IN_DETAIL, Renewal, VersionPoint,
 };
 use rds_shared::model::asset_encoded::View;
-use rds_shared::model::ids::{Address, AddressError};
 use rds_shared::scoring::MilliPoints;
 use rds_shared::select::assets::AssetFilter;
-use rds_shared::wire::error::{Detail, In};
 use rds_shared::wire::page::PageRequest;
 use rds_shared::wire::time::{Micros, Timestamp};
-use rds_shared::wire::{ApiError, Data, ErrorCode, PageMeta};
+use rds_shared::wire::{ApiError, Data, PageMeta};
 use serde::Serialize;
 use serde_json::value::RawValue;
 
@@ -58,13 +56,7 @@ pub async fn by_address(app: &App, call: &Call) -> Result<Answer, Failure> {
         let asset = catalog.assets.native(chain.facts.id).ok_or_else(|| ApiError::not_found("asset"))?;
         return detail(app, call, catalog.version, asset, asset.row.clone()).await;
     }
-    let fault = |code, reason: &str| ApiError::invalid(code, vec![Detail::new(In::Path, "address", reason)]);
-    let address = Address::parse(chain.facts.namespace, text).map_err(|error| match error {
-        AddressError::Malformed => fault(ErrorCode::InvalidAddress, "is no address"),
-        AddressError::WrongNamespace(_) => {
-            fault(ErrorCode::AddressNamespaceMismatch, "is an address of another namespace than that of the chain")
-        }
-    })?;
+    let address = call.address_on(&chain.facts, 1)?;
     let asset = catalog.assets.at(chain.facts.id, &address).ok_or_else(|| ApiError::not_found("asset"))?;
     detail(app, call, catalog.version, asset, asset.row.clone()).await
 }
@@ -80,20 +72,9 @@ pub fn rows(call: &Call, version: i64, found: &FoundAssets<'_>, page: PageReques
     found.rows.iter().for_each(|row| {
         etag.add_u64(row.version(call.now));
     });
+    let write = |row: &&EncodedAsset, body: &mut Vec<u8>| row.write(&view, body);
     call.answer(etag, version, || {
-        let size = found.rows.iter().map(|row| row.max_len() + 1).sum::<usize>();
-        let mut body = Vec::with_capacity(size + 160);
-        body.extend_from_slice(b"{\"data\":[");
-        for (place, row) in found.rows.iter().enumerate() {
-            if place > 0 {
-                body.push(b',');
-            }
-            EncodedAsset::write(row, &view, &mut body);
-        }
-        body.extend_from_slice(b"],");
-        PageMeta::new(page, total).write_json(&mut body);
-        body.push(b'}');
-        body
+        encoded::enveloped(&found.rows, |row| row.max_len(), PageMeta::new(page, total), write)
     })
 }
 

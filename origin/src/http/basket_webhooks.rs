@@ -42,9 +42,7 @@ pub async fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
 /// `DELETE /v1/baskets/{id}/webhooks/{whId}`.
 pub async fn delete(app: &App, call: &Call) -> Result<Answer, Failure> {
     let id = number(call, 1)?;
-    if !table::delete(&app.db, caller(call)?.org, Some(call.found.param(0)), id).await? {
-        return Err(ApiError::not_found("webhook").into());
-    }
+    subscriptions::delete(&app.db, caller(call)?, Some(call.found.param(0)), id).await?;
     Answer::value(&Data { data: WebhookDeleted { id, deleted: true } })
 }
 

@@ -3,7 +3,7 @@
 use super::answer::{Answer, Failure};
 use super::call::Call;
 use crate::app::App;
-use crate::decisions::issue::issue;
+use crate::decisions::issue::{Unsigned, issue};
 use crate::decisions::request::CheckRequest;
 use crate::store::{decision_signers, decisions};
 use rds_shared::access::Principal;
@@ -34,11 +34,14 @@ pub async fn check(app: &App, call: &Call) -> Result<Answer, Failure> {
 async fn decide(app: &App, call: &Call, subject: &Subject) -> Result<Option<IssuedDecision>, Failure> {
     let Some(key) = &app.signing_key else { return Ok(None) };
     let Principal::Key { org_id, .. } = call.principal else { return Err(ErrorCode::Forbidden.into()) };
-    let decision = issue(&app.db, key, org_id, subject, call.now).await?;
-    if decision.is_none() {
-        tracing::warn!(address = %key.address(), "a decision was not signed: the registry does not let this key sign now");
+    match issue(&app.db, key, org_id, subject, call.now).await? {
+        Ok(decision) => Ok(Some(decision)),
+        Err(Unsigned::NotLet) => {
+            tracing::warn!(address = %key.address(), "a decision was not signed: the registry does not let this key sign now");
+            Ok(None)
+        }
+        Err(Unsigned::Failed) => Err(Failure::Internal("a decision could not be signed".to_owned())),
     }
-    Ok(decision)
 }
 
 /// `GET /v1/graph/decision/{id}/verify`, as the edge is answered: what lies there. The edge verifies it.

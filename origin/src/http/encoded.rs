@@ -13,6 +13,36 @@ use serde_json::value::RawValue;
 /// Bytes of an envelope around its rows, at most.
 const ENVELOPE_BYTES: usize = 160;
 
+/// `{"data":[…],"meta":{…}}` of rows that `write` appends, each of at most `len` bytes: a numbered page.
+pub fn enveloped<R>(
+    rows: &[R],
+    len: impl Fn(&R) -> usize,
+    meta: PageMeta,
+    mut write: impl FnMut(&R, &mut Vec<u8>),
+) -> Vec<u8> {
+    let mut body = Vec::with_capacity(ENVELOPE_BYTES + rows.iter().map(|row| len(row) + 1).sum::<usize>());
+    body.extend_from_slice(b"{\"data\":[");
+    for (place, row) in rows.iter().enumerate() {
+        if place > 0 {
+            body.push(b',');
+        }
+        write(row, &mut body);
+    }
+    body.extend_from_slice(b"],");
+    meta.write_json(&mut body);
+    body.push(b'}');
+    body
+}
+
+/// `{"data":{…}}` of a row of at most `len` bytes that `write` appends.
+pub fn enveloped_one(len: usize, write: impl FnOnce(&mut Vec<u8>)) -> Vec<u8> {
+    let mut body = Vec::with_capacity(ENVELOPE_BYTES + len);
+    body.extend_from_slice(b"{\"data\":");
+    write(&mut body);
+    body.push(b'}');
+    body
+}
+
 /// `{"data":[…]}`.
 pub fn list(call: &Call, version: i64, rows: &[&EncodedRow]) -> Answer {
     let mut etag = call.etag();
@@ -26,13 +56,7 @@ pub fn list(call: &Call, version: i64, rows: &[&EncodedRow]) -> Answer {
 pub fn one(call: &Call, version: i64, row: &EncodedRow) -> Answer {
     let mut etag = call.etag();
     etag.add_u64(row.version());
-    call.answer(etag, version, || {
-        let mut body = Vec::with_capacity(ENVELOPE_BYTES + row.max_len());
-        body.extend_from_slice(b"{\"data\":");
-        row.write(call.now, &mut body);
-        body.push(b'}');
-        body
-    })
+    call.answer(etag, version, || enveloped_one(row.max_len(), |body| row.write(call.now, body)))
 }
 
 /// `{"data":[…],"meta":{…}}`: a numbered page out of `total` rows.
@@ -85,10 +109,7 @@ pub fn whole(call: &Call, version: i64, whole: &Whole) -> Answer {
 
 /// `{"data":…}` of a value of which nothing moves with the clock: serialised once, for the ETag and for the body.
 pub fn settled<T: Serialize>(call: &Call, version: i64, data: &T) -> Result<Answer, Failure> {
-    let body = serde_json::to_vec(&Data { data })?;
-    let mut etag = call.etag();
-    etag.add(&body);
-    Ok(call.answer(etag, version, || body))
+    exact(call, version, &Data { data })
 }
 
 /// A serialised value. Its ETag is made of `content`: the same without what moves with the clock.

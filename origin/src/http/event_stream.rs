@@ -2,8 +2,8 @@
 
 use super::answer::{Answer, Failure};
 use super::call::Call;
+use super::line::Line;
 use super::pipeline::{Door, Through};
-use super::wire::Line;
 use crate::app::App;
 use crate::store::journal::read::{self as journal, Extent};
 use crate::store::stream_leases::Verdict;

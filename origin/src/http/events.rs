@@ -73,7 +73,7 @@ fn filter<'c>(catalog: &Catalog, call: &'c Call) -> FeedFilter<'c> {
         remediation_statuses: query.choices("remediationStatus"),
         search: query.text("search"),
         exclude_sources: query.names("excludeSource"),
-        since: At(days_before(call.now, FEED_DAYS)),
+        since: At(hour_days_before(call.now, FEED_DAYS)),
         order: match query.choice("sortBy") {
             Some("severity") => FeedOrder::Severity,
             Some("loss_amount_usd") => FeedOrder::Loss,
@@ -93,16 +93,16 @@ async fn since(app: &App, call: &Call, filter: &FeedFilter<'_>, page: PageReques
         0 if filter.order == FeedOrder::OccurredAt && filter.descending => Ok(filter.since.0),
         0 => {
             let filled = event_pages::nth_newest(&app.db, filter, page.size).await?;
-            let holds = |days: &&i64| filled.is_some_and(|At(filled)| filled >= days_before(call.now, **days));
+            let holds = |days: &&i64| filled.is_some_and(|At(filled)| filled >= hour_days_before(call.now, **days));
             let days = WINDOWS.iter().find(holds).copied().unwrap_or(FEED_DAYS);
-            Ok(days_before(call.now, days))
+            Ok(hour_days_before(call.now, days))
         }
-        days => Ok(days_before(call.now, days)),
+        days => Ok(hour_days_before(call.now, days)),
     }
 }
 
 /// The beginning of the hour in which `days` days ago lies: pages that are asked for one after the other begin at one instant.
-fn days_before(now: Timestamp, days: i64) -> Timestamp {
+fn hour_days_before(now: Timestamp, days: i64) -> Timestamp {
     let into_the_hour = now.as_micros().rem_euclid(3_600_000_000);
     Timestamp::from_micros(now.as_micros() - into_the_hour).plus_seconds(-days * 86_400)
 }

@@ -9,12 +9,15 @@
 //! | [`relay_door`], [`relay_meter`] | the few routes that backends reach directly, and their allowances |
 //! | [`admin_door`], [`ingest`] | metrics, the test clock, and how facts come in |
 //! | [`router`] | from a row of the route table to its handler |
-//! | [`event_stream`], [`wire`] | the stream of events, and the sockets that carry it |
+//! | [`wire`], [`line`], [`socket`] | connections: how long they may take, how many there are, when they stream |
+//! | [`event_stream`] | the stream of events |
 //! | [`documents`] | the documentation's pages |
-//! | [`call`], [`answer`], [`encoded`] | what a handler is given, and what it gives back |
+//! | [`call`], [`body`], [`answer`], [`encoded`] | what a handler is given, and what it gives back |
 //! | [`changes`], [`holders`], [`allocation`], [`strategies`] | what vaults changed, who holds them, where deposits are |
-//! | [`vaults`], [`vault_detail`], [`chains`], [`protocols`], [`curators`], [`me`], [`health`] | the families of routes |
+//! | [`vaults`], [`vault_detail`], [`chains`], [`protocols`], [`curators`], [`me`] | the families of routes |
 //! | [`markets`], [`oracles`], [`symbols`], [`stats`], [`portfolio`], [`royco`] | more of them |
+//! | [`graph`], [`decisions`] | the exposure graph, and decisions signed over it |
+//! | [`health`], [`status`], [`methodology`], [`research`] | how the service does, how it scores, and how well that told what came |
 //! | [`webhooks`], [`basket_webhooks`] | who is told of events and of baskets, and how that went |
 //! | [`events`], [`critical`] | the events feed, and vaults with critical incidents |
 //! | [`security`], [`signals`] | the security registry, the loss board, risk signals |
@@ -47,6 +50,7 @@ pub mod health;
 pub mod holders;
 pub mod indices;
 pub mod ingest;
+pub mod line;
 pub mod listeners;
 pub mod markets;
 pub mod me;
@@ -67,6 +71,7 @@ pub mod royco;
 pub mod rwa;
 pub mod security;
 pub mod signals;
+pub mod socket;
 pub mod stats;
 pub mod status;
 pub mod strategies;

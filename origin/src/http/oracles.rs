@@ -4,12 +4,10 @@
 
 use super::answer::{Answer, Failure};
 use super::call::Call;
+use super::encoded;
 use crate::app::App;
 use rds_shared::access::paging;
 use rds_shared::wire::{ApiError, PageMeta};
-
-/// Bytes of an envelope around its rows, at most.
-const ENVELOPE_BYTES: usize = 160;
 
 /// Every feed by chain and address, filtered and paged.
 pub fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
@@ -23,19 +21,7 @@ pub fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
         etag.add_u64(feed.version(call.now));
     });
     Ok(call.answer(etag, catalog.version, || {
-        let size = ENVELOPE_BYTES + feeds.iter().map(|feed| feed.max_len() + 1).sum::<usize>();
-        let mut body = Vec::with_capacity(size);
-        body.extend_from_slice(b"{\"data\":[");
-        for (place, feed) in feeds.iter().enumerate() {
-            if place > 0 {
-                body.push(b',');
-            }
-            feed.write(call.now, &mut body);
-        }
-        body.extend_from_slice(b"],");
-        meta.write_json(&mut body);
-        body.push(b'}');
-        body
+        encoded::enveloped(&feeds, |feed| feed.max_len(), meta, |feed, body| feed.write(call.now, body))
     }))
 }
 
@@ -47,11 +33,6 @@ pub fn by_address(app: &App, call: &Call) -> Result<Answer, Failure> {
     let feed = catalog.feeds.get(chain.facts.id, &address).ok_or_else(|| ApiError::not_found("feed"))?;
     let mut etag = call.etag();
     etag.add_u64(feed.version(call.now));
-    Ok(call.answer(etag, catalog.version, || {
-        let mut body = Vec::with_capacity(ENVELOPE_BYTES + feed.max_len());
-        body.extend_from_slice(b"{\"data\":");
-        feed.write(call.now, &mut body);
-        body.push(b'}');
-        body
-    }))
+    let write = |body: &mut Vec<u8>| feed.write(call.now, body);
+    Ok(call.answer(etag, catalog.version, || encoded::enveloped_one(feed.max_len(), write)))
 }

@@ -17,13 +17,15 @@ use std::collections::BTreeMap;
 /// The rate of every symbol that an active vault takes: the most value first, of equals by symbol.
 pub fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
     let catalog = app.catalog.get()?;
-    let mut symbols: BTreeMap<String, Members<'_>> = BTreeMap::new();
+    let mut symbols: BTreeMap<&str, Members<'_>> = BTreeMap::new();
     for vault in catalog.actives() {
-        if let Some(symbol) = &vault.row.asset_symbol {
-            symbols.entry(symbol.to_uppercase()).or_default().add(vault, call.now);
+        let spelling = vault.row.asset_symbol.as_deref();
+        if let Some(symbol) = spelling.and_then(|spelling| catalog.symbols.of_spelling(spelling)) {
+            symbols.entry(symbol).or_default().add(vault, call.now);
         }
     }
-    let mut rates: Vec<ReferenceRate> = symbols.into_iter().map(|(symbol, members)| members.rate(symbol)).collect();
+    let mut rates: Vec<ReferenceRate> =
+        symbols.into_iter().map(|(symbol, members)| members.rate(symbol.to_owned())).collect();
     rates.sort_by_key(|rate| Reverse(rate.tvl_usd));
     encoded::settled(call, catalog.version, &rates)
 }
@@ -32,8 +34,8 @@ pub fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
 pub fn by_symbol(app: &App, call: &Call) -> Result<Answer, Failure> {
     let catalog = app.catalog.get()?;
     let symbol = call.found.param(0).to_uppercase();
-    let is_of_symbol =
-        |vault: &&Vault| vault.row.asset_symbol.as_ref().is_some_and(|spelled| spelled.to_uppercase() == symbol);
+    let spellings = catalog.symbols.spellings(&symbol).unwrap_or_default();
+    let is_of_symbol = |vault: &&Vault| vault.row.asset_symbol.as_ref().is_some_and(|text| spellings.contains(text));
     let mut members = Members::default();
     catalog.actives().filter(is_of_symbol).for_each(|vault| members.add(vault, call.now));
     if members.is_empty() {

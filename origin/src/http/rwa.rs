@@ -83,7 +83,7 @@ pub async fn history(app: &App, call: &Call) -> Result<Answer, Failure> {
     let data: Vec<AumPoint> = kept.iter().map(|row| point(row, breakdown, is_served)).collect();
     let meta = AumHistoryMeta { range, breakdown, points: data.len() as u64 };
     let history = AumHistory { data, meta };
-    encoded::value(call, catalog.version, &history, || &history)
+    encoded::exact(call, catalog.version, &history)
 }
 
 /// A total as it was recorded. The part of a chain that has been withheld since is no longer allocated.

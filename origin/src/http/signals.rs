@@ -9,7 +9,7 @@ use rds_shared::access::paging;
 use rds_shared::model::ids::VaultKey;
 use rds_shared::model::signal::SignalMeta;
 use rds_shared::wire::error::{Detail, In};
-use rds_shared::wire::{ApiError, Data, ErrorCode, WithMeta};
+use rds_shared::wire::{ApiError, ErrorCode, WithMeta};
 
 /// Seconds that the list looks back by itself: 30 days.
 const LOOKBACK: i64 = 30 * 86_400;
@@ -26,7 +26,7 @@ pub async fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
     };
     let (rows, total) = signals::list(&app.db, &filter, page).await?;
     let page = WithMeta { data: &rows, meta: SignalMeta::new(page, total) };
-    encoded::value(call, app.catalog.get()?.version, &page, || &page)
+    encoded::exact(call, app.catalog.get()?.version, &page)
 }
 
 /// One signal in full.
@@ -34,7 +34,7 @@ pub async fn by_id(app: &App, call: &Call) -> Result<Answer, Failure> {
     let unknown = || ApiError::not_found("signal");
     let id = call.found.param(0).parse().map_err(|_| unknown())?;
     let signal = signals::detail(&app.db, id).await?.ok_or_else(unknown)?;
-    encoded::value(call, app.catalog.get()?.version, &signal, || Data { data: &signal })
+    encoded::settled(call, app.catalog.get()?.version, &signal)
 }
 
 fn vault_key(text: &str) -> Result<VaultKey, ApiError> {

@@ -34,7 +34,7 @@ pub async fn history(app: &App, call: &Call) -> Result<Answer, Failure> {
     let data: Vec<SymbolDay> = all.into_values().collect();
     let meta = SymbolHistoryMeta { symbol, range, points: data.len() as u64 };
     let answer = SymbolHistory { data, meta };
-    encoded::value(call, catalog.version, &answer, || &answer)
+    encoded::exact(call, catalog.version, &answer)
 }
 
 type Days = BTreeMap<Day, DayTotal>;

@@ -68,7 +68,7 @@ pub async fn score_history(app: &App, call: &Call) -> Result<Answer, Failure> {
 pub async fn events(app: &App, call: &Call) -> Result<Answer, Failure> {
     let catalog = app.catalog.get()?;
     let vault = addressed(&catalog, call)?;
-    let events = detail::events(&app.db, vault.row.id.as_str(), EVENTS).await?;
+    let events = detail::events(&app.db.pool, vault.row.id.as_str(), EVENTS).await?;
     encoded::settled(call, catalog.version, &events)
 }
 
@@ -123,9 +123,14 @@ fn thinned<'p>(stored: &'p [SnapshotPoint], call: &Call) -> Vec<&'p SnapshotPoin
 /// The page of one vault.
 async fn page(app: &App, call: &Call, version: i64, vault: &Vault) -> Result<Answer, Failure> {
     let id = &vault.row.id;
-    let facts = detail::vault(&app.db, id.as_str()).await?.ok_or_else(|| ApiError::not_found("vault"))?;
-    let stored = app.histories.between(&app.db, vault, days_before(call.now, PAGE_DAYS), call.now).await?;
-    let events = detail::events(&app.db, id.as_str(), EVENTS).await?;
+    let mut db = app.db.snapshot().await?;
+    let facts = detail::vault(&mut db, id.as_str()).await?.ok_or_else(|| ApiError::not_found("vault"))?;
+    // The catalog may be a step behind the snapshot.
+    let of = (id, facts.vault.changed_version);
+    let from = days_before(call.now, PAGE_DAYS);
+    let stored = app.histories.between_in(&mut db, of, from, call.now).await?;
+    let events = detail::events(&mut *db, id.as_str(), EVENTS).await?;
+    drop(db);
     let rewards = of_side(&facts, RewardSide::Supply);
     let rest = serde_json::to_vec(&Rest { snapshots: thinned(stored.points(), call), events: &events, rewards })?;
     let vault = EncodedRow::encode(&vault_of(&facts), facts.vault.last_synced_at)?;

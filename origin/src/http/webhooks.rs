@@ -56,9 +56,7 @@ pub async fn by_id(app: &App, call: &Call) -> Result<Answer, Failure> {
 /// `DELETE /v1/webhooks/{id}`.
 pub async fn delete(app: &App, call: &Call) -> Result<Answer, Failure> {
     let id = number(call, 0)?;
-    if !table::delete(&app.db, caller(call)?.org, None, id).await? {
-        return Err(ApiError::not_found("webhook").into());
-    }
+    subscriptions::delete(&app.db, caller(call)?, None, id).await?;
     Answer::value(&Data { data: WebhookDeleted { id, deleted: true } })
 }
 

@@ -1,10 +1,11 @@
-//! The sockets under the doors: HTTP/1.1 connections that know whether they carry a stream, and end in time.
+//! The connections under the doors: HTTP/1.1 that knows whether it carries a stream, and ends in time.
 //!
-//! By default the kernel takes megabytes for a client that does not read. On a connection that streams its buffer is small, so that
-//! the bound on what waits for a client is a real one, and neither a peer that vanished nor one that reads a byte a second
-//! keeps its place for long.
+//! Nobody keeps a place for long who does nothing with it: a peer that vanished, one that begins a request and does not end it, that
+//! asks and does not read, or that says nothing at all. And a door holds a bounded number of connections.
 
-use crate::stream::body::{Flow, Source};
+use super::line::{Limits, Line, Step};
+use super::socket::Socket;
+use crate::stream::body::Flow;
 use axum::body::Body;
 use axum::extract::Request;
 use axum::response::Response;
@@ -12,54 +13,37 @@ use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use socket2::SockRef;
 use std::convert::Infallible;
 use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
-use std::pin::{Pin, pin};
-use std::sync::{Arc, OnceLock};
-use std::task::{Context, Poll, ready};
+use std::pin::pin;
+use std::sync::Arc;
+use std::task::Poll;
 use std::time::Duration;
-use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
+use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinSet;
-use tokio::time::{Sleep, sleep, timeout};
+use tokio::time::{sleep, timeout};
 
 /// Bytes that a connection reads ahead and writes behind, at most; a request's head must fit.
 const BUFFER: usize = 32 << 10;
 /// Bytes of frames that are written in one go; the last one may reach beyond.
 const GATHERED: usize = 16 << 10;
-/// The kernel's send buffer of a stream, in bytes; Linux counts its own overhead on top.
-const SEND_BUFFER: usize = 16 << 10;
-/// Unsent bytes above which a stream's socket takes no more.
-const UNSENT: u32 = 16 << 10;
-/// For how long a stream's peer may acknowledge nothing, and for how long a write may wait for a client.
+/// For how long a stream's peer may acknowledge nothing, and for how long a write may wait for any client.
 const PATIENCE: Duration = Duration::from_secs(45);
+/// What a door bears of its clients.
+const LIMITS: Limits = Limits {
+    connections: 16_384,
+    head: Duration::from_secs(15),
+    idle: Duration::from_secs(90),
+    look: Duration::from_secs(5),
+    patience: PATIENCE,
+};
 /// How long a connection may take to finish what it has when the door closes, and how long one that streams.
 const DRAIN: (Duration, Duration) = (Duration::from_secs(10), Duration::from_secs(4));
 /// The pause after the system refused a connection, for want of descriptors perhaps.
 const ACCEPT_PAUSE: Duration = Duration::from_secs(1);
-
-/// A connection, as its requests see it.
-#[derive(Debug, Clone, Default)]
-pub struct Line(Arc<OnceLock<Option<Source>>>);
-
-impl Line {
-    /// From now on it carries a stream; where its frames can be taken from, if it is to be gone on with in chunks.
-    pub fn streams(&self, source: Option<Source>) {
-        // A connection that streams has no request after that.
-        let _ = self.0.set(source);
-    }
-
-    fn is_streaming(&self) -> bool {
-        self.0.get().is_some()
-    }
-
-    fn source(&self) -> Option<&Source> {
-        self.0.get()?.as_ref()
-    }
-}
 
 /// Takes connections until `closed`, answers their requests with `answer`, and ends when the last one has finished.
 pub async fn serve<C, W, A, F>(listener: TcpListener, closed: C, answer: A)
@@ -69,15 +53,32 @@ where
     A: Fn(SocketAddr, Request) -> F + Clone + Send + Sync + 'static,
     F: Future<Output = Response> + Send + 'static,
 {
+    serve_within(LIMITS, listener, closed, answer).await;
+}
+
+async fn serve_within<C, W, A, F>(limits: Limits, listener: TcpListener, closed: C, answer: A)
+where
+    C: Fn() -> W,
+    W: Future<Output = ()> + Send + 'static,
+    A: Fn(SocketAddr, Request) -> F + Clone + Send + Sync + 'static,
+    F: Future<Output = Response> + Send + 'static,
+{
     let mut connections = JoinSet::new();
     let mut closing = pin!(closed());
+    let mut is_full = false;
     loop {
+        if connections.len() >= limits.connections && !std::mem::replace(&mut is_full, true) {
+            tracing::warn!(connections = limits.connections, "a door is full; newcomers wait until somebody goes");
+        }
         tokio::select! {
             () = &mut closing => break,
-            Some(_) = connections.join_next() => {}
-            accepted = listener.accept() => match accepted {
+            Some(_) = connections.join_next() => {
+                // Said again only when it has been another matter meanwhile.
+                is_full &= connections.len() >= limits.connections / 2;
+            }
+            accepted = listener.accept(), if connections.len() < limits.connections => match accepted {
                 Ok((stream, peer)) => {
-                    connections.spawn(converse(stream, peer, closed(), answer.clone()));
+                    connections.spawn(converse(limits, stream, peer, closed(), answer.clone()));
                 }
                 Err(error) if is_of_the_peer(&error) => {}
                 Err(error) => {
@@ -96,8 +97,13 @@ fn is_of_the_peer(error: &io::Error) -> bool {
     matches!(error.kind(), ConnectionAborted | ConnectionRefused | ConnectionReset)
 }
 
-async fn converse<A, F>(stream: TcpStream, peer: SocketAddr, closed: impl Future<Output = ()>, answer: A)
-where
+async fn converse<A, F>(
+    limits: Limits,
+    stream: TcpStream,
+    peer: SocketAddr,
+    closed: impl Future<Output = ()>,
+    answer: A,
+) where
     A: Fn(SocketAddr, Request) -> F + Clone + Send + Sync + 'static,
     F: Future<Output = Response> + Send + 'static,
 {
@@ -108,28 +114,34 @@ where
         let line = line.clone();
         move |request: hyper::Request<Incoming>| {
             let mut request = request.map(Body::new);
+            line.make(Step::Asked);
             request.extensions_mut().insert(line.clone());
-            let answer = answer.clone();
-            Box::pin(async move { Ok::<_, Infallible>(answer(peer, request).await) })
+            let (line, answer) = (line.clone(), answer.clone());
+            Box::pin(async move {
+                let response = answer(peer, request).await;
+                line.make(Step::Answered);
+                Ok::<_, Infallible>(response)
+            })
         }
     });
-    let socket = TokioIo::new(Socket::new(stream, line.clone(), PATIENCE));
+    let socket = TokioIo::new(Socket::new(stream, line.clone(), limits.patience));
     // In a box, because a stream goes on without it.
     let mut connection = Box::new(http1::Builder::new().max_buf_size(BUFFER).serve_connection(socket, service));
     let mut closed = pin!(closed);
     tokio::select! {
         // What went wrong with a connection is its peer's affair.
         _ = &mut connection => {}
+        () = line.overdue(limits) => return,
         () = closed.as_mut() => {
-            Pin::new(&mut *connection).graceful_shutdown();
+            std::pin::Pin::new(&mut *connection).graceful_shutdown();
             let limit = if line.is_streaming() { DRAIN.1 } else { DRAIN.0 };
             let _ = timeout(limit, connection).await;
             return;
         }
     }
-    let socket = connection.into_parts().io.into_inner();
-    let Some(flow) = socket.flow else { return };
-    let mut pouring = pin!(pour(Socket { flow: None, ..socket }, flow));
+    let mut socket = connection.into_parts().io.into_inner();
+    let Some(flow) = socket.flow.take() else { return };
+    let mut pouring = pin!(pour(socket, flow));
     tokio::select! {
         _ = pouring.as_mut() => return,
         () = closed => {}
@@ -178,135 +190,27 @@ fn chunk(frame: &[u8], out: &mut Vec<u8>) {
     }
 }
 
-/// A socket whose writes do not wait for ever once it streams.
-struct Socket {
-    stream: TcpStream,
-    line: Line,
-    /// For how long a write may wait.
-    patience: Duration,
-    is_capped: bool,
-    /// Runs while a write waits.
-    stalled: Option<Pin<Box<Sleep>>>,
-    /// What the stream goes on with, from the moment that its beginning was written.
-    flow: Option<Flow>,
-}
-
-impl Socket {
-    fn new(stream: TcpStream, line: Line, patience: Duration) -> Self {
-        Socket { stream, line, patience, is_capped: false, stalled: None, flow: None }
-    }
-
-    fn cap(&mut self) {
-        if self.is_capped || !self.line.is_streaming() {
-            return;
-        }
-        self.is_capped = true;
-        let socket = SockRef::from(&self.stream);
-        let capped = socket
-            .set_send_buffer_size(SEND_BUFFER)
-            .and_then(|()| socket.set_tcp_notsent_lowat(UNSENT))
-            .and_then(|()| socket.set_tcp_user_timeout(Some(self.patience)));
-        if let Err(error) = capped {
-            tracing::warn!(%error, "a stream's buffers could not be bounded");
-        }
-    }
-
-    /// Ready once the client is gone, with the reason.
-    fn poll_gone(&mut self, cx: &mut Context<'_>) -> Poll<io::Error> {
-        let mut bytes = [0; 64];
-        loop {
-            let mut read = ReadBuf::new(&mut bytes);
-            match ready!(Pin::new(&mut self.stream).poll_read(cx, &mut read)) {
-                Ok(()) if read.filled().is_empty() => return Poll::Ready(io::ErrorKind::UnexpectedEof.into()),
-                Ok(()) => {}
-                Err(error) => return Poll::Ready(error),
-            }
-        }
-    }
-
-    /// What a write came to; one that waits for longer than a stream's client may take is an error.
-    fn bounded<T>(&mut self, cx: &mut Context<'_>, written: Poll<io::Result<T>>) -> Poll<io::Result<T>> {
-        if written.is_ready() || !self.is_capped {
-            self.stalled = None;
-            return written;
-        }
-        let patience = self.patience;
-        let stalled = self.stalled.get_or_insert_with(|| Box::pin(sleep(patience)));
-        ready!(stalled.as_mut().poll(cx));
-        Poll::Ready(Err(io::ErrorKind::TimedOut.into()))
-    }
-}
-
-impl AsyncRead for Socket {
-    fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(cx, buf)
-    }
-}
-
-impl AsyncWrite for Socket {
-    fn poll_write(mut self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
-        self.cap();
-        let written = Pin::new(&mut self.stream).poll_write(cx, bytes);
-        self.bounded(cx, written)
-    }
-
-    fn poll_write_vectored(
-        mut self: Pin<&mut Self>,
-        cx: &mut Context<'_>,
-        bytes: &[io::IoSlice<'_>],
-    ) -> Poll<io::Result<usize>> {
-        self.cap();
-        let written = Pin::new(&mut self.stream).poll_write_vectored(cx, bytes);
-        self.bounded(cx, written)
-    }
-
-    fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
-    }
-
-    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        ready!(Pin::new(&mut self.stream).poll_flush(cx))?;
-        // All that was given to the connection has been written. What it holds of buffers is let go by ending it here.
-        if self.flow.is_none()
-            && let Some(source) = self.line.source()
-            && source.has_begun()
-        {
-            self.flow = source.take();
-        }
-        match self.flow {
-            Some(_) => Poll::Ready(Err(io::ErrorKind::ConnectionAborted.into())),
-            None => Poll::Ready(Ok(())),
-        }
-    }
-
-    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(cx)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::clock::Stopwatch;
     use crate::stream::body::EventBody;
     use axum::body::Bytes;
-    use std::task::Waker;
     use tokio::io::AsyncReadExt;
     use tokio::sync::Notify;
+    use tokio::task::JoinHandle;
 
-    /// As long as a stream's client has in these tests.
-    const SHORT: Duration = Duration::from_millis(400);
-    const PIECE: [u8; 4_096] = [b'x'; 4_096];
-
-    /// A connection that streams, and the client's end of it.
-    async fn streaming() -> (Socket, TcpStream) {
-        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
-        let client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
-        SockRef::from(&client).set_recv_buffer_size(4_096).unwrap();
-        let line = Line::default();
-        line.streams(None);
-        (Socket::new(listener.accept().await.unwrap().0, line, SHORT), client)
-    }
+    /// A door of little patience.
+    const SHORT: Limits = Limits {
+        connections: 2,
+        head: Duration::from_millis(200),
+        idle: Duration::from_millis(600),
+        look: Duration::from_millis(20),
+        patience: Duration::from_millis(400),
+    };
+    /// The same, where nobody is hung up on for saying nothing.
+    const PATIENT: Limits = Limits { idle: Duration::from_secs(60), ..SHORT };
+    const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nhost: x\r\n\r\n";
 
     /// A stream of two frames, the second of which waits for `gate`, or does not.
     fn two_frames(request: &Request, gate: Option<Arc<Notify>>) -> Response {
@@ -343,39 +247,78 @@ mod tests {
         }
     }
 
+    /// A door that answers everything with so many bytes.
+    async fn answering(limits: Limits, bytes: usize) -> (JoinHandle<()>, SocketAddr) {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let address = listener.local_addr().unwrap();
+        let answer = move |_, _: Request| std::future::ready(Response::new(Body::from(vec![b'x'; bytes])));
+        (tokio::spawn(serve_within(limits, listener, std::future::pending, answer)), address)
+    }
+
+    /// Reads an answer of one byte.
+    async fn answered(client: &mut TcpStream) {
+        client.write_all(REQUEST).await.unwrap();
+        let mut got = Vec::new();
+        while !got.ends_with(b"\r\n\r\nx") {
+            assert_ne!(client.read_buf(&mut got).await.unwrap(), 0);
+        }
+    }
+
     #[tokio::test]
-    async fn a_client_that_reads_nothing_is_cut_off_when_its_time_is_over() {
-        let (mut socket, _client) = streaming().await;
-        let (mut written, mut waited) = (0, Stopwatch::start());
-        let error = loop {
-            match socket.write(&PIECE).await {
-                Ok(some) => (written, waited) = (written + some, Stopwatch::start()),
-                Err(error) => break error,
+    async fn half_a_head_is_hung_up_on_however_often_another_byte_comes() {
+        let (door, address) = answering(PATIENT, 1).await;
+        let mut client = TcpStream::connect(address).await.unwrap();
+        answered(&mut client).await;
+        let waited = Stopwatch::start();
+        client.write_all(b"GET / HTTP/1.1\r\nhost: ").await.unwrap();
+        let mut got = Vec::new();
+        while timeout(SHORT.look, client.read_buf(&mut got)).await.is_err() {
+            let _ = client.write_all(b"x").await;
+            assert!(waited.elapsed() < PATIENT.idle, "it is held");
+        }
+        assert!(got.is_empty() && waited.elapsed() < PATIENT.idle / 2);
+        door.abort();
+    }
+
+    #[tokio::test]
+    async fn a_connection_that_says_nothing_is_kept_for_the_next_request_and_not_for_ever() {
+        let (door, address) = answering(SHORT, 1).await;
+        let mut client = TcpStream::connect(address).await.unwrap();
+        for _ in 0..3 {
+            answered(&mut client).await;
+            assert!(timeout(SHORT.idle / 2, client.read_u8()).await.is_err(), "kept");
+        }
+        assert!(timeout(SHORT.idle * 4, client.read_u8()).await.unwrap().is_err(), "hung up");
+        door.abort();
+    }
+
+    #[tokio::test]
+    async fn who_asks_and_does_not_read_is_hung_up_on() {
+        let (door, address) = answering(PATIENT, 64 << 20).await;
+        let mut client = TcpStream::connect(address).await.unwrap();
+        client.write_all(REQUEST).await.unwrap();
+        // Only reading would tell; writing fails once the other side has hung up.
+        let given_up = timeout(SHORT.patience * 10, async {
+            while client.write_all(b"x").await.is_ok() {
+                sleep(SHORT.look).await;
             }
-        };
-        assert_eq!(error.kind(), io::ErrorKind::TimedOut);
-        assert!(Duration::from_micros(waited.micros()) >= SHORT, "not before");
-        // What the kernel takes for a client that is not there is bounded too.
-        assert!(written < 512 << 10, "{written}");
+        });
+        given_up.await.expect("hung up");
+        door.abort();
     }
 
     #[tokio::test]
-    async fn a_client_that_reads_now_and_then_has_all_of_its_time_again() {
-        let (mut socket, _client) = streaming().await;
-        socket.write_all(b"x").await.unwrap();
-        let mut cx = Context::from_waker(Waker::noop());
-        assert!(socket.bounded::<()>(&mut cx, Poll::Pending).is_pending(), "a write begins to wait");
-        sleep(SHORT).await;
-        assert!(socket.bounded(&mut cx, Poll::Ready(Ok(()))).is_ready(), "and gets through");
-        assert!(socket.bounded::<()>(&mut cx, Poll::Pending).is_pending(), "the next one has just begun to wait");
-    }
-
-    #[tokio::test]
-    async fn the_kernel_gives_a_peer_up_that_acknowledges_nothing_for_as_long() {
-        let (mut socket, _client) = streaming().await;
-        let before = SockRef::from(&socket.stream).tcp_user_timeout().unwrap();
-        socket.write_all(b"x").await.unwrap();
-        assert_eq!((before, SockRef::from(&socket.stream).tcp_user_timeout().unwrap()), (None, Some(SHORT)));
-        assert_eq!(PATIENCE, Duration::from_secs(45));
+    async fn a_door_holds_so_many_connections_and_the_next_waits_until_one_goes() {
+        let (door, address) = answering(PATIENT, 1).await;
+        let mut first = TcpStream::connect(address).await.unwrap();
+        let mut second = TcpStream::connect(address).await.unwrap();
+        answered(&mut first).await;
+        answered(&mut second).await;
+        let mut third = TcpStream::connect(address).await.unwrap();
+        third.write_all(REQUEST).await.unwrap();
+        assert!(timeout(SHORT.head, third.read_u8()).await.is_err(), "not yet");
+        drop(first);
+        assert_eq!(timeout(PATIENT.idle, third.read_u8()).await.unwrap().unwrap(), b'H');
+        door.abort();
     }
 }

@@ -172,40 +172,56 @@ impl Batch {
 
     /// Observations by kind, those there are any of.
     pub fn counts(&self) -> BTreeMap<&'static str, u64> {
-        let counts = [
-            self.chains.len(),
-            self.protocols.len(),
-            self.curators.len(),
-            self.assets.len(),
-            self.reviews.len(),
-            self.vaults.len(),
-            self.states.len(),
-            self.rewards.len(),
-            self.exposures.len(),
-            self.holders.len(),
-            self.strategies.len(),
-            self.incidents.len(),
-            self.events.len(),
-            self.markets.len(),
-            self.market_states.len(),
-            self.reserves.len(),
-            self.emodes.len(),
-            self.hub_assets.len(),
-            self.feeds.len(),
-            self.positions.len(),
-            self.mappings.len(),
-            self.reviewers.len(),
-            self.attestations.len(),
-            self.rwa_sources.len(),
-            self.rwa_observations.len(),
-            self.rwa_candidates.len(),
-            self.security.len(),
-            self.losses.len(),
-            self.signals.len(),
-            self.baskets.len(),
-            self.basket_rules.len(),
-        ];
-        let named = line::KINDS.into_iter().zip(counts);
-        named.filter(|(_, count)| *count > 0).map(|(kind, count)| (kind, count as u64)).collect()
+        self.by_kind().into_iter().filter(|(_, count)| *count > 0).map(|(kind, count)| (kind, count as u64)).collect()
+    }
+
+    /// How many observations of every kind there are.
+    fn by_kind(&self) -> [(&'static str, usize); 31] {
+        [
+            ("chain", self.chains.len()),
+            ("protocol", self.protocols.len()),
+            ("curator", self.curators.len()),
+            ("asset", self.assets.len()),
+            ("asset_review", self.reviews.len()),
+            ("vault", self.vaults.len()),
+            ("vault_state", self.states.len()),
+            ("reward", self.rewards.len()),
+            ("exposure", self.exposures.len()),
+            ("holder_snapshot", self.holders.len()),
+            ("strategy", self.strategies.len()),
+            ("incident_link", self.incidents.len()),
+            ("event", self.events.len()),
+            ("market", self.markets.len()),
+            ("market_state", self.market_states.len()),
+            ("market_reserve", self.reserves.len()),
+            ("market_emode", self.emodes.len()),
+            ("hub_asset", self.hub_assets.len()),
+            ("oracle_feed", self.feeds.len()),
+            ("position", self.positions.len()),
+            ("mapping", self.mappings.len()),
+            ("reviewer", self.reviewers.len()),
+            ("attestation", self.attestations.len()),
+            ("rwa_source", self.rwa_sources.len()),
+            ("rwa_observation", self.rwa_observations.len()),
+            ("rwa_candidate", self.rwa_candidates.len()),
+            ("security_event", self.security.len()),
+            ("loss_case", self.losses.len()),
+            ("signal", self.signals.len()),
+            ("basket", self.baskets.len()),
+            ("basket_methodology", self.basket_rules.len()),
+        ]
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_is_counted_under_the_word_by_which_it_is_read() {
+        assert_eq!(Batch::default().by_kind().map(|(kind, _)| kind), line::KINDS);
+        let curator = r#"{"kind":"curator","observed_at":"2026-01-01T00:00:00Z","source":"t","id":"a","name":"A"}"#;
+        let batch = Batch::read(curator.as_bytes()).unwrap();
+        assert_eq!(batch.counts(), BTreeMap::from([("curator", 1)]));
     }
 }

@@ -3,7 +3,7 @@
 use super::batch::{Batch, Numbered};
 use super::fact::Fact;
 use super::kinds::{Event, EventLink, EventRecord, HolderRow, Position, Snapshot};
-use super::tagging::touched_tags;
+use super::tagging::{self, Moved};
 use super::{IngestError, IngestReport, references, security, signed};
 use crate::clock::Clock;
 use crate::observed_changes::{self, Readings};
@@ -13,7 +13,6 @@ use crate::scoring_run::guard::{Over, Trust, attempt};
 use crate::store::event_places::{self, Deciding};
 use crate::store::publication::{self, Touched};
 use crate::store::{Db, StoreError, Tx, assets, event_feed, event_states, facts, markets, rwa, scores, tags};
-use rds_shared::route::Tag;
 use rds_shared::wire::Timestamp;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -47,8 +46,7 @@ async fn apply(tx: &mut Tx<'_>, batch: &Batch, now: Timestamp, trust: Trust) -> 
         faults.sort_by_key(|fault| fault.line);
         return Err(IngestError::Faults(faults));
     }
-    let Written { touched, mut changed, readings, first_told, before, now: decided, feed_moved } =
-        write(tx, batch).await?;
+    let Written { touched, mut changed, readings, first_told, before, decided, feed_moved } = write(tx, batch).await?;
     let mut faults = signed::faults(tx, batch).await?;
     faults.extend(signed::contradictions(tx, batch).await?);
     if !faults.is_empty() {
@@ -91,15 +89,10 @@ async fn apply(tx: &mut Tx<'_>, batch: &Batch, now: Timestamp, trust: Trust) -> 
     let changed = serde_json::json!(report.changed);
     publication::record_batch(tx, report.data_version, now.into(), report.lines, &changed).await?;
     publication::advance_to(tx, report.data_version).await?;
-    let mut tags = touched_tags(&report);
-    if feed_moved {
-        tags.push(Tag::Events);
-    }
     // Any batch may be the first of a day, and then the day's total is new.
-    if is_revised || run.assets_moved {
-        tags.push(Tag::Assets);
-    }
-    tags::touch(tx, &tags).await?;
+    let moved = Moved { vaults: run.kept > 0, assets: is_revised || run.assets_moved, feed: feed_moved };
+    report.tags = tagging::raised(&report, moved);
+    tags::touch(tx, &report.tags).await?;
     Ok(report)
 }
 
@@ -129,7 +122,7 @@ struct Written<'b> {
     first_told: Vec<i64>,
     /// What its chains and vaults decided before and after.
     before: Deciding,
-    now: Deciding,
+    decided: Deciding,
     /// Whether chains or vaults moved rows of the events feed.
     feed_moved: bool,
 }
@@ -161,8 +154,8 @@ async fn write<'b>(tx: &mut Tx<'_>, batch: &'b Batch) -> Result<Written<'b>, Sto
 
     let mut vaults = upsert(tx, &batch.vaults).await?;
     count("vault", vaults.len());
-    let now = deciding(tx, batch).await?;
-    let feed_moved = event_places::follow(tx, &before, &now).await?;
+    let decided = deciding(tx, batch).await?;
+    let feed_moved = event_places::follow(tx, &before, &decided).await?;
     let states = upsert(tx, &batch.states).await?;
     readings.vaults.clone_from(&states);
     let snapshots: Vec<Snapshot<'_>> = batch.states.iter().map(|(_, state)| Snapshot(state)).collect();
@@ -196,7 +189,7 @@ async fn write<'b>(tx: &mut Tx<'_>, batch: &'b Batch) -> Result<Written<'b>, Sto
 
     let first_told = event_states::unknown_among(tx, &batch.event_ids()).await?;
     write_events(tx, batch, &mut touched, &mut count).await?;
-    Ok(Written { touched, changed, readings, first_told, before, now, feed_moved })
+    Ok(Written { touched, changed, readings, first_told, before, decided, feed_moved })
 }
 
 /// What the batch's chains and vaults decide of the places of events.

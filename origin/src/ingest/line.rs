@@ -192,6 +192,14 @@ mod tests {
     }
 
     #[test]
+    fn every_kind_is_read() {
+        for kind in KINDS {
+            let (field, reason) = complaint(&format!(r#"{{"kind":"{kind}"}}"#));
+            assert_ne!(field, "kind", "{reason}");
+        }
+    }
+
+    #[test]
     fn what_is_no_json_is_said_to_be_none() {
         let (field, reason) = read("{\"kind\":").unwrap_err();
         assert_eq!(field, None);

@@ -26,10 +26,10 @@ mod tagging;
 pub use batch::Batch;
 pub use commit::{commit, commit_whole};
 pub use line::Observation;
-pub use tagging::touched_tags;
 
 use crate::clock::Clock;
 use crate::store::{AsStoreError, Db, StoreError};
+use rds_shared::route::Tag;
 use serde::Serialize;
 use std::collections::BTreeMap;
 use std::io::BufRead;
@@ -60,6 +60,9 @@ pub struct IngestReport {
     pub scores_withheld: Option<&'static str>,
     /// The data version after the batch.
     pub data_version: i64,
+    /// The tags that it raised, in their order: whoever waits until it shows waits for these.
+    #[serde(skip)]
+    pub tags: Vec<Tag>,
 }
 
 /// What is wrong with one line.

@@ -3,14 +3,26 @@
 use super::IngestReport;
 use rds_shared::route::Tag;
 
-/// The tags of the facts that a batch changed, its scores included.
-pub fn touched_tags(report: &IngestReport) -> Vec<Tag> {
+/// What a batch moved that its report does not tell.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Moved {
+    /// Rows of vaults that show anew, though no score of theirs was published.
+    pub(super) vaults: bool,
+    /// Rows of assets beside those that it brought: their scores, or the day's total.
+    pub(super) assets: bool,
+    /// Places of events in the feed.
+    pub(super) feed: bool,
+}
+
+/// The tags of the facts that a batch changed, with everything that follows from them.
+pub(super) fn raised(report: &IngestReport, moved: Moved) -> Vec<Tag> {
     // A vault that was evaluated again may show another score, or the old one with other evidence.
-    let scored: &[Tag] = if report.vaults_scored > 0 { &[Tag::Vaults] } else { &[] };
+    let vaults = (report.vaults_scored > 0 || moved.vaults).then_some(Tag::Vaults);
     // The service makes events of its own out of what it reads and scores.
-    let told: &[Tag] = if report.events_published > 0 { &[Tag::Events] } else { &[] };
-    let kinds = report.changed.keys().flat_map(|kind| tags_of(kind));
-    let mut tags: Vec<Tag> = kinds.chain(scored).chain(told).copied().collect();
+    let events = (report.events_published > 0 || moved.feed).then_some(Tag::Events);
+    let assets = moved.assets.then_some(Tag::Assets);
+    let kinds = report.changed.keys().flat_map(|kind| tags_of(kind)).copied();
+    let mut tags: Vec<Tag> = kinds.chain(vaults).chain(events).chain(assets).collect();
     tags.sort_unstable();
     tags.dedup();
     tags
@@ -44,7 +56,17 @@ mod tests {
 
     fn after(kinds: &[&'static str], vaults_scored: u64) -> Vec<Tag> {
         let changed = kinds.iter().map(|kind| (*kind, 1)).collect();
-        touched_tags(&IngestReport { changed, vaults_scored, ..IngestReport::default() })
+        raised(&IngestReport { changed, vaults_scored, ..IngestReport::default() }, Moved::default())
+    }
+
+    #[test]
+    fn what_moved_beside_the_observations_is_told_too() {
+        let changed = [("market_reserve", 1)].into_iter().collect();
+        let report = IngestReport { changed, ..IngestReport::default() };
+        let after = |vaults, assets, feed| raised(&report, Moved { vaults, assets, feed });
+        assert_eq!(after(false, false, false), [Tag::Markets]);
+        assert_eq!(after(true, false, false), [Tag::Vaults, Tag::Markets]);
+        assert_eq!(after(false, true, true), [Tag::Markets, Tag::Assets, Tag::Events]);
     }
 
     #[test]

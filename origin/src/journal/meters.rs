@@ -12,13 +12,13 @@ pub struct JournalMeters {
     pub ticks_failed: AtomicU64,
     /// Ticks that took longer than they may.
     pub ticks_timed_out: AtomicU64,
-    /// When this process last found nothing left to number, in seconds of the wall clock.
+    /// When this process last found nothing left to number, in seconds of the wall clock; 0 before the first time.
     pub current_at: AtomicI64,
     /// The last number that this process has read.
     pub tail: AtomicU64,
     /// The head when it was last looked at.
     pub head: AtomicU64,
-    /// Microseconds the latest operation was on its way from being numbered to being readable here.
+    /// Microseconds that the latest read of new operations took.
     pub read_micros: AtomicU64,
     /// Numbers that did not follow each other, and operations that were not there.
     pub broken: AtomicU64,
@@ -31,8 +31,9 @@ pub struct JournalMeters {
 }
 
 impl JournalMeters {
-    /// Appends them as Prometheus text. `now` is the wall clock's second; `ring` is the number of frames and their bytes.
-    pub fn render(&self, out: &mut String, now: i64, ring: (usize, usize)) {
+    /// Appends them as Prometheus text. `since` tells the seconds since a second of the wall clock, or since the process began where
+    /// that is 0; `ring` is the number of frames and their bytes.
+    pub fn render(&self, out: &mut String, since: impl Fn(i64) -> i64, ring: (usize, usize)) {
         for (name, help, value) in [
             ("rds_journal_numbered_total", "Operations numbered by this process.", &self.numbered),
             ("rds_journal_ticks_failed_total", "Ticks of the sequencer that failed.", &self.ticks_failed),
@@ -43,8 +44,7 @@ impl JournalMeters {
         ] {
             metric(out, name, help, "counter", value.load(Relaxed) as f64);
         }
-        let current_at = self.current_at.load(Relaxed);
-        let age = if current_at == 0 { 0 } else { (now - current_at).max(0) };
+        let age = since(self.current_at.load(Relaxed));
         let behind = self.head.load(Relaxed).saturating_sub(self.tail.load(Relaxed));
         for (name, help, value) in [
             ("rds_journal_lag_seconds", "Seconds since everything visible had its number.", age as f64),

@@ -33,9 +33,9 @@ const PAUSE: Duration = Duration::from_millis(200);
 
 /// Follows until the process ends. Says once when that stops working, and once when it works again.
 pub async fn keep_following(app: &App) {
-    let (mut began, mut working) = (false, true);
+    let (mut withheld, mut working) = (None, true);
     loop {
-        let error = match follow(app, &mut began, &mut working).await {
+        let error = match follow(app, &mut withheld, &mut working).await {
             Ok(never) => match never {},
             Err(error) => error,
         };
@@ -48,24 +48,27 @@ pub async fn keep_following(app: &App) {
 
 enum Never {}
 
-async fn follow(app: &App, began: &mut bool, working: &mut bool) -> Result<Never, StoreError> {
+/// Chains that are withheld, in ascending order.
+type Withheld = Vec<i64>;
+
+/// Follows on one connection. `withheld` are the chains that were withheld when it was last asked, on whichever connection: what the
+/// ring holds was read when no more than these were. None before the ring has begun.
+async fn follow(app: &App, withheld: &mut Option<Withheld>, working: &mut bool) -> Result<Never, StoreError> {
     let limit = STATEMENT + Duration::from_secs(1);
     let mut connection = connect(&app.db, "rds-tailer", STATEMENT).await?;
-    let mut withheld = in_time(limit, table::withheld(&mut connection)).await?;
-    if !std::mem::replace(began, true) {
+    let now = in_time(limit, table::withheld(&mut connection)).await?;
+    if withheld.is_none() {
         let extent = in_time(limit, table::extent(&mut connection, app.clock.now())).await?;
         app.journal.begin_after(extent.tail.get());
     }
+    // A chain may have been withheld while there was no connection.
+    compare(app, withheld, now);
     let mut asked = Stopwatch::start();
     let mut grew: Option<Stopwatch> = None;
     loop {
         if asked.micros() >= WITHHELD_POLL.as_micros() as u64 {
             let now = in_time(limit, table::withheld(&mut connection)).await?;
-            if now != withheld {
-                // What the ring holds may be of a chain that is withheld from now on; the journal tells which.
-                withheld = now;
-                app.journal.begin_after(app.journal.ring.tail());
-            }
+            compare(app, withheld, now);
             asked = Stopwatch::start();
         }
         let tail = app.journal.ring.tail();
@@ -82,6 +85,14 @@ async fn follow(app: &App, began: &mut bool, working: &mut bool) -> Result<Never
                 .await;
         }
     }
+}
+
+/// Begins the ring anew where other chains are withheld now: what it holds may be of one of them. The journal tells which.
+fn compare(app: &App, known: &mut Option<Withheld>, now: Withheld) {
+    if known.as_ref().is_some_and(|known| *known != now) {
+        app.journal.begin_after(app.journal.ring.tail());
+    }
+    *known = Some(now);
 }
 
 /// Reads what is new. `true` when there may be more.

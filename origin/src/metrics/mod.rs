@@ -65,7 +65,7 @@ pub struct Metrics {
     pub catalog_failures: AtomicU64,
     /// Microseconds the latest refresh took.
     pub catalog_refresh_micros: AtomicU64,
-    /// When the catalog was last found current, in seconds of the wall clock.
+    /// When the catalog was last found current, in seconds of the wall clock; 0 before the first time.
     pub catalog_current_at: AtomicI64,
     /// Usage batches that were added.
     pub usage_applied: AtomicU64,
@@ -83,7 +83,8 @@ pub struct Metrics {
     pub edge_tags_acknowledged: AtomicU64,
     /// Messages of changed facts that it did not.
     pub edge_tags_failed: AtomicU64,
-    /// Up to when the edge knows of every change of facts, in seconds of the wall clock; 0 before that is known.
+    /// Up to when the edge is known to know of every change of facts, in seconds of the wall clock: at first the start of the telling.
+    /// 0 where no edge is told.
     pub edge_tags_known_to: AtomicI64,
     /// Access-log lines that were given up because the sink did not keep pace.
     pub log_lines_dropped: AtomicU64,
@@ -98,11 +99,11 @@ pub struct Gauges {
     pub catalog_version: i64,
     /// Active vaults in it.
     pub catalog_rows: usize,
-    /// Seconds since the catalog was last found current.
+    /// Seconds since the catalog was last found current, or since the process began.
     pub catalog_age_seconds: i64,
     /// Seconds since the edge last knew of every change of facts; 0 where none is told.
     pub edge_tags_lag_seconds: i64,
-    /// Seconds since the edge last sent something that was believed; 0 before the first.
+    /// Seconds since the edge last sent something that was believed, or since the process began.
     pub edge_heard_age_seconds: i64,
     /// Age of the newest reading of a vault and of the median vault's, in seconds of the domain's clock.
     pub reading_ages_seconds: (i64, i64),
@@ -173,7 +174,7 @@ impl Metrics {
             ("rds_catalog_rows", "Active vaults in the catalog.", gauges.catalog_rows as f64),
             (
                 "rds_catalog_age_seconds",
-                "Seconds since the catalog was last found current.",
+                "Seconds since the catalog was last found current, or since the process began.",
                 gauges.catalog_age_seconds as f64,
             ),
             (
@@ -207,7 +208,7 @@ impl Metrics {
             ),
             (
                 "rds_edge_heard_age_seconds",
-                "Seconds since a request of the edge was believed; 0 before the first.",
+                "Seconds since a request of the edge was believed, or since the process began.",
                 gauges.edge_heard_age_seconds as f64,
             ),
             (

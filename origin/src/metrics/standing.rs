@@ -51,7 +51,7 @@ pub async fn look(app: &App) {
 pub(super) fn render(out: &mut String, known: &Known, now: i64) {
     let micros = known.answered_micros.load(Relaxed);
     let standing = known.standing.load_full().map(|standing| (*standing).clone()).unwrap_or_default();
-    let run_age = standing.last_run.map_or(0, |(at, _)| (now - at.as_seconds()).max(0));
+    let run_age = standing.run_since.map_or(0, |at| (now - at.as_seconds()).max(0));
     let (vaults, changes) = standing.last_run.map_or((0, 0), |(_, counts)| counts);
     for (name, help, value) in [
         ("rds_db_up", "1 while the database answers.", f64::from(u8::from(micros > 0))),
@@ -64,7 +64,11 @@ pub(super) fn render(out: &mut String, known: &Known, now: i64) {
             "Age of the oldest transaction that writes.",
             standing.oldest_writer_seconds as f64,
         ),
-        ("rds_score_run_age_seconds", "Age of the latest run over every vault.", run_age as f64),
+        (
+            "rds_score_run_age_seconds",
+            "Age of the latest run over every vault, or of the first scores.",
+            run_age as f64,
+        ),
         ("rds_score_run_vaults", "Vaults that it evaluated.", vaults as f64),
         ("rds_score_run_changes", "Published scores that it changed.", changes as f64),
     ] {

@@ -10,16 +10,25 @@ use std::collections::{BTreeMap, BTreeSet};
 pub struct TakenIn {
     /// Events of which anything is new.
     pub events: Vec<i64>,
+    /// The groups that they were in before.
+    pub groups: Vec<String>,
     /// Vaults that an event named before and names no longer.
     pub released_vaults: Vec<String>,
     /// The same of protocols.
     pub released_protocols: Vec<String>,
 }
 
-/// Writes events with their links; their states stay as they are, drafts where they are new.
+/// Writes events with their links, and keeps the feed current; their states stay as they are, drafts where they are new.
 ///
 /// A record that replaces another replaces its links too, all of them, whatever instant they are of.
 pub async fn take_in(tx: &mut Tx<'_>, events: &[EventRecord]) -> Result<TakenIn, StoreError> {
+    let taken = write(tx, events).await?;
+    event_feed::refresh(tx, &taken.events, &taken.groups).await?;
+    Ok(taken)
+}
+
+/// The same for whoever brings the feed up to date afterwards.
+pub(super) async fn write(tx: &mut Tx<'_>, events: &[EventRecord]) -> Result<TakenIn, StoreError> {
     if events.is_empty() {
         return Ok(TakenIn::default());
     }
@@ -27,10 +36,10 @@ pub async fn take_in(tx: &mut Tx<'_>, events: &[EventRecord]) -> Result<TakenIn,
     let groups = event_feed::groups_of(tx, &ids).await?;
     let changed = facts::upsert(tx, events).await?;
     let changed: BTreeSet<i64> = changed.iter().filter_map(|id| id.parse().ok()).collect();
-    let mut taken = TakenIn { events: changed.iter().copied().collect(), ..TakenIn::default() };
     if changed.is_empty() {
-        return Ok(taken);
+        return Ok(TakenIn::default());
     }
+    let mut taken = TakenIn { events: changed.iter().copied().collect(), groups, ..TakenIn::default() };
     let links: Vec<EventLink> =
         newest(events).filter(|event| changed.contains(&event.id)).flat_map(EventRecord::subjects).collect();
     let old = event_states::take_links(tx, &taken.events).await?;
@@ -45,7 +54,6 @@ pub async fn take_in(tx: &mut Tx<'_>, events: &[EventRecord]) -> Result<TakenIn,
             }
         }
     }
-    event_feed::refresh(tx, &taken.events, &groups).await?;
     Ok(taken)
 }
 

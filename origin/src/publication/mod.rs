@@ -167,9 +167,18 @@ pub async fn publish_new(
     how: How,
     now: Timestamp,
 ) -> Result<Vec<i64>, StoreError> {
-    take_in(tx, events).await?;
+    let TakenIn { events: mut stale, groups, .. } = intake::write(tx, events).await?;
     let ids: Vec<i64> = events.iter().map(|event| event.id).collect();
-    publish_first(tx, &ids, how, now).await
+    let promoted = how == How::Promoted;
+    let moved = event_states::publish(tx, &ids, now.into(), promoted, true).await?;
+    // Once, for what was written and for what became public of it.
+    stale.extend_from_slice(&moved);
+    stale.sort_unstable();
+    stale.dedup();
+    event_feed::refresh(tx, &stale, &groups).await?;
+    let op = if promoted { StreamOp::Promoted } else { StreamOp::Published };
+    captured(tx, &moved, op, now, |placed| Some(family(placed, op))).await?;
+    Ok(moved)
 }
 
 /// Makes those of `ids` public that never were; answers them.

@@ -3,6 +3,7 @@
 use crate::ingest::kinds::{FlagEvent, FlagOverride};
 use crate::ingest::references::stored_dimensions;
 use crate::store::asset_scores::{self, AssetRow, AssetScoreRow};
+use crate::store::facts::raw;
 use crate::store::{StoreError, Tx, assets, word};
 use rds_shared::rules::tiers::tier_of;
 use rds_shared::scoring::MilliPoints;
@@ -48,8 +49,7 @@ pub async fn score_assets(
             tier: outcome.score.map(|score| tier_of(score).as_str()),
             hard_fail_flags: input.hard_fail_flags.iter().map(HardFailFlag::as_str).collect(),
             hard_fail_cap: input.hard_fail_flags.lowest_cap().map(MilliPoints::get),
-            breakdown: breakdown(&input, &outcome, outcome.score)
-                .and_then(|it| serde_json::value::to_raw_value(&it).ok()),
+            breakdown: breakdown(&input, &outcome, outcome.score).map(|it| raw(&it)).transpose()?,
             updated_at: now.into(),
         };
         if !score.same_as(row) {

@@ -87,11 +87,11 @@ pub async fn attempt(
         }
         Some(reason) => {
             inner.rollback().await?;
-            keep_touched(tx, now, version, FailSafeMode::Degraded, touched).await?;
+            let kept = keep_touched(tx, now, version, FailSafeMode::Degraded, touched).await?;
             fail_safe::hold(tx, now, reason).await?;
             let vaults = run.suspects.of(reason);
             tracing::warn!(%reason, %vaults, ?facts, "a score run is held back; the last good one is served");
-            Ok(Run { vaults: run.vaults, withheld: Some(reason.as_str()), ..Run::default() })
+            Ok(Run { vaults: run.vaults, kept, withheld: Some(reason.as_str()), ..Run::default() })
         }
     }
 }
@@ -104,21 +104,22 @@ async fn stood_still(
     mode: FailSafeMode,
     touched: Option<Touched>,
 ) -> Result<Run, StoreError> {
-    keep_touched(tx, now, version, mode, touched).await?;
-    Ok(Run { withheld: Some("operator"), ..Run::default() })
+    let kept = keep_touched(tx, now, version, mode, touched).await?;
+    Ok(Run { kept, withheld: Some("operator"), ..Run::default() })
 }
 
-/// What was touched shows, though no score of it moves.
+/// What was touched shows, though no score of it moves. Of how many vaults that is.
 async fn keep_touched(
     tx: &mut Tx<'_>,
     now: Timestamp,
     version: i64,
     mode: FailSafeMode,
     touched: Option<Touched>,
-) -> Result<(), StoreError> {
-    let Some(touched) = touched else { return Ok(()) };
+) -> Result<u64, StoreError> {
+    let Some(touched) = touched else { return Ok(0) };
     let ids = publication::affected_vaults(tx, &touched).await?;
-    keep_facts(tx, now, version, mode, &ids).await
+    keep_facts(tx, now, version, mode, &ids).await?;
+    Ok(ids.len() as u64)
 }
 
 async fn scored(

@@ -65,6 +65,8 @@ pub struct Run {
     pub id: Option<String>,
     /// Vaults evaluated.
     pub vaults: u64,
+    /// Vaults whose facts show anew although no score of theirs was published.
+    pub kept: u64,
     /// Published changes, in vault order.
     pub changes: Vec<VaultChange>,
     /// Events that tell of them.

@@ -1,7 +1,7 @@
 //! What a curated vault lends against: its exposures, with what is published of each collateral.
 
 use super::catalog::{address, instant};
-use super::{Db, StoreError, optional_word, word};
+use super::{Db, StoreError, Tx, optional_word, word};
 use rds_shared::model::allocation::Collateral;
 use rds_shared::model::ids::Address;
 use rds_shared::rules::tiers::Tier;
@@ -45,11 +45,12 @@ pub struct Part {
 
 /// What a vault lends against; `None` when there is no such vault.
 pub async fn of_vault(db: &Db, vault_id: &str) -> Result<Option<Allocation>, StoreError> {
+    let mut tx = db.snapshot().await?;
     let found = sqlx::query(
         "SELECT v.asset_address, e.status, e.source, e.observed_at FROM vault v LEFT JOIN exposure e ON e.vault_id = v.id WHERE v.id = $1",
     )
     .bind(vault_id)
-    .fetch_optional(&db.pool)
+    .fetch_optional(&mut *tx)
     .await?;
     let Some(row) = found else { return Ok(None) };
     let loan: Option<String> = row.try_get("asset_address")?;
@@ -58,12 +59,12 @@ pub async fn of_vault(db: &Db, vault_id: &str) -> Result<Option<Allocation>, Sto
         status: optional_word("exposure.status", row.try_get("status")?)?,
         source: row.try_get("source")?,
         observed_at: instant(&row, "observed_at")?,
-        parts: parts(db, vault_id).await?,
+        parts: parts(&mut tx, vault_id).await?,
     }))
 }
 
 /// What is on a withheld chain keeps its share and loses its name.
-async fn parts(db: &Db, vault_id: &str) -> Result<Vec<Part>, StoreError> {
+async fn parts(tx: &mut Tx<'_>, vault_id: &str) -> Result<Vec<Part>, StoreError> {
     let rows = sqlx::query(
         "SELECT part.share, part.lltv, part.oracle, part.same_peg, a.id AS asset_id, n.id AS vault_id, \
                 coalesce(a.symbol, n.symbol) AS symbol, coalesce(a.name, n.name) AS name, \
@@ -81,7 +82,7 @@ async fn parts(db: &Db, vault_id: &str) -> Result<Vec<Part>, StoreError> {
          ORDER BY part.share DESC, coalesce(part.asset_id, part.vault_id) COLLATE \"C\", part.lltv DESC NULLS LAST, part.oracle",
     )
     .bind(vault_id)
-    .fetch_all(&db.pool)
+    .fetch_all(&mut **tx)
     .await?;
     rows.iter().map(part).collect()
 }

@@ -32,15 +32,14 @@ pub struct AssetRegistry {
 
 /// The facts, unless the catalog has those of this version already.
 pub async fn load(db: &Db, known: Option<i64>) -> Result<Option<AssetRegistry>, StoreError> {
-    let mut tx = db.pool.begin().await?;
-    sqlx::query("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY").execute(&mut *tx).await?;
+    let mut tx = db.snapshot().await?;
     let version = assets::changed_version(&mut *tx).await?;
     if known == Some(version) {
         return Ok(None);
     }
     let day = rwa::newest_day(&mut *tx).await?;
     let from = day.map(|at| At(at.0.plus_seconds(-CARRY_DAYS * DAY)));
-    let registry = AssetRegistry {
+    Ok(Some(AssetRegistry {
         version,
         assets: assets::load(&mut *tx).await?,
         deployments: rwa::deployments(&mut *tx, RWA_CATEGORIES).await?,
@@ -53,7 +52,5 @@ pub async fn load(db: &Db, known: Option<i64>) -> Result<Option<AssetRegistry>, 
         sources: rwa::sources(&mut *tx).await?,
         candidates: rwa::candidates(&mut *tx).await?,
         reviewers: attestations::reviewers(&mut *tx).await?,
-    };
-    tx.commit().await?;
-    Ok(Some(registry))
+    }))
 }

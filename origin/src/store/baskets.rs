@@ -185,9 +185,10 @@ pub async fn version(db: impl PgExecutor<'_>, version_id: &str) -> Result<Option
 
 /// A page of a basket's versions, newest first, and how many there are.
 pub async fn versions(db: &Db, basket_id: &str, page: PageRequest) -> Result<(Vec<BasketVersionRow>, u64), StoreError> {
+    let mut tx = db.snapshot().await?;
     let total: i64 = sqlx::query_scalar("SELECT count(*) FROM basket_version WHERE basket_id = $1")
         .bind(basket_id)
-        .fetch_one(&db.pool)
+        .fetch_one(&mut *tx)
         .await?;
     let sql = "SELECT v.*, g.address AS signer_address FROM basket_version v \
                LEFT JOIN decision_signer g ON g.key_id = v.signing_key_id \
@@ -196,7 +197,7 @@ pub async fn versions(db: &Db, basket_id: &str, page: PageRequest) -> Result<(Ve
         .bind(basket_id)
         .bind(i64::try_from(page.offset()).unwrap_or(i64::MAX))
         .bind(i64::try_from(page.rows()).unwrap_or(i64::MAX))
-        .fetch_all(&db.pool)
+        .fetch_all(&mut *tx)
         .await?;
     Ok((rows.iter().map(version_row).collect::<Result<_, _>>()?, total.unsigned_abs()))
 }
@@ -285,8 +286,10 @@ pub async fn marked(tx: &mut Tx<'_>) -> Result<HashMap<String, (bool, At)>, Stor
 pub async fn rule_hashes(tx: &mut Tx<'_>) -> Result<HashMap<(String, String), [u8; 32]>, StoreError> {
     let rows: Vec<(String, String, Vec<u8>)> =
         sqlx::query_as("SELECT basket_id, version, content_hash FROM basket_methodology").fetch_all(&mut **tx).await?;
-    let digest = |bytes: Vec<u8>| <[u8; 32]>::try_from(bytes).unwrap_or_default();
-    Ok(rows.into_iter().map(|(basket, version, hash)| ((basket, version), digest(hash))).collect())
+    let read = |(basket, version, hash): (String, String, Vec<u8>)| {
+        Ok(((basket, version), digest("basket_methodology.content_hash", hash)?))
+    };
+    rows.into_iter().map(read).collect()
 }
 
 /// How a basket stands, for operators.
@@ -346,7 +349,7 @@ fn version_row(row: &PgRow) -> Result<BasketVersionRow, StoreError> {
         trigger_reason,
         prior_version_id: row.try_get("prior_version_id")?,
         methodology_version: row.try_get("methodology_version")?,
-        content_hash: ContentHash::from_bytes(hash.try_into().unwrap_or_default()),
+        content_hash: ContentHash::from_bytes(digest("basket_version.content_hash", hash)?),
         signed: VersionSignature {
             signing_key_id: row.try_get("signing_key_id")?,
             signer_address: row.try_get("signer_address")?,
@@ -354,6 +357,10 @@ fn version_row(row: &PgRow) -> Result<BasketVersionRow, StoreError> {
         },
         created_at: row.try_get::<At, _>("created_at")?.into(),
     })
+}
+
+fn digest(column: &'static str, bytes: Vec<u8>) -> Result<[u8; 32], StoreError> {
+    bytes.try_into().map_err(|bytes: Vec<u8>| StoreError::Corrupt { column, text: format!("{bytes:02x?}") })
 }
 
 fn support(row: &PgRow) -> Result<Support, StoreError> {

@@ -245,9 +245,8 @@ pub async fn load_registry(db: &Db) -> Result<Registry, StoreError> {
 /// The vaults whose row changed after version `since`, or all of them, in byte order of their ids; and the version that
 /// they are the state of. Vaults never vanish: one that is gone comes back inactive.
 pub async fn load_vaults(db: &Db, since: Option<i64>) -> Result<(i64, Vec<VaultFacts>), StoreError> {
-    let mut tx = db.pool.begin().await?;
-    // One snapshot, so that the version belongs to the rows.
-    sqlx::query("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY").execute(&mut *tx).await?;
+    // The version belongs to the rows.
+    let mut tx = db.snapshot().await?;
     let version: i64 = sqlx::query_scalar("SELECT version FROM data_version").fetch_one(&mut *tx).await?;
     if since == Some(version) {
         return Ok((version, Vec::new()));
@@ -259,7 +258,7 @@ pub async fn load_vaults(db: &Db, since: Option<i64>) -> Result<(i64, Vec<VaultF
         Some(_) => Some(rows.iter().map(|row| row.try_get("id")).collect::<Result<_, _>>()?),
     };
     let mut running = rewards::running(&mut *tx, ids.as_deref()).await?;
-    tx.commit().await?;
+    drop(tx);
     let facts = rows.iter().map(|row| {
         let rewards = running.remove(row.try_get::<&str, _>("id")?).unwrap_or_default();
         vault_facts(row, rewards)

@@ -12,7 +12,7 @@ use rds_shared::rules::tiers::Tier;
 use rds_shared::scoring::MilliPoints;
 use rds_shared::wire::Timestamp;
 use serde_json::value::RawValue;
-use sqlx::Row;
+use sqlx::{PgConnection, PgExecutor, Row};
 
 /// What the detail route serves beside the list row.
 #[derive(Debug, Clone)]
@@ -43,12 +43,12 @@ pub struct DetailFacts {
     pub tags: Vec<String>,
 }
 
-/// Everything about one vault but its histories.
-pub async fn vault(db: &Db, id: &str) -> Result<Option<DetailFacts>, StoreError> {
-    let found = sqlx::query(&format!("{} WHERE v.id = $1", *VAULT_FACTS)).bind(id).fetch_optional(&db.pool).await?;
+/// Everything about one vault but its histories. `db` is a snapshot: its score and its provenance are of one run.
+pub async fn vault(db: &mut PgConnection, id: &str) -> Result<Option<DetailFacts>, StoreError> {
+    let found = sqlx::query(&format!("{} WHERE v.id = $1", *VAULT_FACTS)).bind(id).fetch_optional(&mut *db).await?;
     let Some(row) = found else { return Ok(None) };
     let ids = [id.to_owned()];
-    let rewards = rewards::running(&db.pool, Some(&ids)).await?.remove(id).unwrap_or_default();
+    let rewards = rewards::running(&mut *db, Some(&ids)).await?.remove(id).unwrap_or_default();
     let vault = catalog::vault_facts(&row, rewards)?;
     let row = sqlx::query(
         "SELECT p.vectors::text AS vectors, p.provenance::text AS provenance, p.run_id, \
@@ -62,7 +62,7 @@ pub async fn vault(db: &Db, id: &str) -> Result<Option<DetailFacts>, StoreError>
          FROM vault v JOIN vault_score p ON p.vault_id = v.id JOIN protocol pr ON pr.id = v.protocol_id WHERE v.id = $1",
     )
     .bind(id)
-    .fetch_one(&db.pool)
+    .fetch_one(&mut *db)
     .await?;
     let timelock: Option<i64> = row.try_get("timelock_seconds")?;
     Ok(Some(DetailFacts {
@@ -96,9 +96,15 @@ fn document(column: &'static str, text: String) -> Result<Box<RawValue>, StoreEr
     RawValue::from_string(text).map_err(|error| StoreError::Corrupt { column, text: error.to_string() })
 }
 
-/// A vault's readings from `from` to `to`, both included, oldest first, with the rates as its campaigns then made them.
-pub async fn snapshots(db: &Db, id: &str, from: Timestamp, to: Timestamp) -> Result<Vec<SnapshotPoint>, StoreError> {
-    let steps = rewards::history(&db.pool, id).await?;
+/// A vault's readings from `from` to `to`, both included, oldest first, with the rates as its campaigns then made them. `db` is a
+/// snapshot.
+pub async fn snapshots(
+    db: &mut PgConnection,
+    id: &str,
+    from: Timestamp,
+    to: Timestamp,
+) -> Result<Vec<SnapshotPoint>, StoreError> {
+    let steps = rewards::history(&mut *db, id).await?;
     let mut campaigns = Campaigns::new(&steps);
     // A year of hours is one row of columns: read as rows of their own, the points cost more than everything else.
     let columns: Readings = sqlx::query_as(
@@ -113,7 +119,7 @@ pub async fn snapshots(db: &Db, id: &str, from: Timestamp, to: Timestamp) -> Res
     .bind(id)
     .bind(At(from))
     .bind(At(to))
-    .fetch_one(&db.pool)
+    .fetch_one(&mut *db)
     .await?;
     let rates = columns.base_apr.into_iter().zip(columns.borrow_apr).zip(columns.incentives);
     let read = columns.observed_at.into_iter().zip(columns.tvl_usd).zip(columns.price_per_share).zip(rates);
@@ -180,7 +186,7 @@ pub async fn score_history(
 }
 
 /// The newest `limit` events of a vault, its protocol's included where they affect its score; newest first.
-pub async fn events(db: &Db, id: &str, limit: u32) -> Result<Vec<VaultEvent>, StoreError> {
+pub async fn events(db: impl PgExecutor<'_>, id: &str, limit: u32) -> Result<Vec<VaultEvent>, StoreError> {
     let rows = sqlx::query(
         "SELECT e.id, e.event_type, e.severity, e.title, e.description, e.tx_hash, e.block_number, e.occurred_at, e.source, \
                 e.observed_at, e.retracted_at, e.retracted_reason \
@@ -192,7 +198,7 @@ pub async fn events(db: &Db, id: &str, limit: u32) -> Result<Vec<VaultEvent>, St
     )
     .bind(id)
     .bind(i64::from(limit))
-    .fetch_all(&db.pool)
+    .fetch_all(db)
     .await?;
     let event = |row: &sqlx::postgres::PgRow| {
         let block: Option<i64> = row.try_get("block_number")?;

@@ -32,7 +32,7 @@ impl Serialize for Row {
 /// Of two facts of one key the later observed wins, and of one instant the one with the greater digest: within the
 /// batch, against the table, and whichever of two batches commits first.
 pub async fn upsert<F: Fact>(tx: &mut Tx<'_>, facts: &[F]) -> Result<Vec<String>, StoreError> {
-    let rows = winners(facts);
+    let rows = winners(facts)?;
     let mut changed = Vec::new();
     for chunk in rows.chunks(CHUNK) {
         let json = json_array(chunk)?;
@@ -48,7 +48,7 @@ pub async fn upsert<F: Fact>(tx: &mut Tx<'_>, facts: &[F]) -> Result<Vec<String>
 }
 
 /// The winners of a batch by key, in key order: the order in which rows are locked and written.
-fn winners<F: Fact>(facts: &[F]) -> Vec<Row> {
+fn winners<F: Fact>(facts: &[F]) -> Result<Vec<Row>, StoreError> {
     let mut best: BTreeMap<String, &F> = BTreeMap::new();
     for fact in facts {
         // Instants nearly always decide. A digest costs more than everything else here, so it is made where one is needed.
@@ -63,13 +63,14 @@ fn winners<F: Fact>(facts: &[F]) -> Vec<Row> {
         }
     }
     let row = |fact: &F| {
-        let fact = raw(fact).ok()?;
-        Some(Row { content_hash: content_hash(fact.get()), fact })
+        let fact = raw(fact)?;
+        Ok(Row { content_hash: content_hash(fact.get()), fact })
     };
-    best.into_values().filter_map(row).collect()
+    best.into_values().map(row).collect()
 }
 
-fn raw(fact: &impl Serialize) -> Result<Box<RawValue>, StoreError> {
+/// A value as it is stored.
+pub(crate) fn raw(fact: &impl Serialize) -> Result<Box<RawValue>, StoreError> {
     serde_json::value::to_raw_value(fact).map_err(|error| StoreError::Internal(sqlx::Error::Encode(error.into())))
 }
 
@@ -105,4 +106,39 @@ fn earliest_statement<F: Fact>(earliest: &str) -> String {
          WHERE t.{key} = s.{key} AND s.observed_at < t.{earliest} \
          RETURNING t.{key}::text"
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::At;
+    use serde::ser::Error;
+
+    /// A fact that cannot be written as JSON.
+    struct Unwritable;
+
+    impl Serialize for Unwritable {
+        fn serialize<S: Serializer>(&self, _: S) -> Result<S::Ok, S::Error> {
+            Err(S::Error::custom("on purpose"))
+        }
+    }
+
+    impl Fact for Unwritable {
+        const TABLE: &'static str = "none";
+        const KEY: &'static [&'static str] = &["id"];
+        const COLUMNS: &'static [&'static str] = &["id"];
+
+        fn observed_at(&self) -> At {
+            At::default()
+        }
+
+        fn key(&self) -> String {
+            "one".to_owned()
+        }
+    }
+
+    #[test]
+    fn a_fact_that_cannot_be_written_fails_its_batch_and_is_not_left_out_of_it() {
+        assert!(matches!(winners(&[Unwritable]), Err(StoreError::Internal(_))));
+    }
 }

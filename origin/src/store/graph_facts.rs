@@ -203,9 +203,8 @@ const INCIDENTS: &str = "SELECT e.id, e.title, e.severity, e.incident_severity, 
 
 /// Reads everything, as of one instant.
 pub async fn read(db: &Db) -> Result<GraphRows, StoreError> {
-    let mut tx = db.pool.begin().await?;
-    sqlx::query("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY").execute(&mut *tx).await?;
-    let rows = GraphRows {
+    let mut tx = db.snapshot().await?;
+    Ok(GraphRows {
         data_version: sqlx::query_scalar("SELECT version FROM data_version").fetch_one(&mut *tx).await?,
         withheld: sqlx::query_scalar("SELECT chain_id FROM chain WHERE NOT is_served ORDER BY chain_id")
             .fetch_all(&mut *tx)
@@ -219,9 +218,7 @@ pub async fn read(db: &Db) -> Result<GraphRows, StoreError> {
         markets: all(&mut tx, MARKETS).await?,
         emodes: all(&mut tx, EMODES).await?,
         incidents: all(&mut tx, INCIDENTS).await?,
-    };
-    tx.commit().await?;
-    Ok(rows)
+    })
 }
 
 /// The ids in `/v1/markets`, by contract: what a snapshot leaves out. Whoever has one keeps it.

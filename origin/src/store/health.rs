@@ -2,6 +2,7 @@
 
 use super::catalog::instant;
 use super::fail_safe::{self, Stored};
+use super::status::newest_sync;
 use super::{Db, StoreError, decision_signers};
 use rds_shared::graph::evidence::Signer;
 use rds_shared::wire::Timestamp;
@@ -12,7 +13,7 @@ use sqlx::Row;
 pub struct HealthFacts {
     /// Active vaults.
     pub vaults: u64,
-    /// The newest state of any vault.
+    /// The newest state of any vault that is served.
     pub last_sync: Option<Timestamp>,
     /// When the latest run completed that was published.
     pub last_run: Option<Timestamp>,
@@ -49,7 +50,6 @@ pub async fn ping(db: &Db) -> Result<(), StoreError> {
 pub async fn facts(db: &Db) -> Result<HealthFacts, StoreError> {
     let row = sqlx::query(
         "SELECT (SELECT count(*) FROM vault v JOIN chain c USING (chain_id) WHERE v.is_active AND c.is_served) AS vaults, \
-                (SELECT max(observed_at) FROM vault_state) AS last_sync, \
                 (SELECT count(*) FROM asset a JOIN chain c USING (chain_id) WHERE c.is_served AND NOT EXISTS ( \
                     SELECT FROM asset_version r WHERE r.asset_id = a.id AND r.review_status = 'reviewed')) AS backlog",
     )
@@ -86,7 +86,7 @@ pub async fn facts(db: &Db) -> Result<HealthFacts, StoreError> {
     };
     Ok(HealthFacts {
         vaults: count(&row, "vaults")?,
-        last_sync: instant(&row, "last_sync")?,
+        last_sync: newest_sync(db).await?,
         last_run,
         fail_safe: fail_safe::read(&db.pool).await?,
         signers: decision_signers::list(&db.pool).await?,

@@ -99,7 +99,7 @@ pub type TxFuture<'a, T, E> = Pin<Box<dyn Future<Output = Result<T, E>> + Send +
 /// A pool of connections to the facts. Clones share it.
 #[derive(Debug, Clone)]
 pub struct Db {
-    /// For reads of one statement; several statements that belong together go through [`Db::run_tx`].
+    /// For reads of one statement. Several that belong to one answer go through [`Db::snapshot`], writes through [`Db::run_tx`].
     pub pool: PgPool,
 }
 
@@ -227,6 +227,12 @@ impl Db {
                 Err(_) => drop(connection.detach()),
             }
         }
+    }
+
+    /// A connection whose statements all read the facts of one instant, that of the first. Nothing is to be committed: it ends
+    /// when it is dropped. Whoever has one needs no other meanwhile, for the pool is small.
+    pub async fn snapshot(&self) -> Result<Tx<'static>, StoreError> {
+        Ok(self.pool.begin_with("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?)
     }
 
     /// Runs `body` in one transaction and commits it.

@@ -1,8 +1,8 @@
 //! Reward campaigns, and the rates that follow from them.
 
+use super::catalog::address;
 use super::{At, StoreError, word};
 use crate::ingest::kinds::IncentivesStatus;
-use rds_shared::model::ids::Address;
 use rds_shared::model::status::{RewardSide, RewardType};
 use rds_shared::model::vault::Reward;
 use rds_shared::rules::borrow::{BorrowCost, IncentiveReading, borrow_cost};
@@ -73,7 +73,7 @@ fn step(row: &PgRow) -> Result<CampaignStep, StoreError> {
         reward: Reward {
             side: word::<RewardSide>("reward.side", row.try_get("side")?)?,
             token_symbol: row.try_get("token_symbol")?,
-            token_address: token_address.and_then(|text| Some(Address::parse_any(&text)?.1)),
+            token_address: token_address.map(|text| address("reward.token_address", text)).transpose()?,
             apr: row.try_get("apr")?,
             reward_type: word::<RewardType>("reward.reward_type", row.try_get("reward_type")?)?,
             source: row.try_get("source")?,

@@ -45,6 +45,7 @@ pub async fn list(db: &Db, filter: &SignalFilter, page: PageRequest) -> Result<(
     let chain = filter.vault.as_ref().and_then(|key| i64::try_from(key.chain_id.0).ok());
     let address = filter.vault.as_ref().map(|key| key.address.as_str());
     let count = format!("SELECT count(*) FROM {FILTER} AND {SHOWN}");
+    let mut tx = db.snapshot().await?;
     let total: i64 = sqlx::query_scalar(&count)
         .bind(filter.since)
         .bind(&filter.severities)
@@ -52,7 +53,7 @@ pub async fn list(db: &Db, filter: &SignalFilter, page: PageRequest) -> Result<(
         .bind(&filter.categories)
         .bind(chain)
         .bind(address)
-        .fetch_one(&db.pool)
+        .fetch_one(&mut *tx)
         .await?;
     let rows = format!(
         "SELECT s.*, (s.exposure_usd * 100)::bigint AS exposure_cents FROM {FILTER} AND {SHOWN} \
@@ -67,7 +68,7 @@ pub async fn list(db: &Db, filter: &SignalFilter, page: PageRequest) -> Result<(
         .bind(address)
         .bind(i64::try_from(page.offset()).unwrap_or(i64::MAX))
         .bind(i64::try_from(page.rows()).unwrap_or(i64::MAX))
-        .fetch_all(&db.pool)
+        .fetch_all(&mut *tx)
         .await?;
     Ok((rows.iter().map(signal).collect::<Result<_, _>>()?, total.unsigned_abs()))
 }
@@ -77,13 +78,14 @@ pub async fn detail(db: &Db, id: i64) -> Result<Option<SignalDetail>, StoreError
     let sql = format!(
         "SELECT s.*, (s.exposure_usd * 100)::bigint AS exposure_cents FROM signal s WHERE s.id = $1 AND {SHOWN}"
     );
-    let Some(row) = sqlx::query(&sql).bind(id).fetch_optional(&db.pool).await? else { return Ok(None) };
+    let mut tx = db.snapshot().await?;
+    let Some(row) = sqlx::query(&sql).bind(id).fetch_optional(&mut *tx).await? else { return Ok(None) };
     let vaults = sqlx::query(
         "SELECT v.id, v.name, v.chain_id, v.address, (t.exposure_usd * 100)::bigint AS exposure_cents, t.share_ppm, t.via \
          FROM signal_vault t JOIN vault v ON v.id = t.vault_id JOIN chain c USING (chain_id) \
          WHERE t.signal_id = $1 AND c.is_served ORDER BY t.exposure_usd DESC NULLS LAST, v.id COLLATE \"C\"",
     );
-    let vaults = vaults.bind(id).fetch_all(&db.pool).await?;
+    let vaults = vaults.bind(id).fetch_all(&mut *tx).await?;
     let affected_vaults = vaults.iter().map(affected_vault).collect::<Result<Vec<_>, _>>()?;
     let signal = signal(&row)?;
     let entities_full = signal.entities.iter().map(|entity| impact(entity, &affected_vaults)).collect();

@@ -10,7 +10,7 @@ pub const DAY_MINUTES: u64 = 1_440;
 pub const MONTH_MINUTES: u64 = 30 * DAY_MINUTES;
 /// Days for which samples are kept.
 const KEPT_DAYS: i64 = 31;
-/// Seconds for which counts are kept.
+/// Seconds for which counts are kept; the comment on the table says so too.
 const TRAFFIC_SECONDS: i64 = 3_600;
 
 /// What the samples say.

@@ -319,7 +319,7 @@ pub async fn save(tx: &mut Tx<'_>, id: i64, breaker: &Breaker, touched: Option<T
 
 /// Deletes a subscription to a basket, or a generic one, with all its deliveries. `false` when the organisation has none with this
 /// number.
-pub async fn delete(db: &Db, org: i64, basket: Option<&str>, id: i64) -> Result<bool, StoreError> {
+pub async fn delete(tx: &mut Tx<'_>, org: i64, basket: Option<&str>, id: i64) -> Result<bool, StoreError> {
     let sql = "delete from webhook_subscription where org_id = $1 and id = $2 and basket_id is not distinct from $3";
-    Ok(sqlx::query(sql).bind(org).bind(id).bind(basket).execute(&db.pool).await?.rows_affected() == 1)
+    Ok(sqlx::query(sql).bind(org).bind(id).bind(basket).execute(&mut **tx).await?.rows_affected() == 1)
 }

@@ -14,6 +14,8 @@ use tokio::sync::{Notify, Semaphore};
 
 /// Pages of the journal that are read for streams at once: a crowd that reconnects must not take every connection.
 const PAGES_AT_ONCE: usize = 3;
+/// Places that wait to be given back, at most: while the database is away clients come and go.
+const GIVEN_BACK: usize = 4_096;
 
 /// The streams of this process.
 #[derive(Debug)]
@@ -35,6 +37,14 @@ pub struct Streams {
 struct Held {
     open: HashMap<i64, Open>,
     given_back: Vec<i64>,
+}
+
+impl Held {
+    /// Notes what is to be given back. What there is no room for is leaked, and so found later.
+    fn give_back(&mut self, ids: impl IntoIterator<Item = i64>) {
+        let room = GIVEN_BACK.saturating_sub(self.given_back.len());
+        self.given_back.extend(ids.into_iter().take(room));
+    }
 }
 
 #[derive(Debug)]
@@ -69,7 +79,7 @@ impl Drop for Place {
     fn drop(&mut self) {
         let mut held = self.streams.held();
         held.open.remove(&self.id);
-        held.given_back.push(self.id);
+        held.give_back([self.id]);
         drop(held);
         self.streams.work.notify_one();
     }
@@ -175,7 +185,7 @@ impl Streams {
         }
         let leaked: Vec<i64> =
             counted.into_iter().filter(|(id, old)| *old && !held.open.contains_key(id)).map(|(id, _)| id).collect();
-        held.given_back.extend(leaked);
+        held.give_back(leaked);
         Ok(ended)
     }
 
@@ -200,4 +210,21 @@ impl Streams {
 
 fn random() -> i64 {
     i64::from_le_bytes(entropy::random_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_given_back_for_now_takes_a_bounded_amount_of_memory() {
+        let streams = Arc::new(Streams::new(false));
+        for id in 0..3 * GIVEN_BACK as i64 {
+            let ended = Arc::default();
+            streams.held().open.insert(id, Open { key: None, settled: true, ended: Arc::clone(&ended) });
+            drop(Place { id, streams: streams.clone(), ended });
+        }
+        let held = streams.held();
+        assert_eq!((held.open.len(), held.given_back.len()), (0, GIVEN_BACK));
+    }
 }

@@ -228,13 +228,22 @@ impl Delivery {
     async fn overflow(&mut self) -> Result<(), Over> {
         let mut room = QUEUE_FRAMES;
         while room > 0 {
+            // A page may bring nothing for this stream, and then nothing else looks.
+            if self.place.is_over() {
+                return Err(Over);
+            }
             let batch = self.next().await?;
+            let is_whole = batch.frames.len() <= room;
             for (seq, frame) in batch.frames.into_iter().take(room) {
                 self.send(frame).await?;
                 (self.at, self.told) = (seq, seq);
                 room -= 1;
             }
-            if !batch.more {
+            if is_whole {
+                self.at = self.at.max(batch.upto);
+            }
+            // What concerns few vaults is looked for in turns here too, and not while the service goes.
+            if !batch.more || self.fetched >= FETCHED || self.app.is_draining() {
                 break;
             }
         }

@@ -1,6 +1,7 @@
 //! What is counted of webhooks, as Prometheus text.
 
 use super::send::Ended;
+use crate::metrics::{head, metric};
 use rds_shared::push::schedule::{Failure, Outcome};
 use std::fmt::Write;
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
@@ -88,12 +89,7 @@ impl Counters {
                 self.clock_offset_ms.load(Relaxed) as f64 / 1e3,
             ),
         ] {
-            head(out, name, help, kind);
-            let _ = writeln!(out, "{name} {value}");
+            metric(out, name, help, kind, value);
         }
     }
-}
-
-fn head(out: &mut String, name: &str, help: &str, kind: &str) {
-    let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} {kind}");
 }

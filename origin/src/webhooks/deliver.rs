@@ -6,6 +6,7 @@
 use super::send::{Ended, Parcel};
 use super::slots::Slots;
 use crate::app::App;
+use crate::clock::Stopwatch;
 use crate::store::webhook_deliveries::{self as table, Claimed, Made, Room};
 use crate::store::webhooks::{self as subscriptions};
 use crate::store::{StoreError, Tx};
@@ -31,6 +32,8 @@ const WRITTEN: usize = 64;
 const POLL: Duration = Duration::from_millis(200);
 /// How long more is waited for where fewer were due than could be taken up: a claim costs the same for one as for many.
 const GATHER: Duration = Duration::from_millis(10);
+/// How long leases hold: as long it is worth while to write an attempt down.
+const LEASE: Duration = Duration::from_secs(table::LEASE_SECONDS.unsigned_abs() as u64);
 /// How long the store rests after a failure.
 const REST: Duration = Duration::from_millis(500);
 /// A delivery whose leases ended so often without a word is given up: whatever it does to us, it shall stop.
@@ -122,8 +125,14 @@ async fn take_up(app: &App, room: Room) -> Result<Vec<Claimed>, StoreError> {
     app.db.run_tx("claim_webhook_deliveries", |tx| Box::pin(table::claim(tx, now, room))).await
 }
 
-/// Makes one attempt.
+/// Makes one attempt, and counts what it came to.
 async fn attempt(app: &App, claimed: Claimed) -> Attempted {
+    let attempted = make(app, claimed).await;
+    app.metrics.webhooks.ended(&attempted.ended);
+    attempted
+}
+
+async fn make(app: &App, claimed: Claimed) -> Attempted {
     if claimed.lapses >= LAPSES {
         tracing::error!(
             delivery = claimed.id,
@@ -146,7 +155,6 @@ async fn attempt(app: &App, claimed: Claimed) -> Attempted {
     app.metrics.webhooks.in_flight.fetch_add(1, Relaxed);
     let (ended, duration_ms) = app.webhooks.sender.send(parcel).await;
     app.metrics.webhooks.in_flight.fetch_sub(1, Relaxed);
-    app.metrics.webhooks.ended(&ended);
     if let Ended::Ours(why) = &ended {
         tracing::warn!(
             webhook = claimed.subscription,
@@ -162,12 +170,19 @@ async fn keep_written(app: &App, mut ended: mpsc::Receiver<Attempted>) {
     let mut batch = Vec::with_capacity(WRITTEN);
     while ended.recv_many(&mut batch, WRITTEN).await > 0 {
         let whole: Arc<[Attempted]> = batch.drain(..).collect();
-        if let Err(error) = written(app, &whole).await {
-            tracing::error!(%error, "webhook attempts could not be written down together");
-            // Whichever of them it is, the others are none the worse for it.
-            for one in whole.iter() {
-                if let Err(error) = written(app, &Arc::from([one.clone()])).await {
-                    tracing::error!(delivery = one.claimed.id, %error, "a webhook attempt could not be written down");
+        match written(app, &whole).await {
+            Ok(()) => {}
+            Err(error @ StoreError::Unavailable(_)) => {
+                let attempts = whole.len();
+                tracing::error!(attempts, %error, "webhook attempts could not be written down in time; they are made again");
+            }
+            Err(error) => {
+                tracing::error!(%error, "webhook attempts could not be written down together");
+                // Whichever of them it is, the others are none the worse for it.
+                for one in whole.iter() {
+                    if let Err(error) = written(app, &Arc::from([one.clone()])).await {
+                        tracing::error!(delivery = one.claimed.id, %error, "a webhook attempt could not be written down");
+                    }
                 }
             }
         }
@@ -179,13 +194,22 @@ async fn keep_written(app: &App, mut ended: mpsc::Receiver<Attempted>) {
 /// Writes attempts down, however long the database is away: for as long as the leases hold. After that somebody else makes the
 /// attempts again.
 async fn written(app: &App, batch: &Arc<[Attempted]>) -> Result<(), StoreError> {
-    for _ in 0..table::LEASE_SECONDS {
-        match write_down(app, batch).await {
-            Err(StoreError::Unavailable(_)) => sleep(REST).await,
+    insist(LEASE, REST, || write_down(app, batch)).await
+}
+
+/// Does `it` again while the database is away and `patience` lasts; what became of it the last time.
+async fn insist<T, F: Future<Output = Result<T, StoreError>>>(
+    patience: Duration,
+    rest: Duration,
+    mut it: impl FnMut() -> F,
+) -> Result<T, StoreError> {
+    let watch = Stopwatch::start();
+    loop {
+        match it().await {
+            Err(StoreError::Unavailable(_)) if watch.elapsed() < patience => sleep(rest).await,
             done => return done,
         }
     }
-    Ok(())
 }
 
 async fn write_down(app: &App, batch: &Arc<[Attempted]>) -> Result<(), StoreError> {
@@ -301,4 +325,26 @@ pub async fn round(app: &Arc<App>) -> Result<usize, StoreError> {
         write_down(app, &batch).await?;
     }
     Ok(batch.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_database_that_refuses_at_once_is_asked_as_long_as_one_that_does_not_answer() {
+        let away = || StoreError::Unavailable(sqlx::Error::PoolClosed);
+        let (patience, rest) = (Duration::from_millis(200), Duration::from_millis(1));
+        let watch = Stopwatch::start();
+        let in_vain: Result<(), _> = insist(patience, rest, || async { Err(away()) }).await;
+        assert!(matches!(in_vain, Err(StoreError::Unavailable(_))), "it is told");
+        assert!(watch.elapsed() >= patience);
+        let mut tries = 0;
+        let back = insist(patience, rest, || {
+            tries += 1;
+            let outcome = if tries < 4 { Err(away()) } else { Ok(tries) };
+            async { outcome }
+        });
+        assert_eq!(back.await.unwrap(), 4);
+    }
 }

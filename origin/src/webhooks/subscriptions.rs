@@ -1,4 +1,4 @@
-//! Subscriptions: created, enabled, tested, replayed, rotated, and disabled with the key that they deliver for.
+//! Subscriptions: created, enabled, tested, replayed, rotated, deleted, and disabled with the key that they deliver for.
 
 use super::Webhooks;
 use super::guard::NoWay;
@@ -255,6 +255,7 @@ pub async fn test(db: &Db, caller: Caller, id: i64, now: Timestamp) -> Result<i6
     db.run_tx("test_webhook", |tx| {
         let (event_id, body) = (event_id.clone(), body.clone());
         Box::pin(async move {
+            let_in(tx, caller).await?;
             let found = table::find_locked(tx, caller.org, None, id).await?;
             found.ok_or_else(|| ApiError::not_found("webhook"))?;
             let word = EventType::WebhookTest.as_str();
@@ -277,9 +278,26 @@ pub async fn replay(
     db.run_tx("replay_webhook", |tx| {
         let basket = basket.clone();
         Box::pin(async move {
+            let_in(tx, caller).await?;
             let found = table::find_locked(tx, caller.org, basket.as_deref(), id).await?;
             found.ok_or_else(|| ApiError::not_found("webhook"))?;
             Ok(webhook_deliveries::replay(tx, id, from, to, now).await?)
+        })
+    })
+    .await
+}
+
+/// Takes a subscription away, with everything that waits for it. It is one to `basket`, or a generic one.
+pub async fn delete(db: &Db, caller: Caller, basket: Option<&str>, id: i64) -> Result<(), Fault> {
+    let basket = basket.map(str::to_owned);
+    db.run_tx("delete_webhook", |tx| {
+        let basket = basket.clone();
+        Box::pin(async move {
+            let_in(tx, caller).await?;
+            match table::delete(tx, caller.org, basket.as_deref(), id).await? {
+                true => Ok(()),
+                false => Err(ApiError::not_found("webhook").into()),
+            }
         })
     })
     .await

@@ -1,7 +1,8 @@
-//! What ingest refuses of baskets and their rules, by field.
+//! What ingest refuses of baskets and their rules, by field; and a stored one that cannot be read.
 
 use crate::baskets_world::{World, definition, rules};
 use crate::market::line;
+use rds_origin::baskets;
 use serde_json::{Value, json};
 
 /// The fields that ingest finds at fault in one batch.
@@ -71,4 +72,38 @@ async fn rules_under_a_known_name_never_say_anything_else() {
     ] {
         assert!(names(&faults(&world, &other).await, "version"), "{other}");
     }
+}
+
+#[tokio::test]
+async fn a_basket_that_cannot_be_read_keeps_no_other_from_being_rebalanced_and_is_told() {
+    let world = World::new().await;
+    let db = &world.test.app.db;
+    // Its rules are none of ours; by id it comes first.
+    for sql in [
+        "INSERT INTO basket (id, name, constituent_type, is_basket_a, source, observed_at, content_hash) \
+         SELECT 'broken', 'Broken', constituent_type, false, source, observed_at, content_hash FROM basket",
+        "INSERT INTO basket_methodology (basket_id, version, summary, eligibility_rule, pivot, min_constituents, single_name, issuer, \
+                                         floor, source, observed_at, content_hash) \
+         SELECT 'broken', version, summary, '7', pivot, min_constituents, single_name, issuer, floor, source, observed_at, content_hash \
+         FROM basket_methodology",
+    ] {
+        sqlx::query(sql).execute(&db.pool).await.unwrap();
+    }
+    assert!(baskets::refresh(db, &world.test.app.clock, None).await.is_err());
+    let versions: Vec<String> =
+        sqlx::query_scalar("SELECT version_id FROM basket_version").fetch_all(&db.pool).await.unwrap();
+    assert_eq!(versions, ["dollars-v1"]);
+}
+
+#[tokio::test]
+async fn a_digest_that_is_none_is_no_row_of_zeros() {
+    let world = World::new().await;
+    let db = &world.test.app.db;
+    sqlx::query("UPDATE basket_methodology SET content_hash = '\\x00'").execute(&db.pool).await.unwrap();
+    let mut tx = db.pool.begin().await.unwrap();
+    let refused = rds_origin::store::baskets::rule_hashes(&mut tx).await.unwrap_err();
+    assert_eq!(
+        refused.to_string(),
+        "the column basket_methodology.content_hash holds \"[00]\", which is none of its words"
+    );
 }

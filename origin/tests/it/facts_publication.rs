@@ -24,7 +24,7 @@ async fn changes(test: &TestDb) -> Vec<(ChangeType, i64)> {
 }
 
 async fn provenance(test: &TestDb) -> Value {
-    let facts = detail::vault(&test.db, VAULT).await.unwrap().unwrap();
+    let facts = detail::vault(&mut test.db.snapshot().await.unwrap(), VAULT).await.unwrap().unwrap();
     serde_json::from_str(facts.score_provenance.get()).unwrap()
 }
 
@@ -91,7 +91,7 @@ async fn an_unresolved_incident_demotes_at_once() {
     ingest(&test, &clock(3), &[incident(3, "unresolved")]).await;
     assert_eq!(published(&test, VAULT).await, (Some(3900), Some("Edge".to_owned()), Some(3900)));
     assert_eq!(changes(&test).await[1], (ChangeType::HardDemote, 3));
-    let events = detail::events(&test.db, VAULT, 10).await.unwrap();
+    let events = detail::events(&test.db.pool, VAULT, 10).await.unwrap();
     let titles: Vec<&str> = events.iter().map(|event| event.title.as_str()).collect();
     assert_eq!(titles, ["Harbor USDX is rated 3.90 (Edge), before 8.60 (Prime)", "Drain"]);
     // Resolved, it caps for another half year.
@@ -121,7 +121,7 @@ async fn a_move_under_five_hundredths_is_not_published() {
     assert_eq!((before.2, after.2), (Some(8600), Some(8580)));
     assert_eq!((after.0, after.1), (before.0, before.1));
     assert_eq!(changes(&test).await, [(ChangeType::Initial, 0)]);
-    let facts = detail::vault(&test.db, VAULT).await.unwrap().unwrap().vault;
+    let facts = detail::vault(&mut test.db.snapshot().await.unwrap(), VAULT).await.unwrap().unwrap().vault;
     assert_eq!((facts.score_computed_at, facts.score_updated_at), (Some(clock(1).now()), Some(clock(0).now())));
 }
 
@@ -129,11 +129,11 @@ async fn a_move_under_five_hundredths_is_not_published() {
 async fn a_run_that_confirms_a_score_moves_only_the_confirmation() {
     let test = TestDb::new().await;
     ingest(&test, &clock(0), &market()).await;
-    let before = detail::vault(&test.db, VAULT).await.unwrap().unwrap();
+    let before = detail::vault(&mut test.db.snapshot().await.unwrap(), VAULT).await.unwrap().unwrap();
     let history = dump(&test, &["score_history", "vault", "vault_state"]).await;
     let second = run(&test, 1).await;
     assert_eq!((second.vaults, second.changes.len()), (1, 0));
-    let after = detail::vault(&test.db, VAULT).await.unwrap().unwrap();
+    let after = detail::vault(&mut test.db.snapshot().await.unwrap(), VAULT).await.unwrap().unwrap();
     assert_eq!(after.vault.score_computed_at, Some(clock(1).now()));
     assert_eq!(after.vault.score_run_id.as_deref(), Some("run-2"));
     assert!(after.score_provenance.get().contains("\"score_run_id\":\"run-2\""));

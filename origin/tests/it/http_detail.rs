@@ -2,10 +2,12 @@
 
 use crate::http_vaults::with_header;
 use crate::market::{BASE58, VAULTS, address, line};
+use crate::streaming::eventually;
 use crate::testapp::{TestApp, signed};
 use axum::http::StatusCode;
 use rds_shared::wire::Timestamp;
 use serde_json::{Value, json};
+use sqlx::Connection;
 
 fn path(number: usize) -> String {
     let vault = &VAULTS[number];
@@ -232,4 +234,39 @@ async fn a_page_keeps_its_etag_until_something_in_it_changes() {
     test.ingest(&VAULTS[0].state("2026-11-20T23:55:00Z", json!({ "tvl_usd": 1 }))).await;
     let changed = test.ask(with_header(signed("GET", &path(0), ""), "if-none-match", &etag)).await;
     assert_eq!(changed.json()["data"]["vault"]["tvl_usd"], 1.0);
+}
+
+/// A page is made of several statements: what is committed between two of them shows in all of the page or in none of it.
+#[tokio::test]
+async fn a_page_is_of_one_instant_whatever_is_committed_while_it_is_read() {
+    let test = TestApp::with_market().await;
+    let told = |page: &Value| (page["vault"]["name"].clone(), page["vault"]["is_immutable"].clone());
+    let before = told(&test.json(&path(0)).await["data"]);
+    let mut other = sqlx::PgConnection::connect(&test.facts.url).await.unwrap();
+    let mut tx = other.begin().await.unwrap();
+    // The page's second statement waits here.
+    sqlx::query("LOCK TABLE reward").execute(&mut *tx).await.unwrap();
+    let target = path(0);
+    let (page, ()) = tokio::join!(test.json(&target), async {
+        eventually("a page is being read", async || {
+            let sql = "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock')";
+            sqlx::query_scalar::<_, bool>(sql).fetch_one(&mut *tx).await.unwrap()
+        })
+        .await;
+        let sql = "UPDATE vault SET name = 'Renamed', is_immutable = is_immutable IS NOT TRUE WHERE id = $1";
+        sqlx::query(sql).bind(VAULTS[0].id()).execute(&mut *tx).await.unwrap();
+        tx.commit().await.unwrap();
+    });
+    assert_eq!(told(&page["data"]), before);
+    let (name, is_immutable) = told(&test.json(&path(0)).await["data"]);
+    assert_eq!(name, "Renamed");
+    assert_ne!(is_immutable, before.1);
+}
+
+#[tokio::test]
+async fn a_reward_whose_token_is_no_address_is_told_to_us_and_not_served_without_it() {
+    let test = TestApp::with_market().await;
+    let sql = "UPDATE reward SET token_address = 'nonsense' WHERE vault_id = $1";
+    sqlx::query(sql).bind(VAULTS[0].id()).execute(&test.app.db.pool).await.unwrap();
+    assert_eq!(test.get(&path(0)).await.code(), "INTERNAL_ERROR");
 }

@@ -1,8 +1,12 @@
 //! Lending markets: totals, reserves, gates, keys, filters, and what ingest refuses.
 
+use crate::fail_safe::say;
 use crate::market::{BASE58, VAULTS, address, line};
+use crate::tags::{newest, raised};
 use crate::testapp::{Reply, TestApp};
 use axum::http::StatusCode;
+use rds_shared::model::health::FailSafeMode;
+use rds_shared::route::Tag;
 use serde_json::{Value, json};
 
 const SEEN: &str = "2026-11-20T12:00:00Z";
@@ -192,6 +196,21 @@ async fn a_spokes_reserve_is_open_only_by_its_gates_and_one_that_is_gone_has_non
     assert_eq!(row().await, (json!("paused"), json!("closed"), json!(1_200.0)));
     test.ingest(&of(LATEST, with(halted(), json!({"is_active": false})))).await;
     assert_eq!(row().await, own, "the gates of a reserve that is gone are nobody's");
+}
+
+#[tokio::test]
+async fn a_reserves_gates_make_copies_of_its_vault_too_old_though_no_score_is_published() {
+    let test = TestApp::with_market().await;
+    let spoke = market(SEEN, SPOKE, "Spoke", json!({"shape": "spoke", "protocol_version": "v4"}));
+    let of = |at: &str, (spoke, hub)| reserve(at, SPOKE, "a", Some(VAULTS[0].address()), gates(spoke, hub));
+    test.ingest(&[spoke, of(SEEN, open())].concat()).await;
+    say(&test, FailSafeMode::Degraded).await;
+    let row = async || test.json(&format!("/v1/vaults/{}", VAULTS[0].id())).await["data"]["vault"].clone();
+    let before = newest(&test).await;
+    assert_eq!(row().await["deposit_status"], "open");
+    test.ingest(&of(LATER, (open().0, with(open().1, json!({"halted": true}))))).await;
+    assert_eq!(row().await["deposit_status"], "closed");
+    assert_eq!(raised(&before, &newest(&test).await), [Tag::Vaults, Tag::Markets]);
 }
 
 fn pair(at: &str, number: u32, name: &str, listed: bool) -> String {

@@ -1,9 +1,11 @@
 //! Symbols of deposit assets, their days, and the platform's figures.
 
 use crate::market::{VAULTS, Vault};
+use crate::tags::{newest, raised};
 use crate::testapp::{NOW, TestApp};
 use rds_origin::catalog::refresh;
 use rds_origin::symbol_days;
+use rds_shared::route::Tag;
 use rds_shared::wire::Timestamp;
 use serde_json::{Value, json};
 
@@ -103,8 +105,13 @@ async fn rates_are_weighted_by_value_and_count_rewards_as_they_ran_then() {
 async fn a_day_that_was_kept_stays_as_it_was_whoever_is_eligible_later() {
     let test = TestApp::with_market().await;
     let now = at(&test, "2026-11-21T00:30:00Z");
+    assert_eq!(days(&test, "xETH/history").await[0].1, "derived");
+    let derived = newest(&test).await;
     assert!(symbol_days::keep_due(&test.app.db, now).await.unwrap());
+    let observed = newest(&test).await;
+    assert_eq!(raised(&derived, &observed), [Tag::Vaults], "the answer says so, and copies are too old");
     assert!(!symbol_days::keep_due(&test.app.db, now).await.unwrap(), "once");
+    assert_eq!(newest(&test).await, observed);
     let before = days(&test, "xETH/history").await;
     assert_eq!(before, [("2026-11-20".to_owned(), "observed".to_owned(), 7.5e5, Some(0.02))]);
 

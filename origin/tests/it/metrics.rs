@@ -172,6 +172,15 @@ async fn a_database_that_is_away_is_told_and_ages_go_on() {
 }
 
 #[tokio::test]
+async fn a_run_that_never_came_is_awaited_since_the_first_scores() {
+    let test = TestApp::with_market().await;
+    test.app.clock.advance(7_200);
+    look(&test.app).await;
+    let page = Page::read(&test.admin("GET", "/metrics", "").await.text());
+    assert_eq!((page.value("rds_score_run_age_seconds"), page.value("rds_score_run_vaults")), (7_200.0, 0.0));
+}
+
+#[tokio::test]
 async fn labels_come_from_closed_sets_whatever_is_asked() {
     let test = TestApp::with_market().await;
     let series = async || Page::read(&test.admin("GET", "/metrics", "").await.text()).samples.len();

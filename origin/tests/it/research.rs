@@ -183,9 +183,27 @@ async fn what_lacks_losses_stays_a_draft_and_the_report_names_it_all_the_same() 
     assert!(rows(&test, "claims?level=beta").await.is_empty());
     assert_eq!(rows(&test, "claims").await.len(), 3);
     // The database itself refuses to promote what has not passed, and to change what was written.
-    for change in ["promoted_at = now()", "body = '{}'", "unmet = '{}'"] {
-        let sql = format!("UPDATE research_record SET {change} WHERE kind = 'claim' AND level = 'beta'");
-        assert!(sqlx::query(&sql).execute(&test.facts.db.pool).await.is_err(), "{change}");
+    let columns = "SELECT column_name::text FROM information_schema.columns WHERE table_name = 'research_record'";
+    let columns: Vec<String> = sqlx::query_scalar(columns).fetch_all(&test.facts.db.pool).await.unwrap();
+    let may_change = ["superseded_at", "is_client_visible", "hidden_reason"];
+    let another = |column: &str| match column {
+        "id" | "record_key" | "model_version" | "surface" | "outcome" => "'other'",
+        "level" => "'public'",
+        "kind" => "'source'",
+        "run_id" => "(SELECT max(id) + 1 FROM research_run)",
+        "body" => "'{}'",
+        "content_hash" => "'\\x00'",
+        "made_at" | "promoted_at" => "now()",
+        "chain_ids" => "'{7}'",
+        "unmet" => "'{}'",
+        other => panic!("{other} is tried with nothing"),
+    };
+    let guarded = columns.iter().filter(|column| !may_change.contains(&column.as_str()));
+    let changes = guarded.map(|column| format!("UPDATE research_record SET {column} = {}", another(column)));
+    for sql in changes.chain(["DELETE FROM research_record".to_owned()]) {
+        let sql = format!("{sql} WHERE kind = 'claim' AND level = 'beta'");
+        let refused = sqlx::query(&sql).execute(&test.facts.db.pool).await.unwrap_err();
+        assert!(refused.to_string().contains("never changed"), "{sql}: {refused}");
     }
 }
 

@@ -229,9 +229,19 @@ async fn a_prediction_stands_before_its_window_and_is_settled_once_by_what_was_r
     research::run(db, clock).await.unwrap();
     assert_eq!(settled(4).await, (json!("unobserved"), json!(0)));
     // What was settled is history, and so is what was written down.
-    for change in ["outcome = 'no_loss', resolved_at = now()", "score = 1", "due_at = due_at + interval '1 day'"] {
-        let sql = format!("UPDATE research_prediction SET {change} WHERE outcome = 'loss'");
-        assert!(sqlx::query(&sql).execute(&db.pool).await.is_err(), "{change}");
+    let changes = [
+        "outcome = 'no_loss', resolved_at = now()",
+        "drawdown_bp = 1",
+        "score = 1",
+        "due_at = due_at + interval '1 day'",
+        "vault_id = (SELECT max(id) FROM vault)",
+        "horizon_days = 8",
+        "made_at = made_at - interval '1 hour'",
+    ];
+    let changes = changes.map(|change| format!("UPDATE research_prediction SET {change}"));
+    for sql in changes.iter().map(String::as_str).chain(["DELETE FROM research_prediction"]) {
+        let refused = sqlx::query(&format!("{sql} WHERE outcome = 'loss'")).execute(&db.pool).await.unwrap_err();
+        assert!(refused.to_string().contains("never changed"), "{sql}: {refused}");
     }
     // A vault without a price of the last days gets no new one: nobody could see what becomes of it.
     assert_eq!(of(5).await.len(), 1);

@@ -76,10 +76,7 @@ async fn one_read_of_the_journal_brings_no_more_bytes_than_it_may() {
 async fn what_one_vault_is_told_is_looked_for_in_turns() {
     let (test, serving) = service().await;
     let (key, mine) = (key(&test).await, vault(1));
-    let sql = "INSERT INTO push_operation (recorded_at, stream_op, event_id, vault_ids, chain_ids, body) \
-               SELECT $1, 'published', 'x', '{}', '{1}', '{}' FROM generate_series(1, 60000)";
-    let now = rds_origin::store::At(test.app.clock.now());
-    sqlx::query(sql).bind(now).execute(&test.app.db.pool).await.unwrap();
+    of_others(&test, 60_000).await;
     publish_rows(&test, vec![operation("mine", std::slice::from_ref(&mine))]).await;
     eventually("all are read", async || test.app.journal.ring.tail() == 60_001).await;
     let ask = Ask::with(&key).query(&format!("vaultId={mine}"));
@@ -92,6 +89,40 @@ async fn what_one_vault_is_told_is_looked_for_in_turns() {
     assert_eq!(passed.last().unwrap().id.as_deref(), Some(cursor));
     let mut again = ask.after(cursor).opened(&serving).await;
     assert_eq!(again.operation().await.title(), "mine");
+}
+
+/// Others' operations, so many that whole pages of the journal bring nothing for one vault.
+async fn of_others(test: &TestApp, count: i32) {
+    let sql = "INSERT INTO push_operation (recorded_at, stream_op, event_id, vault_ids, chain_ids, body) \
+               SELECT $1, 'published', 'x', '{}', '{1}', '{}' FROM generate_series(1, $2)";
+    let now = rds_origin::store::At(test.app.clock.now());
+    sqlx::query(sql).bind(now).bind(count).execute(&test.app.db.pool).await.unwrap();
+    test.app.journal.committed();
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_client_that_does_not_read_is_told_so_though_pages_bring_nothing_for_its_vault() {
+    let (test, serving) = service().await;
+    let (key, mine) = (key(&test).await, vault(1));
+    let ask = Ask { receive_buffer: 4_096, ..Ask::with(&key).query(&format!("vaultId={mine}")) };
+    let mut deaf = ask.opened(&serving).await;
+    let text = "x".repeat(20_000);
+    let own = |text: &str| operation(text, std::slice::from_ref(&mine));
+    publish_rows(&test, (0..40).map(|_| own(&text)).collect()).await;
+    of_others(&test, 2_500).await;
+    eventually("all are read", async || test.app.journal.ring.tail() == 2_540).await;
+    // The ring moves on: what the client has not read of these is in the journal only.
+    test.app.journal.begin_after(2_540);
+    publish_rows(&test, (0..150).map(|_| own("after")).collect()).await;
+    eventually("all are read", async || test.app.journal.ring.tail() == 2_690).await;
+    let frames = deaf.all().await;
+    let (gap, operations) = frames.split_last().unwrap();
+    let told = gap.json();
+    assert_eq!((gap.event.as_str(), told["reason"].as_str()), ("gap", Some("queue_overflow")));
+    let numbers: Vec<u64> = operations.iter().filter(|it| it.event == "published").map(|it| it.number()).collect();
+    assert!(numbers.starts_with(&(1..=40).collect::<Vec<_>>()), "{numbers:?}");
+    assert!(numbers[40..].iter().copied().eq(2_541..2_541 + numbers.len() as u64 - 40), "{numbers:?}");
+    assert_eq!(told["cursor"], format!("v2:{}", numbers.last().unwrap()));
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -101,6 +101,29 @@ async fn a_withheld_chain_is_never_shown_whenever_it_was_withheld() {
 }
 
 #[tokio::test]
+async fn a_chain_that_was_withheld_while_the_tailer_had_no_connection_is_shown_to_nobody_who_resumes() {
+    let (test, serving) = service().await;
+    let key = key(&test).await;
+    let sql = "INSERT INTO chain (chain_id, slug, name, namespace, is_settlement, source, observed_at, content_hash, is_served) \
+               VALUES (1, 'one', 'One', 'evm', false, 'test', now(), '\\x00', true)";
+    sqlx::query(sql).execute(&test.app.db.pool).await.unwrap();
+    published(&test, ["withheld"]).await;
+    // What it asks next it asks on another connection, and finds the chain withheld from the start.
+    let mut tx = test.app.db.pool.begin().await.unwrap();
+    for sql in [
+        "UPDATE chain SET is_served = false WHERE chain_id = 1",
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'rds-tailer'",
+    ] {
+        sqlx::query(sql).execute(&mut *tx).await.unwrap();
+    }
+    tx.commit().await.unwrap();
+    eventually("the ring begins anew", async || test.app.journal.ring.size().0 == 0).await;
+    publish_rows(&test, vec![OperationRow { chain_ids: vec![3], ..operation("elsewhere", &[]) }]).await;
+    let mut resumed = Ask::with(&key).after("v2:0").opened(&serving).await;
+    assert_eq!(resumed.operation().await.title(), "elsewhere");
+}
+
+#[tokio::test]
 async fn s15_no_text_breaks_out_of_its_frame() {
     let (test, serving) = service().await;
     let key = key(&test).await;

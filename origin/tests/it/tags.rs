@@ -168,6 +168,19 @@ async fn a_vault_that_moves_rows_of_the_feed_raises_the_feeds_tag() {
 }
 
 #[tokio::test]
+async fn a_batchs_report_names_every_tag_that_it_raised() {
+    let test = TestApp::with_market().await;
+    let handed_over =
+        market::VAULTS[1].curated_by("tide").identity().replace("2026-11-01T00:00:00Z", "2026-11-03T00:00:00Z");
+    for lines in [handed_over, renamed(), market::lines()] {
+        let before = newest(&test).await;
+        let batch = Batch::read(lines.as_bytes()).unwrap();
+        let report = ingest::commit(&test.app.db, &test.app.clock, batch).await.unwrap();
+        assert_eq!(report.tags, raised(&before, &newest(&test).await), "{lines}");
+    }
+}
+
+#[tokio::test]
 async fn an_answer_says_what_it_is_made_of_and_a_process_that_is_behind_says_so() {
     let test = TestApp::with_market().await;
     let before = newest(&test).await;

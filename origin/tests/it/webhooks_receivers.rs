@@ -159,6 +159,24 @@ async fn a_fault_of_ours_spends_no_attempt_and_counts_against_nobody() {
     assert_eq!(receiver.seen()[0].header("x-service-delivery-attempt"), "1");
 }
 
+#[tokio::test]
+async fn an_attempt_that_cannot_be_signed_is_counted_like_any_other() {
+    let world = World::new().await;
+    let receiver = Receiver::new(Manner::status(200)).await;
+    let (id, _) = world.subscribed(&receiver).await;
+    let counted = || {
+        let page = world.app().scrape();
+        let series = "rds_webhook_attempts_total{outcome=\"fault_of_ours\"} ";
+        page.lines().find_map(|line| line.strip_prefix(series)).unwrap().to_owned()
+    };
+    assert_eq!(counted(), "0");
+    let sql = "update webhook_subscription set secret = '\\x00' where id = $1";
+    sqlx::query(sql).bind(id).execute(&world.app().db.pool).await.unwrap();
+    world.tell("sealed").await;
+    assert!(receiver.seen().is_empty());
+    assert_eq!(counted(), "1");
+}
+
 /// W8: only a good certificate for the URL's own host will do, and TLS asks for that host.
 #[tokio::test]
 async fn w8_a_bad_certificate_is_a_failed_attempt() {

@@ -255,15 +255,30 @@ async fn a_creation_that_comes_again_makes_nothing_new() {
 }
 
 #[tokio::test]
-async fn a_key_that_was_just_revoked_makes_no_webhook() {
+async fn a_key_that_was_just_revoked_writes_nothing_more() {
     let world = World::new().await;
     let Principal::Key { id, .. } = world.key else { panic!("a key") };
     let (webhook, _) = world.subscribe("https://127.0.0.1:4443/hook").await;
     keys::revoke(&world.app().db, &world.app().clock, id).await.unwrap();
-    for (target, body) in [("/v1/webhooks".to_owned(), BODY), (format!("/v1/webhooks/{webhook}/enable"), "")] {
-        let reply = world.ask_as(&world.key, "POST", &target, body).await;
-        assert_eq!((reply.status, reply.message().as_str()), (StatusCode::FORBIDDEN, "the API key was revoked"));
+    let its_own = format!("/v1/webhooks/{webhook}");
+    for (method, target, body) in [
+        ("POST", "/v1/webhooks".to_owned(), BODY),
+        ("POST", format!("{its_own}/enable"), ""),
+        ("POST", format!("{its_own}/test"), ""),
+        ("POST", format!("{its_own}/replay"), ""),
+        ("DELETE", its_own.clone(), ""),
+        ("POST", format!("/v1/baskets/dollars/webhooks/{webhook}/enable"), ""),
+        ("POST", format!("/v1/baskets/dollars/webhooks/{webhook}/replay"), ""),
+        ("DELETE", format!("/v1/baskets/dollars/webhooks/{webhook}"), ""),
+    ] {
+        let reply = world.ask_as(&world.key, method, &target, body).await;
+        let refused = (StatusCode::FORBIDDEN, "the API key was revoked");
+        assert_eq!((reply.status, reply.message().as_str()), refused, "{method} {target}");
     }
+    let other = world.other_key("Acme").await;
+    let left = world.ask_as(&other, "GET", &its_own, "").await;
+    assert_eq!(left.status, StatusCode::OK, "it is still there");
+    assert_eq!(world.ask_as(&other, "DELETE", &its_own, "").await.status, StatusCode::OK);
 }
 
 #[tokio::test]

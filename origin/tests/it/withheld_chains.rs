@@ -185,6 +185,8 @@ async fn nothing_of_a_withheld_chain_is_served_on_any_route() {
     let coverage = test.json("/v1/rwa/coverage").await["data"].clone();
     assert_eq!((&coverage["universe"]["deployments"], &coverage["discovery"]["open"]), (&json!(0), &json!(0)));
     assert_eq!(test.json("/v1/stats").await["data"]["vault_count"], 0);
+    // When it was read last tells of it too.
+    assert_eq!(test.json("/v1/health").await["lastSync"], Value::Null);
 
     let history = keyed(&test, "/v1/rwa/stats/history").await.json();
     let days = history["data"].as_array().unwrap();

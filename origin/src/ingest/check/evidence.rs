@@ -56,7 +56,7 @@ impl Check {
             if let Some(hash) = &document.document_hash
                 && attestation::bytes::<32>(hash).is_none()
             {
-                self.wrong(field("document_hash"), "must be 64 hex digits");
+                self.wrong(field("document_hash"), "must be 64 lower-case hex digits");
             }
             self.optional_text(&field("notes"), document.notes.as_ref());
         }

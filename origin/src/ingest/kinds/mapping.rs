@@ -5,10 +5,6 @@ use crate::ingest::fact::observations;
 use rds_shared::model::mapping::{MappingType, SignerForm, SubjectType};
 use serde::{Deserialize, Serialize};
 
-fn yes() -> bool {
-    true
-}
-
 observations! {
     /// One bridge, set of signers, vendor or cluster. A later observation replaces it whole, with all that is mapped to it.
     Mapping in "mapping" by [mapping_type, mapping_id] {
@@ -19,7 +15,7 @@ observations! {
         /// For display.
         name: Option<String>,
         /// False once it is gone.
-        #[serde(default = "yes")]
+        #[serde(default = "super::yes")]
         is_active: bool,
         /// Whether a source says what is mapped to it; false is provisional.
         verified: bool,

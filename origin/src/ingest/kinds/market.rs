@@ -6,10 +6,6 @@ use rds_shared::model::status::{BorrowStatus, DepositStatus};
 use rds_shared::rules::hub_spoke;
 use serde::{Deserialize, Serialize};
 
-fn yes() -> bool {
-    true
-}
-
 observations! {
     /// What a market is.
     Market in "market" by [contract] {
@@ -41,7 +37,7 @@ observations! {
         /// A pair's liquidation loan-to-value, as a fraction.
         lltv: Option<f64>,
         /// Whether the protocol itself lists it.
-        #[serde(default = "yes")]
+        #[serde(default = "super::yes")]
         is_protocol_listed: bool,
     }
 
@@ -95,7 +91,7 @@ observations! {
         #[serde(default, skip_deserializing)]
         deposit_capacity_usd: Option<f64>,
         /// False once the market no longer has it.
-        #[serde(default = "yes")]
+        #[serde(default = "super::yes")]
         is_active: bool,
     }
 
@@ -123,7 +119,7 @@ observations! {
         /// The contract that makes a position in it a token.
         wrapper_address: Option<String>,
         /// False once the hub no longer has it.
-        #[serde(default = "yes")]
+        #[serde(default = "super::yes")]
         is_active: bool,
     }
 
@@ -156,7 +152,7 @@ observations! {
         #[serde(default)]
         ltv_zero_assets: Vec<String>,
         /// False once the market no longer has it.
-        #[serde(default = "yes")]
+        #[serde(default = "super::yes")]
         is_active: bool,
     }
 }

@@ -7,10 +7,6 @@ use rds_shared::model::status::Breakdown;
 use rds_shared::scoring::vault::Strategy;
 use std::collections::BTreeMap;
 
-fn yes() -> bool {
-    true
-}
-
 observations! {
     /// A chain, and the profile that scales the score of assets on it.
     Chain in "chain" by [chain_id] {
@@ -42,7 +38,7 @@ observations! {
         /// The reviewer's reason for the profile.
         rationale: Option<String>,
         /// False withholds the chain: nothing that is on it is shown or told.
-        #[serde(default = "yes")]
+        #[serde(default = "super::yes")]
         is_served: bool,
     }
 

@@ -4,10 +4,6 @@ use crate::ingest::fact::observations;
 use crate::store::At;
 use rds_shared::rules::rwa_sources::{CandidateState, SourceType};
 
-fn yes() -> bool {
-    true
-}
-
 observations! {
     /// A source and how reading it went.
     RwaSource in "rwa_source" by [id] {
@@ -20,10 +16,10 @@ observations! {
         /// Site.
         url: Option<String>,
         /// Switched on.
-        #[serde(default = "yes")]
+        #[serde(default = "super::yes")]
         is_enabled: bool,
         /// Set up to be read.
-        #[serde(default = "yes")]
+        #[serde(default = "super::yes")]
         is_configured: bool,
         /// Its rank; the smallest wins.
         priority: i32,

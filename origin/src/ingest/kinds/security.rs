@@ -7,10 +7,6 @@ use rds_shared::model::loss::LossBasis;
 use rds_shared::model::status::Severity;
 use serde::{Deserialize, Serialize};
 
-fn yes() -> bool {
-    true
-}
-
 observations! {
     /// An attack as a source reports it. It comes in as a draft; a later observation changes what it says, not its state.
     SecurityReport in "security_event" by [id] {
@@ -96,7 +92,7 @@ observations! {
         #[serde(default)]
         links: Vec<Reference>,
         /// False once the book no longer lists it.
-        #[serde(default = "yes")]
+        #[serde(default = "super::yes")]
         is_active: bool,
         /// Whether the figure belongs to something else.
         contamination: Option<Contamination>,

@@ -5,10 +5,6 @@ use crate::store::At;
 use rds_shared::model::status::YieldKind;
 use serde::{Deserialize, Serialize};
 
-fn yes() -> bool {
-    true
-}
-
 observations! {
     /// A strategy of a vault as it stands. One that was withdrawn is observed with `is_active` false.
     VaultStrategy in "vault_strategy" by [vault_id, strategy_id] {
@@ -25,7 +21,7 @@ observations! {
         /// In a sentence.
         description: Option<String>,
         /// Whether it is in use.
-        #[serde(default = "yes")]
+        #[serde(default = "super::yes")]
         is_active: bool,
         /// Of the vault, as observed, as a fraction.
         share: Option<f64>,

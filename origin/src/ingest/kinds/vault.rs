@@ -8,10 +8,6 @@ use rds_shared::scoring::vault::{AssetMode, Exit, ExposuresStatus, Oracle, Sourc
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-fn yes() -> bool {
-    true
-}
-
 fn exit_unknown() -> Exit {
     Exit::Unknown
 }
@@ -107,7 +103,7 @@ observations! {
         #[serde(default = "source_unknown")]
         source_code: Source,
         /// False once it is gone.
-        #[serde(default = "yes")]
+        #[serde(default = "super::yes")]
         is_active: bool,
         /// True when its contracts say so.
         #[serde(default)]
@@ -197,7 +193,7 @@ observations! {
         /// Where it can be checked.
         source_url: Option<String>,
         /// Whether it still runs.
-        #[serde(default = "yes")]
+        #[serde(default = "super::yes")]
         active: bool,
     }
 

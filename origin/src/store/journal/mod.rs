@@ -7,6 +7,7 @@
 pub mod read;
 pub mod retention;
 
+use super::standing::OLDEST_WRITER_SECONDS;
 use super::{At, Db, StoreError, tags};
 use rds_shared::wire::Timestamp;
 use sqlx::{Connection, PgConnection, Row};
@@ -206,8 +207,7 @@ pub async fn standing(connection: &mut PgConnection) -> Result<Standing, StoreEr
         "/* journal_standing */ with cur as materialized (select pg_current_snapshot() as s) \
          select head, incarnation = journal_incarnation() as here, (select count(*) from ({FRESH}) as fresh) as waiting, \
              (select count(*) from incarnation) as steps, \
-             (select coalesce(extract(epoch from max(clock_timestamp() - xact_start)), 0)::bigint \
-                from pg_stat_activity where backend_xid is not null and datname = current_database()) as oldest \
+             {OLDEST_WRITER_SECONDS} as oldest \
          from journal_state"
     );
     let row = sqlx::query(&sql).bind(snap).fetch_one(connection).await?;

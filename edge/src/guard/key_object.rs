@@ -17,7 +17,7 @@ use super::sql::Database;
 use crate::config::Config;
 use crate::origin::{Call, OriginAnswer, Seal};
 use crate::ports::NoAnswer;
-use crate::runtime;
+use crate::runtime::{self, Init};
 use core::cell::Cell;
 use core::time::Duration;
 use rds_shared::access::budget::{Verdict, WINDOW_SECONDS, window_of};
@@ -31,7 +31,7 @@ use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 use worker::js_sys::{Date, Object, Promise};
 use worker::wasm_bindgen_futures::future_to_promise;
-use worker::web_sys::{Request, Response};
+use worker::web_sys::{Request, Response, ResponseInit};
 use worker::worker_sys::types::DurableObjectState;
 use worker::{Env, State, console_error};
 
@@ -289,9 +289,8 @@ impl Inner {
 
 /// A message as the response that carries it.
 pub(crate) fn respond<M: Serialize>(message: &M) -> Result<JsValue, JsValue> {
-    let response = Response::new()?;
-    response.headers().set(message::HEADER, &message::write(message))?;
-    Ok(response.into())
+    let init: ResponseInit = Init::with(&[(message::HEADER, message::write(message))]).to_js()?;
+    Response::new_with_opt_str_and_init(None, &init).map(JsValue::from)
 }
 
 fn new_source() -> String {

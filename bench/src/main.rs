@@ -6,6 +6,7 @@
 mod access;
 mod constant;
 mod cores;
+mod edge;
 mod graph;
 mod http;
 mod load;
@@ -38,6 +39,8 @@ enum What {
     Reads(reads::Options),
     /// Access: what it costs to check, charge and answer a keyed request at the edge.
     Access(Plan),
+    /// Edge: a keyed list beside Hono, a bare JavaScript Worker and nginx, from a copy and with every URL different.
+    Edge(edge::Options),
     /// Push: the event stream, the journal behind it, and webhooks.
     Push(push::Options),
     /// Decisioning: a check at the origin, a decision verified at the edge.
@@ -98,11 +101,13 @@ fn run(what: Option<What>) -> Result<()> {
         Some(What::Constant { port, body }) => constant::serve(port, &body),
         Some(What::Reads(options)) => reads::run(&options),
         Some(What::Access(plan)) => access::run(&plan),
+        Some(What::Edge(options)) => edge::run(&options),
         Some(What::Push(options)) => push::run(&options),
         Some(What::Graph(options)) => graph::run(&options),
         Some(What::All) | None => {
             reads::run(&reads::Options::default())?;
             access::run(&Plan::default())?;
+            edge::run(&edge::Options::default())?;
             push::run(&push::Options::default())?;
             graph::run(&graph::Options::default())
         }

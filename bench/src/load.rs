@@ -84,10 +84,10 @@ pub fn run(
     Load::of(micros, begun.elapsed())
 }
 
-/// Sends `rate` requests a second for `duration`, each at its instant, whether those before it are answered or not. A latency
+/// Sends `rate` requests a second for `duration`, to `addresses` in turn, each at its instant, whether those before it are answered or not. A latency
 /// counts from that instant, also where the request had to wait for one of the `connections` to be free.
 pub fn paced(
-    address: SocketAddr,
+    addresses: &[SocketAddr],
     connections: usize,
     rate: f64,
     duration: Duration,
@@ -96,8 +96,8 @@ pub fn paced(
     ensure!(rate > 0.0, "a rate of {rate}");
     let poll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
     let mut flights = Vec::with_capacity(connections);
-    for at in 0..connections {
-        let mut connection = Connection::open(address)?;
+    for (at, address) in addresses.iter().cycle().take(connections).enumerate() {
+        let mut connection = Connection::open(*address)?;
         epoll::add(&poll, connection.never_block()?, EventData::new_u64(at as u64), EventFlags::IN)?;
         flights.push((connection, Instant::now()));
     }
@@ -163,11 +163,11 @@ mod tests {
     fn a_request_that_had_to_wait_for_its_turn_is_late() {
         let write = |out: &mut Vec<u8>| out.extend_from_slice(b"GET / HTTP/1.1\r\n\r\n");
         let takes = Duration::from_millis(20);
-        let calm = paced(slow_server(takes), 1, 10.0, Duration::from_millis(300), write).unwrap();
+        let calm = paced(&[slow_server(takes)], 1, 10.0, Duration::from_millis(300), write).unwrap();
         assert_eq!(calm.requests, 3);
         assert!(calm.p50 >= takes && calm.p50 < takes * 4, "{:?}", calm.p50);
         // Due every 5 ms, answered every 20: the last of twenty waits for nineteen.
-        let crowded = paced(slow_server(takes), 1, 200.0, Duration::from_millis(100), write).unwrap();
+        let crowded = paced(&[slow_server(takes)], 1, 200.0, Duration::from_millis(100), write).unwrap();
         assert_eq!(crowded.requests, 20);
         assert!(crowded.p99 >= takes * 14, "{:?}", crowded.p99);
     }

@@ -5,12 +5,15 @@
 
 mod access;
 mod constant;
+mod constant_peer;
 mod cores;
 mod edge;
+mod filling;
 mod graph;
 mod http;
 mod load;
 mod market;
+mod origin;
 mod push;
 mod reads;
 mod report;
@@ -19,9 +22,9 @@ mod versus;
 
 use std::path::PathBuf;
 use std::process::ExitCode;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use anyhow::Result;
+use anyhow::{Result, ensure};
 use clap::{Args, Parser, Subcommand};
 
 /// Measures; `cargo xtask bench` builds what is measured and calls this.
@@ -33,8 +36,10 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum What {
-    /// Every measurement, in this order.
-    All,
+    /// Every measurement. One that fails stops none of the others.
+    All(Plan),
+    /// The origin: the public list beside peers, and how its cost grows with vaults and processes.
+    Origin(origin::Options),
     /// Reads: lists at the origin, copies at the edge, start, import and the size of the Worker.
     Reads(reads::Options),
     /// Access: what it costs to check, charge and answer a keyed request at the edge.
@@ -99,17 +104,39 @@ fn main() -> ExitCode {
 fn run(what: Option<What>) -> Result<()> {
     match what {
         Some(What::Constant { port, body }) => constant::serve(port, &body),
+        Some(What::Origin(options)) => origin::run(&options),
         Some(What::Reads(options)) => reads::run(&options),
         Some(What::Access(plan)) => access::run(&plan),
         Some(What::Edge(options)) => edge::run(&options),
         Some(What::Push(options)) => push::run(&options),
         Some(What::Graph(options)) => graph::run(&options),
-        Some(What::All) | None => {
-            reads::run(&reads::Options::default())?;
-            access::run(&Plan::default())?;
-            edge::run(&edge::Options::default())?;
-            push::run(&push::Options::default())?;
-            graph::run(&graph::Options::default())
-        }
+        Some(What::All(plan)) => all(&plan),
+        None => all(&Plan::default()),
     }
+}
+
+/// Every measurement, one after another; fails at the end when one of them did.
+fn all(plan: &Plan) -> Result<()> {
+    let measurements: [(&str, &dyn Fn() -> Result<()>); 6] = [
+        ("origin", &|| origin::run(&origin::Options::of(plan))),
+        ("reads", &|| reads::run(&reads::Options::of(plan))),
+        ("access", &|| access::run(plan)),
+        ("edge", &|| edge::run(&edge::Options::of(plan))),
+        ("push", &|| push::run(&push::Options::of(plan))),
+        ("graph", &|| graph::run(&graph::Options::of(plan))),
+    ];
+    let (begun, mut failed) = (Instant::now(), Vec::new());
+    for (name, measure) in measurements {
+        let since = Instant::now();
+        if let Err(error) = measure() {
+            xtask::signals::check()?;
+            eprintln!("\nerror: {name}: {error:#}");
+            failed.push(name);
+        }
+        cores::release()?;
+        println!("\n{name} took {} s", since.elapsed().as_secs());
+    }
+    println!("\nall took {} s", begun.elapsed().as_secs());
+    ensure!(failed.is_empty(), "not measured: {}", failed.join(", "));
+    Ok(())
 }

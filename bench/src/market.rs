@@ -80,15 +80,20 @@ impl Market {
         Ok(())
     }
 
-    /// Runs a verb of the operator's command line on this market's database. Gives what it printed.
-    pub fn verb(&self, words: &[&str]) -> Result<String> {
+    /// The origin's program in the environment of this market's.
+    pub fn program(&self) -> Result<Command> {
         let mut command = Command::new(self.text("origin_bin")?);
         for line in std::fs::read_to_string(self.text("origin_env")?)?.lines() {
             if let Some((name, value)) = line.split_once('=') {
                 command.env(name, value);
             }
         }
-        let output = command.args(words).stdin(Stdio::null()).output()?;
+        Ok(command)
+    }
+
+    /// Runs a verb of the operator's command line on this market's database. Gives what it printed.
+    pub fn verb(&self, words: &[&str]) -> Result<String> {
+        let output = self.program()?.args(words).stdin(Stdio::null()).output()?;
         if !output.status.success() {
             bail!("`rds-origin {}`: {}", words.join(" "), String::from_utf8_lossy(&output.stderr));
         }
@@ -111,6 +116,15 @@ impl Market {
         self.verb(&["ingest", &file.display().to_string()])?;
         cores::hold(cores::CLIENT)?;
         self.wait_for(shown_by, rows)
+    }
+
+    /// Takes in observations by the operators' door of the running origin.
+    pub fn post_observations(&self, lines: &[Value]) -> Result<()> {
+        let body: String = lines.iter().map(|line| format!("{line}\n")).collect();
+        let bearer = format!("authorization: Bearer {}\r\n", self.text("admin_token")?);
+        let answer = http::ask(self.address("admin")?, &http::request("POST", "/ingest", &bearer, body.as_bytes()))?;
+        ensure!(answer.status == 200, "observations were refused: {}", String::from_utf8_lossy(&answer.body));
+        Ok(())
     }
 
     /// Asks once as the holder of a key; the answer must be a 200.

@@ -62,7 +62,7 @@ impl Peer {
     }
 
     fn paced(&mut self, plan: &Plan, rate: f64) -> Result<Load> {
-        load::paced(self.address, plan.connections, rate, plan.duration(), &mut self.write)
+        load::paced(&[self.address], plan.connections, rate, plan.duration(), &mut self.write)
     }
 }
 

@@ -43,6 +43,10 @@ pub fn run(options: &Options) -> Result<()> {
         peers::durable_streams(&cache)?;
         tools::clear_build_folder(&cache)?;
     }
+    if wanted("origin") {
+        peers::fastify(&cache)?;
+        peers::fastapi(&cache)?;
+    }
     origin::build()?;
     let mut step = Step::start("rds-bench");
     let mut cargo = workspace::cargo();

@@ -26,6 +26,14 @@ pub fn cpu_time_of_family(pid: u32) -> Result<Duration> {
     family(pid)?.into_iter().map(cpu_time).sum()
 }
 
+/// The same with those children that have ended: what a server of many processes has taken altogether.
+pub fn cpu_time_of_family_ever(pid: u32) -> Result<Duration> {
+    let path = format!("/proc/{pid}/stat");
+    let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {path}"))?;
+    let ended = ticks_of_ended(&text).with_context(|| format!("cannot understand {path}"))?;
+    Ok(cpu_time_of_family(pid)? + Duration::from_secs(ended) / TICKS)
+}
+
 /// Resident memory of a process and of the children it has now, in bytes.
 pub fn resident_of_family(pid: u32) -> Result<u64> {
     family(pid)?.into_iter().map(resident).sum()
@@ -54,13 +62,22 @@ fn ticks(stat: &str) -> Option<u64> {
     Some(user + system)
 }
 
+/// `cutime + cstime`: of children that have ended and were waited for.
+fn ticks_of_ended(stat: &str) -> Option<u64> {
+    let mut fields = stat.rsplit_once(')')?.1.split_whitespace();
+    let user: u64 = fields.nth(13)?.parse().ok()?;
+    let system: u64 = fields.next()?.parse().ok()?;
+    Some(user + system)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::ticks;
+    use super::{ticks, ticks_of_ended};
 
     #[test]
     fn a_hostile_process_name_does_not_shift_the_fields() {
-        let stat = "7 (a) b (c) S 1 7 7 0 -1 4194560 1 2 3 4 250 50 0 0 20 0 1 0 1 1 1";
+        let stat = "7 (a) b (c) S 1 7 7 0 -1 4194560 1 2 3 4 250 50 7 4 20 0 1 0 1 1 1";
         assert_eq!(ticks(stat), Some(300));
+        assert_eq!(ticks_of_ended(stat), Some(11));
     }
 }

@@ -38,13 +38,20 @@ const METHOD: &str = "\"Bare\" is `bench/bare-js`: of a copy, a JavaScript Worke
     the same names of headers, a 304 to the ETag, an allowance that falls with each request, and at 64 requests at once exactly as many admissions as the limit says.";
 
 /// What `edge` can be told.
-#[derive(Args, Clone, Debug, Default)]
+#[derive(Args, Clone, Debug)]
 pub struct Options {
     #[command(flatten)]
     plan: Plan,
     /// Only these parts: hit, tail.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
+}
+
+impl Options {
+    /// Every part, by this plan.
+    pub fn of(plan: &Plan) -> Self {
+        Options { plan: plan.clone(), only: Vec::new() }
+    }
 }
 
 /// Measures every part, prints the table, and writes it beside the crate.

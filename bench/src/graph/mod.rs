@@ -24,13 +24,20 @@ const METHOD: &str = "A build is the operator's verb from its start to its end: 
     source. That both answer the same is checked before every run.";
 
 /// What `graph` can be told.
-#[derive(Args, Clone, Debug, Default)]
+#[derive(Args, Clone, Debug)]
 pub struct Options {
     #[command(flatten)]
     plan: Plan,
     /// Only these parts: build, check, verify.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
+}
+
+impl Options {
+    /// Every part, for so long.
+    pub fn of(plan: &Plan) -> Self {
+        Options { plan: plan.clone(), only: Vec::new() }
+    }
 }
 
 /// Measures every part, prints the table, and writes it beside the crate.

@@ -26,6 +26,9 @@ use crate::{Plan, cores};
 
 const PARTS: [&str; 4] = ["fanout", "idle", "journal", "webhooks"];
 
+/// Turns of each server, where nothing else is said.
+const ROUNDS: usize = 5;
+
 /// What `push` can be told.
 #[derive(Args, Clone, Debug)]
 pub struct Options {
@@ -33,16 +36,17 @@ pub struct Options {
     #[arg(long, default_value_t = 3.0)]
     seconds: f64,
     /// Turns of each server.
-    #[arg(long, default_value_t = 5)]
+    #[arg(long, default_value_t = ROUNDS)]
     rounds: usize,
     /// Only these parts: fanout, idle, journal, webhooks.
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
 }
 
-impl Default for Options {
-    fn default() -> Self {
-        Options { seconds: 3.0, rounds: 5, only: Vec::new() }
+impl Options {
+    /// Every part, for so long.
+    pub fn of(plan: &Plan) -> Self {
+        Options { seconds: plan.seconds, rounds: plan.rounds.min(ROUNDS), only: Vec::new() }
     }
 }
 

@@ -4,7 +4,7 @@ use anyhow::{Result, ensure};
 use serde_json::Value;
 use xtask::up::Edge;
 
-use super::filling::Filling;
+use crate::filling::Filling;
 use crate::market::Market;
 use crate::report::Report;
 use crate::{Plan, load};

@@ -12,6 +12,7 @@ pub mod npm;
 pub mod peers;
 pub mod postgres;
 pub mod proxies;
+pub mod python;
 pub mod tools;
 pub mod user;
 pub mod wasm_toolchain;

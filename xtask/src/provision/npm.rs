@@ -59,6 +59,23 @@ pub fn hono(cache: &Cache) -> Result<PathBuf> {
     Ok(folder)
 }
 
+/// The modules that a folder's `package-lock.json` pins, as one folder. `name` is the entry's.
+pub fn locked(cache: &Cache, name: &str, folder: &Path) -> Result<PathBuf> {
+    let lock = folder.join("package-lock.json");
+    let digest = workspace::fingerprint(std::slice::from_ref(&lock), "")?;
+    let entry = format!("npm/{name}-{}", digest.get(..12).unwrap_or(&digest));
+    let root = cache.install(&format!("{name}'s modules"), &entry, |step, making| {
+        require_node()?;
+        for file in [lock, folder.join("package.json")] {
+            std::fs::copy(&file, making.join(file.file_name().unwrap_or_default()))?;
+        }
+        let mut npm = Command::new("npm");
+        npm.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]).current_dir(making);
+        command::run(step, npm, &workspace::log("npm"), PATIENCE)
+    })?;
+    Ok(root.join("node_modules"))
+}
+
 /// The folder with `bin/`, `lib/` and `share/` of the embedded Postgres.
 pub fn postgres(cache: &Cache) -> Result<PathBuf> {
     let package = format!("@embedded-postgres/{}", platform("linux-x64", "linux-arm64")?);

@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 use anyhow::Result;
 
 use super::cache::Cache;
-use super::{apt, tools};
+use super::{apt, npm, python, tools};
+use crate::workspace;
 
 /// Debian's nginx and its pub/sub module: whatever release of it the system's apt offers.
 const NCHAN: [&str; 2] = ["nginx", "libnginx-mod-nchan"];
@@ -25,6 +26,16 @@ pub struct Nchan {
     pub module: PathBuf,
     /// Where libraries are that the system lacks.
     pub libraries: Option<PathBuf>,
+}
+
+/// The modules of `bench/fastify-peer`.
+pub fn fastify(cache: &Cache) -> Result<PathBuf> {
+    npm::locked(cache, "fastify-peer", &workspace::root().join("bench/fastify-peer"))
+}
+
+/// The interpreter that has what `bench/fastapi-peer` imports.
+pub fn fastapi(cache: &Cache) -> Result<PathBuf> {
+    python::environment(cache, "fastapi-peer", &workspace::root().join("bench/fastapi-peer/requirements.txt"))
 }
 
 /// nginx with nchan, unpacked from Debian's packages.

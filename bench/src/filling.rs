@@ -118,7 +118,8 @@ impl Filling {
         self.line(1, "vault", fields)
     }
 
-    fn reading(&self, hours_ago: u32, vault_id: &str, tvl_usd: f64, price_per_share: f64) -> Value {
+    /// What is read of a vault at an hour.
+    pub fn reading(&self, hours_ago: u32, vault_id: &str, tvl_usd: f64, price_per_share: f64) -> Value {
         let fields = json!({"vault_id": vault_id, "tvl_usd": tvl_usd, "base_apr": 0.04, "borrow_apr": 0.06, "utilization": 0.7,
             "incentives": "checked", "price_per_share": price_per_share});
         self.line(hours_ago, "vault_state", fields)

@@ -1,0 +1,78 @@
+//! The public list, filtered and sorted: the origin beside constant bytes, Fastify and FastAPI.
+
+use anyhow::{Context, Result, ensure};
+use serde_json::Value;
+use xtask::provision::cache::Cache;
+use xtask::up::Edge;
+
+use super::peer_table;
+use super::sql_peer::{Kind, SqlPeer};
+use crate::constant_peer::Constant;
+use crate::market::{LIST, Market};
+use crate::report::Report;
+use crate::summary::{Comparison, Target};
+use crate::versus::{self, Peer, Versus, rate};
+use crate::{Plan, cores, http};
+
+const VAULTS: u32 = 10_000;
+/// Of the rate of constant bytes.
+const TARGET_CONSTANT: f64 = 0.7;
+/// Times the rate of a peer that asks Postgres.
+const TARGET_SQL: f64 = 10.0;
+
+/// Measures the list beside each peer.
+pub fn measure(cache: &Cache, plan: &Plan, report: &mut Report) -> Result<()> {
+    let market = Market::start(VAULTS, Edge::None)?;
+    let body = checked_list(&market)?;
+    let part = format!("public list at the origin, 20 out of {VAULTS} ({} bytes)", body.len());
+    let constant = Constant::start(LIST, &body)?;
+    let beside = versus::measure_with_halves(plan, door(&market)?, constant.peer())?;
+    compare(report, &part, "constant bytes in axum", &beside, TARGET_CONSTANT, "");
+    drop(constant);
+
+    peer_table::fill(&market)?;
+    // The peers' core is theirs alone as the origin's is: Postgres may take the client's.
+    cores::release_family(market.pid("postgres")?)?;
+    for kind in [Kind::Fastify, Kind::FastApi] {
+        let peer = SqlPeer::start(cache, kind, &market)?;
+        peer.check(&market).with_context(|| format!("{} is not measured: it answers something else", kind.name()))?;
+        let beside = versus::measure_with_halves(plan, door(&market)?, peer.peer())?;
+        let store = format!(", and Postgres {:.0} µs CPU", peer.store_cpu(plan, &market)?);
+        compare(report, &part, kind.name(), &beside, TARGET_SQL, &store);
+    }
+    Ok(())
+}
+
+fn compare(report: &mut Report, part: &str, peer: &str, beside: &Versus, target: f64, more: &str) {
+    let (ours, theirs) = beside.told();
+    let (ratio, target) = (beside.ratio(rate), Target::AtLeast(target));
+    report.compare(&Comparison { part, peer, of: "requests/s, ours over theirs", ratio, target, ours, theirs }, more);
+}
+
+/// The edge door, asked for the list.
+pub fn door(market: &Market) -> Result<Peer> {
+    let (address, pid) = (market.address("origin_edge")?, market.pid("origin")?);
+    Ok(Peer { address, pid, write: Box::new(market.signed_list()?) })
+}
+
+/// Asks once and checks that the answer is the list: filtered, sorted, full. Gives its bytes.
+pub fn checked_list(market: &Market) -> Result<Vec<u8>> {
+    let mut request = Vec::new();
+    market.signed_list()?(&mut request);
+    let answer = http::ask(market.address("origin_edge")?, &request)?;
+    ensure!(answer.status == 200, "{LIST}: {}", String::from_utf8_lossy(&answer.body));
+    let page: Value = serde_json::from_slice(&answer.body)?;
+    let rows = page.get("data").and_then(Value::as_array).context("no data")?;
+    ensure!(rows.len() == 20, "{} rows, not 20", rows.len());
+    let number = |row: &Value, name: &str| row.get(name).and_then(Value::as_f64).with_context(|| format!("no {name}"));
+    let mut last = f64::INFINITY;
+    for row in rows {
+        let score = number(row, "total_score")?;
+        ensure!(
+            score <= last && score >= 5.0 && number(row, "tvl_usd")? >= 1e6,
+            "not the list that was asked for: {row}"
+        );
+        last = score;
+    }
+    Ok(answer.body)
+}

@@ -92,6 +92,7 @@ fn configured(port: u16, origin: SocketAddr, keys: &Keys<'_>) -> Result<String> 
         r#"map_hash_bucket_size 128;
 map $http_authorization $wide {{ default ""; "Bearer {wide}" "1"; }}
 map $http_authorization $narrow {{ default ""; "Bearer {narrow}" "1"; }}
+map $wide$narrow $stranger {{ default ""; "" "1"; }}
 limit_req_zone $wide zone=wide:1m rate=1000000r/s;
 limit_req_zone $narrow zone=narrow:1m rate={limit}r/m;
 limit_req_status 429;
@@ -101,7 +102,7 @@ server {{
 listen {} backlog=4096;
 location = /ready {{ return 200 ready; }}
 location / {{
-  if ($wide$narrow = "") {{ return 401; }}
+  if ($stranger) {{ return 401; }}
   limit_req zone=wide burst=1000000 nodelay;
   limit_req zone=narrow burst={burst} nodelay;
   proxy_pass http://origin;

@@ -158,7 +158,7 @@ fn head_and_body(bytes: &[u8]) -> Result<Option<(usize, usize)>> {
         return Ok(None);
     };
     let text = std::str::from_utf8(bytes.get(..head).unwrap_or_default()).context("a head that is no text")?;
-    if text.starts_with("HTTP/1.1 204") {
+    if text.starts_with("HTTP/1.1 204") || text.starts_with("HTTP/1.1 304") {
         return Ok(Some((head, head)));
     }
     let length = text
@@ -181,5 +181,6 @@ mod tests {
         assert_eq!(head_and_body(&bytes[..20]).unwrap(), None);
         assert!(head_and_body(b"HTTP/1.1 200 OK\r\n\r\n").is_err());
         assert_eq!(head_and_body(b"HTTP/1.1 204 No Content\r\n\r\n").unwrap(), Some((27, 27)));
+        assert_eq!(head_and_body(b"HTTP/1.1 304 Not Modified\r\n\r\n").unwrap(), Some((29, 29)));
     }
 }

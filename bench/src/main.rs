@@ -7,6 +7,7 @@ mod access;
 mod constant;
 mod constant_peer;
 mod cores;
+mod edge;
 mod filling;
 mod graph;
 mod http;
@@ -43,6 +44,8 @@ enum What {
     Reads(reads::Options),
     /// Access: what it costs to check, charge and answer a keyed request at the edge.
     Access(Plan),
+    /// Edge: a keyed list beside Hono, a bare JavaScript Worker and nginx, from a copy and with every URL different.
+    Edge(edge::Options),
     /// Push: the event stream, the journal behind it, and webhooks.
     Push(push::Options),
     /// Decisioning: a check at the origin, a decision verified at the edge.
@@ -104,6 +107,7 @@ fn run(what: Option<What>) -> Result<()> {
         Some(What::Origin(options)) => origin::run(&options),
         Some(What::Reads(options)) => reads::run(&options),
         Some(What::Access(plan)) => access::run(&plan),
+        Some(What::Edge(options)) => edge::run(&options),
         Some(What::Push(options)) => push::run(&options),
         Some(What::Graph(options)) => graph::run(&options),
         Some(What::All(plan)) => all(&plan),
@@ -113,10 +117,11 @@ fn run(what: Option<What>) -> Result<()> {
 
 /// Every measurement, one after another; fails at the end when one of them did.
 fn all(plan: &Plan) -> Result<()> {
-    let measurements: [(&str, &dyn Fn() -> Result<()>); 5] = [
+    let measurements: [(&str, &dyn Fn() -> Result<()>); 6] = [
         ("origin", &|| origin::run(&origin::Options::of(plan))),
         ("reads", &|| reads::run(&reads::Options::of(plan))),
         ("access", &|| access::run(plan)),
+        ("edge", &|| edge::run(&edge::Options::of(plan))),
         ("push", &|| push::run(&push::Options::of(plan))),
         ("graph", &|| graph::run(&graph::Options::of(plan))),
     ];

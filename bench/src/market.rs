@@ -204,6 +204,21 @@ impl Market {
         self.signed_call("POST", target, body, principal)
     }
 
+    /// Writes reads of one target after the other, signed as the edge would for the holder of a Data key, with further header lines.
+    pub fn signed_targets<F: FnMut() -> String>(
+        &self,
+        lines: &str,
+        mut next: F,
+    ) -> Result<impl FnMut(&mut Vec<u8>) + use<F>> {
+        let (key, lines) = (self.assertion_key()?, lines.to_owned());
+        let principal = Principal::Key { id: 1, org_id: 1, plan: Plan::Data }.to_json();
+        Ok(move |out: &mut Vec<u8>| {
+            let target = next();
+            let request = SignedRequest { method: "GET", target: &target, body: b"", principal: &principal };
+            out.extend_from_slice(&http::get(&target, &format!("{lines}{}", signature(&key, &request))));
+        })
+    }
+
     fn signed_call(
         &self,
         method: &'static str,

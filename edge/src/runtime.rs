@@ -15,6 +15,7 @@ use rds_shared::access::KeyDigest;
 use rds_shared::access::budget::Verdict;
 use rds_shared::route::TagVersions;
 use rds_shared::wire::Timestamp;
+use serde::{Serialize, Serializer};
 use std::cell::{Cell, OnceCell};
 use std::future::{Future, poll_fn};
 use std::pin::pin;
@@ -22,11 +23,11 @@ use std::rc::Rc;
 use std::task::Poll;
 use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsCast, JsValue};
-use worker::js_sys::{self, Reflect, Uint8Array};
+use worker::js_sys::{self, JSON, Reflect, Uint8Array};
 use worker::wasm_bindgen_futures::JsFuture;
 use worker::web_sys::{
-    AbortController, AbortSignal, Headers, ReadableStream, ReadableStreamDefaultReader, Request, RequestInit,
-    RequestRedirect, Response, ResponseInit, WorkerGlobalScope,
+    AbortController, AbortSignal, Headers, ReadableStream, ReadableStreamDefaultReader, Request, RequestInit, Response,
+    ResponseInit, WorkerGlobalScope,
 };
 use worker::{Context, Delay, Env, console_error};
 
@@ -104,16 +105,41 @@ pub fn random() -> [u8; 16] {
     bytes
 }
 
+/// What a response or a request is made with, as far as that is text. All of it crosses into JavaScript as one, where each header
+/// by itself would cost two texts and a call.
+#[derive(Serialize)]
+pub struct Init<'a, V: AsRef<str>> {
+    #[serde(skip_serializing_if = "Option::is_none")]
+    status: Option<u16>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    method: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    redirect: Option<&'a str>,
+    #[serde(serialize_with = "as_map")]
+    headers: &'a [(&'static str, V)],
+}
+
+impl<'a, V: AsRef<str>> Init<'a, V> {
+    /// Nothing but headers; of two with one name the later counts.
+    pub fn with(headers: &'a [(&'static str, V)]) -> Self {
+        Init { status: None, method: None, redirect: None, headers }
+    }
+
+    /// The object that constructors take.
+    pub fn to_js<T: JsCast>(&self) -> Result<T, JsValue> {
+        let text = serde_json::to_string(self).map_err(|error| JsValue::from(error.to_string()))?;
+        JSON::parse(&text).map(JsCast::unchecked_into)
+    }
+}
+
+fn as_map<V: AsRef<str>, S: Serializer>(headers: &&[(&'static str, V)], serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.collect_map(headers.iter().map(|(name, value)| (name, value.as_ref())))
+}
+
 /// The response of a reply. The stream is handed to the runtime as it is: it passes from the origin to the caller without a byte of
 /// it coming through here, and a caller who leaves ends it at the origin.
 fn response(reply: &Reply, stream: Option<ReadableStream>) -> Result<Response, JsValue> {
-    let headers = Headers::new()?;
-    for (name, value) in &reply.headers {
-        headers.set(name, value)?;
-    }
-    let init = ResponseInit::new();
-    init.set_status(reply.status);
-    init.set_headers(&headers);
+    let init: ResponseInit = Init { status: Some(reply.status), ..Init::with(&reply.headers) }.to_js()?;
     if let Some(stream) = stream.filter(|_| reply.streams) {
         return Response::new_with_opt_readable_stream_and_init(Some(&stream), &init);
     }
@@ -317,14 +343,8 @@ fn no_answer(cause: JsValue) -> NoAnswer {
 }
 
 async fn fetch(origin_url: &str, call: &Call, signal: &AbortSignal) -> Result<Response, JsValue> {
-    let headers = Headers::new()?;
-    for (name, value) in &call.headers {
-        headers.set(name, value)?;
-    }
-    let init = RequestInit::new();
-    init.set_method(call.method.as_str());
-    init.set_headers(&headers);
-    init.set_redirect(RequestRedirect::Manual);
+    let (method, redirect) = (Some(call.method.as_str()), Some("manual"));
+    let init: RequestInit = Init { method, redirect, ..Init::with(&call.headers) }.to_js()?;
     init.set_signal(Some(signal));
     if !call.body.is_empty() {
         init.set_body(&Uint8Array::from(call.body.as_slice()));

@@ -158,3 +158,18 @@ test("of ten thousand requests none that began after a revocation was acknowledg
     await crowd;
   }
 });
+
+test("those who come together are written together", async () => {
+  const key = origin.mint({ rpm: 1_000 });
+  for (const [kind, callers, each, options] of [
+    ["KeyGuard", 64, 4, { key }],
+    ["AddressGuard", 10, 1, { ip: "198.51.100.77" }],
+  ]) {
+    await edge.get("/ready");
+    const before = edge.pages(kind);
+    const replies = await edge.crowd(callers, each, "/v1/vaults", options);
+    assert.equal(admitted(replies).length, callers * each);
+    const pages = edge.pages(kind) - before;
+    assert.ok(pages < (callers * each) / 2, `${pages} pages for ${callers * each} requests`);
+  }
+});

@@ -216,8 +216,19 @@ export class Edge {
 
   /** Objects of a class that have written anything. */
   written(kind) {
+    return this.#logs(kind).filter((bytes) => bytes > 0).length;
+  }
+
+  /** Pages that objects of a class have written: each commit writes one at least. */
+  pages(kind) {
+    const page = 4_096 + 24;
+    return this.#logs(kind).reduce((total, bytes) => total + Math.floor(bytes / page), 0);
+  }
+
+  /** Bytes in the write-ahead log of each. */
+  #logs(kind) {
     const folder = join(this.folder, "objects", kind);
     const logs = readdirSync(folder).filter((name) => /^[0-9a-f]{64}\.sqlite-wal$/.test(name));
-    return logs.filter((name) => statSync(join(folder, name)).size > 0).length;
+    return logs.map((name) => statSync(join(folder, name)).size);
   }
 }

@@ -8,7 +8,7 @@ use clap::Args;
 
 use crate::console::{Step, heading};
 use crate::provision::cache::Cache;
-use crate::provision::{self, npm, peers, tools};
+use crate::provision::{self, npm, peers, proxies, tools};
 use crate::up::origin;
 use crate::{command, wasm, workspace};
 
@@ -34,6 +34,10 @@ pub fn run(options: &Options) -> Result<()> {
     wasm::build(&cache)?;
     wasm::build_unmetered(&cache)?;
     let wanted = |name: &str| options.name == "all" || options.name == name;
+    if wanted("edge") {
+        npm::hono(&cache)?;
+        proxies::find(&cache)?;
+    }
     if wanted("push") {
         peers::nchan(&cache)?;
         peers::durable_streams(&cache)?;

@@ -2,12 +2,14 @@
 
 use super::DiskFault;
 use super::address::{AddressDisk, AddressGuard as Machine};
+use super::gather::{Gather, Waiting};
 use super::key_object::respond;
-use super::message;
+use super::message::{self, AddressTake};
 use super::reloaded::Reloaded;
 use super::sql::{Table, number};
 use crate::runtime;
 use rds_shared::access::budget::{AddressBudget, AddressCount, Count, Verdict};
+use std::rc::Rc;
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 use worker::web_sys::{Request, Response};
@@ -22,8 +24,14 @@ const TABLE: &str = "
 /// The object. Bound by hand, as [`super::key_object`] says why.
 #[wasm_bindgen]
 pub struct AddressGuard {
+    inner: Rc<Inner>,
+}
+
+struct Inner {
+    state: State,
     disk: Table,
     machine: Reloaded<Machine>,
+    asked: Rc<Gather<AddressTake>>,
 }
 
 #[wasm_bindgen]
@@ -31,25 +39,30 @@ impl AddressGuard {
     /// An instance over the object's storage; nothing is read yet.
     #[wasm_bindgen(constructor)]
     pub fn new(state: DurableObjectState, _: Env) -> Self {
-        let disk = Table::of(&State::from(state), TABLE);
-        AddressGuard { disk, machine: Reloaded::new("an address's disk") }
+        let state = State::from(state);
+        let (disk, machine) = (Table::of(&state, TABLE), Reloaded::new("an address's disk"));
+        AddressGuard { inner: Rc::new(Inner { state, disk, machine, asked: Rc::default() }) }
     }
 
     /// Charges a request. Without a verdict in the answer the Worker counts this object as unreachable.
     pub fn fetch(&self, request: &Request) -> Result<JsValue, JsValue> {
         let text = request.headers().get(message::HEADER)?.unwrap_or_default();
-        match self.take(&text) {
-            Some(verdict) => respond(&verdict),
-            None => Ok(Response::new()?.into()),
-        }
+        let Some(take) = message::read(&text) else { return Ok(Response::new()?.into()) };
+        let inner = Rc::clone(&self.inner);
+        let answer = move |waiting: Vec<Waiting<AddressTake>>| {
+            for waiting in waiting {
+                let verdict = inner.take(&waiting.request);
+                waiting.answer(verdict.map_or_else(|| Response::new().map(JsValue::from), |verdict| respond(&verdict)));
+            }
+        };
+        Ok(self.inner.asked.join(&self.inner.state, take, answer).into())
     }
 }
 
-impl AddressGuard {
-    fn take(&self, text: &str) -> Option<Verdict> {
-        let take = message::read(text)?;
+impl Inner {
+    fn take(&self, take: &AddressTake) -> Option<Verdict> {
         let now = runtime::now_millis().div_euclid(1_000);
-        let taken = self.machine.with(|| Machine::load(&self.disk), |machine| machine.take(&self.disk, &take, now));
+        let taken = self.machine.with(|| Machine::load(&self.disk), |machine| machine.take(&self.disk, take, now));
         taken.ok()
     }
 }

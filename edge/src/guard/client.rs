@@ -3,6 +3,7 @@
 use super::message::{self, AddressTake, KeyMessage, KeyReply};
 use crate::epochs::{EpochMessage, EpochReply, object};
 use crate::ports::Unreachable;
+use crate::runtime::Init;
 use core::time::Duration;
 use rds_shared::access::KeyDigest;
 use rds_shared::access::budget::Verdict;
@@ -13,7 +14,7 @@ use wasm_bindgen::{JsCast, JsValue};
 use worker::Env;
 use worker::js_sys::{Promise, Reflect};
 use worker::wasm_bindgen_futures::JsFuture;
-use worker::web_sys::{AbortSignal, Headers, RequestInit, Response};
+use worker::web_sys::{AbortSignal, RequestInit, Response};
 
 #[wasm_bindgen]
 extern "C" {
@@ -88,10 +89,7 @@ async fn exchange(
     message: &str,
     limit: Duration,
 ) -> Result<Option<String>, JsValue> {
-    let headers = Headers::new()?;
-    headers.set(message::HEADER, message)?;
-    let init = RequestInit::new();
-    init.set_headers(&headers);
+    let init: RequestInit = Init::with(&[(message::HEADER, message)]).to_js()?;
     init.set_signal(Some(&AbortSignal::timeout_with_u32(u32::try_from(limit.as_millis()).unwrap_or(u32::MAX))));
     let promise = namespace.get_by_name(name)?.fetch("http://guard/", &init)?;
     let response: Response = JsFuture::from(promise).await?.dyn_into()?;

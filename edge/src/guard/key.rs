@@ -56,8 +56,8 @@ pub enum Change<'a> {
     Create(&'a StoredKey),
     /// Another record, or another lease of the same.
     Lease(Lease),
-    /// Requests counted.
-    Count(&'a Entry),
+    /// Requests counted: rows to add to.
+    Count(&'a [Entry]),
     /// Closed windows into a batch; no window before [`Fold::before`] is counted in any more.
     Fold(Fold),
     /// A batch takes nothing more.
@@ -145,15 +145,29 @@ impl KeyGuard {
         Ok(())
     }
 
-    /// Charges a request, if there is room, at `now` (Unix seconds). It is on disk when this says that it is admitted.
+    /// Charges requests that came together, each if there is room, at `now` (Unix seconds). All that are admitted are on disk, by
+    /// one change, when this says so.
     pub fn take(
         &mut self,
         disk: &impl KeyDisk,
-        record: &KeyRecord,
-        take: &Take,
+        requests: &[(KeyRecord, &Take)],
         now: i64,
-    ) -> Result<Option<Verdict>, DiskFault> {
-        self.ledger.take(record, take, now, |entry| disk.write(&Change::Count(entry)))
+    ) -> Result<Vec<Option<Verdict>>, DiskFault> {
+        let mut rows: Vec<Entry> = Vec::new();
+        let mut verdicts = Vec::with_capacity(requests.len());
+        for (record, take) in requests {
+            let (verdict, entry) = self.ledger.take(record, take, now).unzip();
+            if let Some(entry) = entry.flatten()
+                && !rows.iter_mut().any(|row| row.absorb(&entry))
+            {
+                rows.push(entry);
+            }
+            verdicts.push(verdict);
+        }
+        if !rows.is_empty() {
+            disk.write(&Change::Count(&rows))?;
+        }
+        Ok(verdicts)
     }
 
     /// Counts requests that the Worker answered by itself. Of a key that never was, nothing is counted.
@@ -162,16 +176,17 @@ impl KeyGuard {
             return Ok(false);
         }
         let now = self.ledger.present(now);
-        for Tally { endpoint, served, throttled } in tally {
-            disk.write(&Change::Count(&Entry {
-                window: window_of(now),
-                family: None,
-                client: Subclient::Pooled,
-                endpoint: endpoint.clone(),
-                served: *served,
-                throttled: *throttled,
-                last_seen: now,
-            }))?;
+        let row = |Tally { endpoint, served, throttled }: &Tally| Entry {
+            window: window_of(now),
+            family: None,
+            client: Subclient::Pooled,
+            endpoint: endpoint.clone(),
+            served: *served,
+            throttled: *throttled,
+            last_seen: now,
+        };
+        if !tally.is_empty() {
+            disk.write(&Change::Count(&tally.iter().map(row).collect::<Vec<_>>()))?;
         }
         Ok(!tally.is_empty())
     }

@@ -28,7 +28,7 @@ const TABLES: &str = "
         batch INTEGER NOT NULL, endpoint TEXT NOT NULL, served INTEGER NOT NULL, throttled INTEGER NOT NULL,
         last_seen INTEGER NOT NULL, PRIMARY KEY (batch, endpoint)) WITHOUT ROWID";
 
-/// One row written, for the window and for the usage at once.
+/// One row written, for the window and for the usage at once, whatever the number of requests.
 const COUNT: &str = "
     INSERT INTO counts VALUES (?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
         served = served + excluded.served, throttled = throttled + excluded.throttled,
@@ -78,7 +78,10 @@ impl KeyDisk for Database {
             ]),
             Change::Lease(lease) => self
                 .run("UPDATE key SET record = ?, asked_at = ?", &[record_text(Some(lease))?, number(lease.asked_at)]),
-            Change::Count(entry) => self.run(COUNT, &count_values(entry)),
+            Change::Count([entry]) => self.run(COUNT, &count_values(entry)),
+            Change::Count(entries) => {
+                self.together(entries.iter().map(|entry| (COUNT, count_values(entry).to_vec())).collect())
+            }
             Change::Fold(Fold { into: Batch { sequence, day, through, .. }, before }) => self.together(vec![
                 (
                     "INSERT INTO batch VALUES (?, ?, ?, 0) ON CONFLICT DO UPDATE SET through = excluded.through",

@@ -8,18 +8,19 @@
 
 use super::DiskFault;
 use super::flight::{Flight, Ticket};
+use super::gather::{Gather, Waiting};
 use super::key::KeyGuard as Machine;
-use super::message::{self, KeyAsk, KeyMessage, KeyReply, Tally};
+use super::message::{self, KeyAsk, KeyMessage, KeyReply, Take, Tally};
 use super::record::Standing;
 use super::reloaded::Reloaded;
 use super::sql::Database;
 use crate::config::Config;
 use crate::origin::{Call, OriginAnswer, Seal};
 use crate::ports::NoAnswer;
-use crate::runtime;
+use crate::runtime::{self, Init};
 use core::cell::Cell;
 use core::time::Duration;
-use rds_shared::access::budget::{WINDOW_SECONDS, window_of};
+use rds_shared::access::budget::{Verdict, WINDOW_SECONDS, window_of};
 use rds_shared::access::link::{EDGE, KEY_QUESTION, KeyAnswer, KeyQuestion, USAGE};
 use rds_shared::access::{KeyDigest, KeyRecord};
 use rds_shared::route::Method;
@@ -30,7 +31,7 @@ use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
 use worker::js_sys::{Date, Object, Promise};
 use worker::wasm_bindgen_futures::future_to_promise;
-use worker::web_sys::{Request, Response};
+use worker::web_sys::{Request, Response, ResponseInit};
 use worker::worker_sys::types::DurableObjectState;
 use worker::{Env, State, console_error};
 
@@ -52,6 +53,7 @@ struct Inner {
     env: Env,
     disk: Database,
     machine: Reloaded<Machine>,
+    asked: Rc<Gather<KeyAsk>>,
     question: Rc<Flight>,
     /// Whether the next delivery of usage is arranged, as far as this instance knows.
     alarm_is_set: Cell<bool>,
@@ -64,11 +66,13 @@ impl KeyGuard {
     pub fn new(state: DurableObjectState, env: Env) -> Self {
         let state = State::from(state);
         let disk = Database::of(&state);
-        let (machine, question) = (Reloaded::new("a key's disk"), Rc::default());
-        KeyGuard { inner: Rc::new(Inner { state, env, disk, machine, question, alarm_is_set: Cell::new(false) }) }
+        let machine = Reloaded::new("a key's disk");
+        let (asked, question, alarm_is_set) = (Rc::default(), Rc::default(), Cell::new(false));
+        KeyGuard { inner: Rc::new(Inner { state, env, disk, machine, asked, question, alarm_is_set }) }
     }
 
-    /// Answers a message: a response if nobody has to be waited for, else a promise of one.
+    /// Answers a message: a response if nobody has to be waited for, else a promise of one. Who asks waits for those who ask with
+    /// them.
     pub fn fetch(&self, request: &Request) -> Result<JsValue, JsValue> {
         let text = request.headers().get(message::HEADER)?.unwrap_or_default();
         let ask = match message::read(&text) {
@@ -81,11 +85,8 @@ impl KeyGuard {
             Some(KeyMessage::Report { tally }) => return respond(&self.inner.report(&tally)),
             None => return respond(&KeyReply::Unable),
         };
-        if let Some(reply) = self.inner.ask_at_once(&ask) {
-            return respond(&reply);
-        }
         let inner = Rc::clone(&self.inner);
-        Ok(future_to_promise(async move { respond(&inner.ask(&ask).await) }).into())
+        Ok(self.inner.asked.join(&self.inner.state, ask, move |waiting| inner.answer(waiting)).into())
     }
 
     /// Sends what was used, and arranges for the next time.
@@ -113,24 +114,55 @@ impl Inner {
         self.machine.with(|| Machine::load(&self.disk), |machine| step(machine, &self.disk))
     }
 
-    /// The reply that is at hand.
-    fn ask_at_once(self: &Rc<Self>, ask: &KeyAsk) -> Option<KeyReply> {
-        let with_text = ask.text.is_some();
-        let Ok(standing) = self.with(|machine, _| Ok(machine.standing(runtime::now_millis(), with_text))) else {
-            return Some(KeyReply::Unable);
-        };
-        match standing {
-            Standing::Live { record, refresh } => {
-                if refresh {
-                    self.question(ask);
+    /// Answers those who asked together.
+    fn answer(self: &Rc<Self>, waiting: Vec<Waiting<KeyAsk>>) {
+        let asks: Vec<_> = waiting.iter().map(|waiting| &waiting.request).collect();
+        let replies = self.replies(&asks);
+        for (waiting, reply) in waiting.into_iter().zip(replies) {
+            let answer = match reply {
+                Some(reply) => respond(&reply),
+                None => {
+                    let (inner, ask) = (Rc::clone(self), waiting.request.clone());
+                    Ok(future_to_promise(async move { respond(&inner.ask(&ask).await) }).into())
                 }
-                Some(self.charge(ask, record))
-            }
-            Standing::Rejected => Some(KeyReply::Rejected),
-            Standing::TextNeeded => Some(KeyReply::TextNeeded),
-            Standing::Unable => Some(KeyReply::Unable),
-            Standing::Ask => None,
+            };
+            waiting.answer(answer);
         }
+    }
+
+    /// The replies that are at hand, with everything that is charged on the disk at once; `None` where the origin has to be asked first.
+    fn replies(self: &Rc<Self>, asks: &[&KeyAsk]) -> Vec<Option<KeyReply>> {
+        let standings: Vec<_> = asks.iter().map(|ask| self.standing(ask)).collect();
+        let record = |standing: &Standing| match standing {
+            Standing::Live { record, .. } => Some(*record),
+            _ => None,
+        };
+        let charges = asks.iter().zip(&standings).filter_map(|(ask, standing)| record(standing).zip(ask.take.as_ref()));
+        let mut verdicts = self.charge(&charges.collect::<Vec<_>>()).map(Vec::into_iter);
+        let reply = |(ask, standing): (&&KeyAsk, Standing)| {
+            Some(match standing {
+                Standing::Live { record, .. } if ask.take.is_none() => KeyReply::Known { record, verdict: None },
+                Standing::Live { record, .. } => match &mut verdicts {
+                    Some(verdicts) => KeyReply::Known { record, verdict: verdicts.next().flatten() },
+                    None => KeyReply::Unable,
+                },
+                Standing::Rejected => KeyReply::Rejected,
+                Standing::TextNeeded => KeyReply::TextNeeded,
+                Standing::Unable => KeyReply::Unable,
+                Standing::Ask => return None,
+            })
+        };
+        asks.iter().zip(standings).map(reply).collect()
+    }
+
+    /// How a request stands. If its key's record is to be looked up again soon, that is begun.
+    fn standing(self: &Rc<Self>, ask: &KeyAsk) -> Standing {
+        let with_text = ask.text.is_some();
+        let standing = self.with(|machine, _| Ok(machine.standing(runtime::now_millis(), with_text)));
+        if let Ok(Standing::Live { refresh: true, .. }) = standing {
+            self.question(ask);
+        }
+        standing.unwrap_or(Standing::Unable)
     }
 
     /// The reply after the origin was asked.
@@ -141,24 +173,21 @@ impl Inner {
             if !self.question.landed().await {
                 return KeyReply::Unable;
             }
-            if let Some(reply) = self.ask_at_once(ask) {
+            if let Some(reply) = self.replies(&[ask]).pop().flatten() {
                 return reply;
             }
         }
         KeyReply::Unable
     }
 
-    fn charge(&self, ask: &KeyAsk, record: KeyRecord) -> KeyReply {
+    /// Charges requests; `None` when the disk failed.
+    fn charge(&self, requests: &[(KeyRecord, &Take)]) -> Option<Vec<Option<Verdict>>> {
         let now = runtime::now_millis().div_euclid(1_000);
-        let charged = self.with(|machine, disk| match &ask.take {
-            Some(take) => machine.take(disk, &record, take, now),
-            None => Ok(None),
-        });
-        let Ok(verdict) = charged else { return KeyReply::Unable };
-        if verdict.is_some_and(|verdict| verdict.admitted) {
+        let verdicts = self.with(|machine, disk| machine.take(disk, requests, now)).ok()?;
+        if verdicts.iter().flatten().any(|verdict| verdict.admitted) {
             self.arrange_delivery();
         }
-        KeyReply::Known { record, verdict }
+        Some(verdicts)
     }
 
     fn news(&self, digest: KeyDigest, record: KeyRecord) -> KeyReply {
@@ -262,9 +291,8 @@ impl Inner {
 
 /// A message as the response that carries it.
 pub(crate) fn respond<M: Serialize>(message: &M) -> Result<JsValue, JsValue> {
-    let response = Response::new()?;
-    response.headers().set(message::HEADER, &message::write(message))?;
-    Ok(response.into())
+    let init: ResponseInit = Init::with(&[(message::HEADER, message::write(message))]).to_js()?;
+    Response::new_with_opt_str_and_init(None, &init).map(JsValue::from)
 }
 
 fn new_source() -> String {

@@ -1,8 +1,8 @@
 //! The windows of one key: what was admitted in the present one, by family and by client.
 //!
-//! A mirror of rows on disk. The disk is written first, so that the mirror never knows of less than what was granted.
+//! A mirror of rows on disk. It counts a request before the disk does and answers for it afterwards; where the disk does not take
+//! what is to be written, the mirror is thrown away, so that it never knows of less than what was granted.
 
-use super::DiskFault;
 use super::message::Take;
 use super::subclient::{MOST, Subclient};
 use rds_shared::access::KeyRecord;
@@ -27,6 +27,21 @@ pub struct Entry {
     pub throttled: u32,
     /// The latest of them, Unix seconds.
     pub last_seen: i64,
+}
+
+impl Entry {
+    /// Adds what belongs to the same row; says whether it does.
+    pub fn absorb(&mut self, other: &Entry) -> bool {
+        let same = (self.window, self.family) == (other.window, other.family)
+            && self.client == other.client
+            && self.endpoint == other.endpoint;
+        if same {
+            self.served = self.served.saturating_add(other.served);
+            self.throttled = self.throttled.saturating_add(other.throttled);
+            self.last_seen = self.last_seen.max(other.last_seen);
+        }
+        same
+    }
 }
 
 /// Admitted requests of a bucket in the latest window that the disk knows.
@@ -69,16 +84,10 @@ impl Ledger {
         now.max(self.window.saturating_mul(WINDOW_SECONDS))
     }
 
-    /// Charges a request if there is room; `write` puts it on disk before it counts as admitted.
+    /// Charges a request if there is room: its verdict, and for an admitted one what has to be on disk before anybody hears of it.
     ///
     /// `None` where keys have no budget in the family.
-    pub fn take(
-        &mut self,
-        record: &KeyRecord,
-        take: &Take,
-        now: i64,
-        write: impl FnOnce(&Entry) -> Result<(), DiskFault>,
-    ) -> Result<Option<Verdict>, DiskFault> {
+    pub fn take(&mut self, record: &KeyRecord, take: &Take, now: i64) -> Option<(Verdict, Option<Entry>)> {
         let now = self.present(now);
         let window = window_of(now);
         self.enter(window);
@@ -86,20 +95,21 @@ impl Ledger {
         let count = |used: Option<&u32>| Count { window, used: used.copied().unwrap_or(0) };
         let mut total = count(self.totals.get(&take.family));
         let mut own = count(self.clients.get(&(take.family, client.clone())));
-        let verdict = take_key(record, take.family, &mut total, Some(&mut own), now);
-        if verdict.is_some_and(|verdict| verdict.admitted) {
-            write(&Entry {
-                window,
-                family: Some(take.family),
-                client: client.clone(),
-                endpoint: take.endpoint.clone(),
-                served: 1,
-                throttled: 0,
-                last_seen: now,
-            })?;
-            self.admit(take.family, &client, 1);
+        let verdict = take_key(record, take.family, &mut total, Some(&mut own), now)?;
+        if !verdict.admitted {
+            return Some((verdict, None));
         }
-        Ok(verdict)
+        self.admit(take.family, &client, 1);
+        let entry = Entry {
+            window,
+            family: Some(take.family),
+            client,
+            endpoint: take.endpoint.clone(),
+            served: 1,
+            throttled: 0,
+            last_seen: now,
+        };
+        Some((verdict, Some(entry)))
     }
 
     /// The bucket that a request falls into. Only shared keys have clients, and only so many.
@@ -146,23 +156,30 @@ mod tests {
     }
 
     #[test]
-    fn a_request_that_the_disk_did_not_take_was_not_admitted() {
+    fn a_refusal_writes_nothing() {
         let mut ledger = Ledger::default();
-        let fault = ledger.take(&key(1, false), &take(None), NOW, |_| Err(DiskFault("full".to_owned())));
-        assert!(fault.is_err());
-        assert!(ledger.take(&key(1, false), &take(None), NOW, |_| Ok(())).unwrap().unwrap().admitted);
-        let mut writes = 0;
-        let denied = ledger.take(&key(1, false), &take(None), NOW, |_| {
-            writes += 1;
-            Ok(())
-        });
-        assert_eq!((denied.unwrap().unwrap().admitted, writes), (false, 0), "a refusal writes nothing");
+        let (admitted, entry) = ledger.take(&key(1, false), &take(None), NOW).unwrap();
+        assert!(admitted.admitted && entry.is_some_and(|entry| entry.served == 1));
+        let (refused, entry) = ledger.take(&key(1, false), &take(None), NOW).unwrap();
+        assert_eq!((refused.admitted, entry), (false, None));
+    }
+
+    #[test]
+    fn requests_of_one_row_add_up_and_others_do_not() {
+        let mut ledger = Ledger::default();
+        let mut entry = |client, now| ledger.take(&key(40, true), &take(client), now).unwrap().1.unwrap();
+        let mut first = entry(Some("one"), NOW);
+        assert!(first.absorb(&entry(Some("one"), NOW + 1)));
+        assert_eq!((first.served, first.last_seen), (2, NOW + 1));
+        assert!(!first.absorb(&entry(Some("two"), NOW)), "of another client");
+        assert!(!first.absorb(&entry(Some("one"), NOW + 60)), "of another window");
+        assert_eq!(first.served, 2);
     }
 
     #[test]
     fn a_clock_that_is_set_back_brings_no_window_back() {
         let mut ledger = Ledger::default();
-        let mut admitted = |now| ledger.take(&key(2, false), &take(None), now, |_| Ok(())).unwrap().unwrap().admitted;
+        let mut admitted = |now| ledger.take(&key(2, false), &take(None), now).unwrap().0.admitted;
         assert!(admitted(NOW) && admitted(NOW + 60));
         assert!(admitted(NOW), "counted in the later window");
         assert!(!admitted(NOW));
@@ -174,24 +191,10 @@ mod tests {
     fn clients_beyond_the_bound_share_a_bucket_until_the_window_ends() {
         let mut ledger = Ledger::default();
         let shared = key(40_000, true);
+        let mut bucket_of = |name: Option<&str>, now| ledger.take(&shared, &take(name), now).unwrap().1.unwrap().client;
         for number in 0..MOST {
-            let entry = std::cell::RefCell::new(None);
-            let note = |written: &Entry| {
-                *entry.borrow_mut() = Some(written.client.clone());
-                Ok(())
-            };
-            ledger.take(&shared, &take(Some(&number.to_string())), NOW, note).unwrap();
-            assert!(matches!(entry.into_inner(), Some(Subclient::Named(_))));
+            assert!(matches!(bucket_of(Some(&number.to_string()), NOW), Subclient::Named(_)));
         }
-        let mut bucket_of = |name: Option<&str>, now| {
-            let mut bucket = None;
-            let note = |written: &Entry| {
-                bucket = Some(written.client.clone());
-                Ok(())
-            };
-            ledger.take(&shared, &take(name), now, note).unwrap();
-            bucket.unwrap()
-        };
         assert_eq!(bucket_of(Some("one more"), NOW), Subclient::Overflow);
         assert!(matches!(bucket_of(Some("17"), NOW), Subclient::Named(_)));
         assert_eq!(bucket_of(None, NOW), Subclient::Pooled);
@@ -202,11 +205,9 @@ mod tests {
     fn an_ordinary_keys_clients_are_not_told_apart() {
         let mut ledger = Ledger::default();
         for name in ["a", "b"] {
-            let verdict = ledger.take(&key(8, false), &take(Some(name)), NOW, |written| {
-                assert_eq!(written.client, Subclient::Pooled);
-                Ok(())
-            });
-            assert_eq!(verdict.unwrap().unwrap().subclient, None);
+            let (verdict, entry) = ledger.take(&key(8, false), &take(Some(name)), NOW).unwrap();
+            assert_eq!(entry.unwrap().client, Subclient::Pooled);
+            assert_eq!(verdict.subclient, None);
         }
     }
 }

@@ -1,16 +1,17 @@
 //! Who may ask, and how often: two kinds of Durable Objects that count exactly, and what an isolate remembers of them.
 //!
 //! A key has one object, [`key::KeyGuard`]: its record, its windows, its usage. The addresses share 256,
-//! [`address::AddressGuard`]. Both are plain state machines over a synchronous disk: every admitted request is one durable
-//! row before it is answered, memory only mirrors the disk, and so neither an eviction nor a crash nor a second instance
-//! admits one request more. [`key_object`] and [`address_object`] are the runtime's shells around them; [`client`] is the
-//! Worker's way to them.
+//! [`address::AddressGuard`]. Both are plain state machines over a synchronous disk: every admitted request is counted in a
+//! durable row before it is answered, memory only mirrors the disk, and so neither an eviction nor a crash nor a second instance
+//! admits one request more. [`key_object`] and [`address_object`] are the runtime's shells around them, which let requests that
+//! come together [`gather`]; [`client`] is the Worker's way to them.
 
 pub mod address;
 pub mod address_object;
 pub mod client;
 pub mod denials;
 pub mod flight;
+pub mod gather;
 pub mod key;
 mod key_disk;
 pub mod key_object;

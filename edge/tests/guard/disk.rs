@@ -4,8 +4,10 @@
 use rds_edge::guard::DiskFault;
 use rds_edge::guard::key::{Change, KeyDisk, KeyGuard, Stored, StoredKey};
 use rds_edge::guard::ledger::{Bucket, Entry};
+use rds_edge::guard::message::Take;
 use rds_edge::guard::subclient::Subclient;
 use rds_edge::guard::usage::{Batch, WINDOWS_PER_DAY};
+use rds_shared::access::budget::Verdict;
 use rds_shared::access::link::UsageRow;
 use rds_shared::access::{KeyDigest, KeyRecord, Plan};
 use std::cell::{Cell, RefCell};
@@ -77,6 +79,11 @@ impl Instance {
         outcome.ok()
     }
 
+    /// Charges one request, if the disk lets it.
+    pub fn take(&mut self, record: KeyRecord, take: &Take, now: i64) -> Option<Verdict> {
+        self.step(|machine, disk| machine.take(disk, &[(record, take)], now))?.pop().flatten()
+    }
+
     /// Tells it who the key is, so that there is something to count for.
     pub fn introduce(&mut self, record: KeyRecord) {
         self.step(|machine, disk| machine.told(disk, KeyDigest::of("k"), record, (NOW * 1_000, "source".to_owned())))
@@ -119,13 +126,13 @@ impl KeyDisk for Disk {
         match change {
             Change::Create(key) => content.key = Some((*key).clone()),
             Change::Lease(lease) => content.key.as_mut().unwrap().lease = Some(*lease),
-            Change::Count(entry) => {
+            Change::Count(entries) => entries.iter().for_each(|entry| {
                 let family = entry.family.map_or("", |family| family.as_str());
                 let key = (entry.window, family, entry.client.clone(), entry.endpoint.clone());
-                let row = content.counts.entry(key).or_insert(Entry { served: 0, throttled: 0, ..(*entry).clone() });
+                let row = content.counts.entry(key).or_insert(Entry { served: 0, throttled: 0, ..entry.clone() });
                 row.served += entry.served;
                 row.throttled += entry.throttled;
-            }
+            }),
             Change::Fold(fold) => {
                 content.batches.insert(fold.into.sequence, fold.into);
                 let open = content.counts.split_off(&(fold.before, "", Subclient::Pooled, String::new()));

@@ -11,8 +11,8 @@ use std::rc::Rc;
 
 #[derive(Debug, Clone)]
 enum Event {
-    /// A request of a client reaches the object.
-    Request { client: u8 },
+    /// Requests of clients reach the object together.
+    Requests { clients: Vec<u8> },
     /// A request reaches an instance that another has replaced without its knowing.
     StaleRequest,
     /// An isolate reports refusals that the object did not see.
@@ -31,7 +31,7 @@ enum Event {
 
 fn event() -> impl Strategy<Value = Event> {
     prop_oneof![
-        12 => (0u8..4).prop_map(|client| Event::Request { client }),
+        12 => prop::collection::vec(0u8..4, 1..8).prop_map(|clients| Event::Requests { clients }),
         2 => Just(Event::StaleRequest),
         1 => Just(Event::Report),
         2 => Just(Event::Replace),
@@ -64,31 +64,35 @@ proptest! {
         let mut latest = 0;
         for event in events {
             match event {
-                Event::Request { client } => {
-                    let verdict = live.step(|machine, disk| machine.take(disk, &record, &take(client), now));
-                    let Some(verdict) = verdict.flatten() else {
-                        prop_assert!(failing, "only a fault of the disk leaves a request without a verdict");
+                Event::Requests { clients: asking } => {
+                    let takes: Vec<_> = asking.iter().map(|client| (record, take(*client))).collect();
+                    let requests: Vec<_> = takes.iter().map(|(record, take)| (*record, take)).collect();
+                    let Some(verdicts) = live.step(|machine, disk| machine.take(disk, &requests, now)) else {
+                        prop_assert!(failing, "only a fault of the disk leaves requests without a verdict");
                         continue;
                     };
-                    // A clock that was set back counts on in the latest window that anybody was admitted in.
-                    let window = verdict.allowance.reset / 60 - 1;
-                    prop_assert!(window >= window_of(now).max(latest));
-                    let total = totals.entry(window).or_default();
-                    let own = clients.entry((window, client)).or_default();
-                    let room = *total < limit && (!shared || *own < subclient_limit(limit));
-                    prop_assert_eq!(verdict.admitted, room);
-                    if verdict.admitted {
-                        prop_assert!(!failing);
-                        *total += 1;
-                        *own += 1;
-                        latest = window;
+                    prop_assert_eq!(verdicts.len(), asking.len());
+                    for (client, verdict) in asking.into_iter().zip(verdicts.into_iter().flatten()) {
+                        // A clock that was set back counts on in the latest window that anybody was admitted in.
+                        let window = verdict.allowance.reset / 60 - 1;
+                        prop_assert!(window >= window_of(now).max(latest));
+                        let total = totals.entry(window).or_default();
+                        let own = clients.entry((window, client)).or_default();
+                        let room = *total < limit && (!shared || *own < subclient_limit(limit));
+                        prop_assert_eq!(verdict.admitted, room);
+                        if verdict.admitted {
+                            prop_assert!(!failing);
+                            *total += 1;
+                            *own += 1;
+                            latest = window;
+                        }
+                        prop_assert_eq!(verdict.allowance.remaining, limit - *total);
                     }
-                    prop_assert_eq!(verdict.allowance.remaining, limit - *total);
                 }
                 Event::StaleRequest => {
                     if let Some(stale) = &mut stale {
                         let stale: &mut Instance = stale;
-                        let verdict = stale.step(|machine, disk| machine.take(disk, &record, &take(0), now)).flatten();
+                        let verdict = stale.take(record, &take(0), now);
                         prop_assert!(!verdict.is_some_and(|verdict| verdict.admitted), "it can grant nothing");
                     }
                 }

@@ -88,8 +88,8 @@ proptest! {
                 Event::Request(endpoint) => {
                     let endpoint = ENDPOINTS[usize::from(endpoint)].to_owned();
                     let take = Take { family: Family::Public, endpoint, client: Subclient::Pooled };
-                    let verdict = instance.step(|machine, disk| machine.take(disk, &record, &take, now)).unwrap();
-                    served += u64::from(verdict.unwrap().admitted);
+                    let verdict = instance.take(record, &take, now).unwrap();
+                    served += u64::from(verdict.admitted);
                 }
                 Event::Report(endpoint, was_served) => {
                     let (s, t) = if was_served { (1, 0) } else { (0, 1) };

@@ -23,6 +23,9 @@ pub const EMBEDDED_POSTGRES: &str = "18.4.0-beta.17";
 /// Verifies decisions in JavaScript: the peer that the Worker is measured against. The version that `e2e` has, too.
 pub const VIEM: &str = "2.57.20";
 
+/// The router and middleware of the JavaScript Worker that does the edge's job beside it.
+pub const HONO: &str = "4.13.19";
+
 const PATIENCE: Duration = Duration::from_secs(600);
 
 /// The esbuild program.
@@ -45,6 +48,13 @@ pub fn workerd(cache: &Cache) -> Result<PathBuf> {
 /// The folder of modules in which `viem` is found by name.
 pub fn viem(cache: &Cache) -> Result<PathBuf> {
     let mut folder = install(cache, "viem", VIEM)?;
+    folder.pop();
+    Ok(folder)
+}
+
+/// The folder of modules in which `hono` is found by name.
+pub fn hono(cache: &Cache) -> Result<PathBuf> {
+    let mut folder = install(cache, "hono", HONO)?;
     folder.pop();
     Ok(folder)
 }

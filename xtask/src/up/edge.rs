@@ -17,7 +17,7 @@ use crate::wasm::Bundle;
 use crate::workspace;
 
 /// Speaks workerd's cache protocol; plain workerd has no cache of its own.
-const CACHE_STORE: &str = include_str!("../../assets/cache-store.mjs");
+pub const CACHE_STORE: &str = include_str!("../../assets/cache-store.mjs");
 const PATIENCE: Duration = Duration::from_secs(60);
 const STOP: StopRule = StopRule { signal: Signal::TERM, grace: Duration::from_secs(10) };
 

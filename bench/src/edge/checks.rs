@@ -1,0 +1,134 @@
+//! What each peer must show before it is timed.
+
+use std::net::SocketAddr;
+use std::sync::Barrier;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::http::{self, Answer, Connection};
+
+/// Fields of a body that grow with a copy's age.
+const AGES: [&[u8]; 2] = [b"\"freshness_seconds\":", b"\"age_seconds\":"];
+/// Callers at once, and how often they ask for each request that the limit lets pass.
+const CALLERS: u32 = 64;
+const EAGERNESS: u32 = 2;
+/// Seconds of a minute that a crowd may take.
+const ROOM: u64 = 20;
+
+/// Checks that a body is the edge's own, but for ages.
+pub fn same_body(ours: &Answer, theirs: &Answer) -> Result<()> {
+    ensure!(theirs.status == 200, "the peer answers {}: {}", theirs.status, theirs.head);
+    ensure!(without_ages(&ours.body) == without_ages(&theirs.body), "the peer answers something else: {}", theirs.head);
+    Ok(())
+}
+
+/// Checks that the names of the headers are the edge's own.
+pub fn same_header_names(ours: &Answer, theirs: &Answer) -> Result<()> {
+    let (ours, theirs) = (header_names(ours), header_names(theirs));
+    ensure!(ours == theirs, "the headers differ:\n{ours:?}\n{theirs:?}");
+    Ok(())
+}
+
+/// Checks that the answer's ETag is met by a 304 without a body. `request` makes a request with one more header line.
+pub fn confirms(address: SocketAddr, answer: &Answer, request: impl Fn(&str) -> Vec<u8>) -> Result<()> {
+    let etag = header(answer, "etag")?.replace("w/", "W/");
+    let confirmed = http::ask(address, &request(&format!("if-none-match: {etag}\r\n")))?;
+    ensure!(confirmed.status == 304 && confirmed.body.is_empty(), "not confirmed: {}", confirmed.head);
+    let changed = http::ask(address, &request("if-none-match: W/\"other\"\r\n"))?;
+    ensure!(changed.status == 200, "confirmed for another: {}", changed.head);
+    Ok(())
+}
+
+/// Checks that each request is charged: of two in a row, the second leaves one less, or begins the next window.
+pub fn counts(address: SocketAddr, request: &[u8], limit: u32) -> Result<()> {
+    let told = || -> Result<[i64; 3]> {
+        let answer = http::ask(address, request)?;
+        let number = |name: &str| -> Result<i64> { Ok(header(&answer, name)?.parse()?) };
+        Ok([number("x-ratelimit-limit")?, number("x-ratelimit-remaining")?, number("x-ratelimit-reset")?])
+    };
+    let [said, before, window] = told()?;
+    let [_, after, next] = told()?;
+    let limit = i64::from(limit);
+    ensure!(said == limit, "a limit of {said}");
+    ensure!(after == before - 1 || next > window && after == limit - 1, "{before} left, then {after}");
+    Ok(())
+}
+
+/// How many requests are admitted of a crowd that asks at once for more than the limit, within one minute.
+pub fn admitted(address: SocketAddr, limit: u32, request: impl Fn() -> Vec<u8> + Sync) -> Result<u32> {
+    while 60 - now() % 60 < ROOM {
+        xtask::signals::check()?;
+        std::thread::sleep(Duration::from_millis(200));
+    }
+    let (window, barrier) = (now() / 60, Barrier::new(CALLERS as usize));
+    let caller = || -> Result<u32> {
+        let mut connection = Connection::open(address)?;
+        barrier.wait();
+        let mut admitted = 0;
+        for _ in 0..(limit * EAGERNESS).div_ceil(CALLERS) {
+            connection.send(&request())?;
+            match connection.receive()?.status {
+                200 => admitted += 1,
+                429 => {}
+                other => bail!("{other} at the limit"),
+            }
+        }
+        Ok(admitted)
+    };
+    let counts: Vec<Result<u32>> = std::thread::scope(|scope| {
+        let callers: Vec<_> = (0..CALLERS).map(|_| scope.spawn(caller)).collect();
+        callers.into_iter().map(|caller| caller.join().unwrap_or_else(|_| bail!("a caller broke"))).collect()
+    });
+    let total = counts.into_iter().sum::<Result<u32>>()?;
+    ensure!(now() / 60 == window, "the crowd took longer than the minute");
+    Ok(total)
+}
+
+fn header<'a>(answer: &'a Answer, name: &str) -> Result<&'a str> {
+    let found = answer.headers().find(|(known, _)| *known == name);
+    Ok(found.with_context(|| format!("no {name}: {}", answer.head))?.1)
+}
+
+fn header_names(answer: &Answer) -> Vec<&str> {
+    let mut names: Vec<_> = answer.headers().map(|(name, _)| name).collect();
+    names.sort_unstable();
+    names
+}
+
+fn without_ages(body: &[u8]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(body.len());
+    let mut rest = body;
+    while let Some((first, behind)) = rest.split_first() {
+        match AGES.iter().find(|name| rest.starts_with(name)) {
+            Some(name) => {
+                out.extend_from_slice(name);
+                let value = rest.get(name.len()..).unwrap_or_default();
+                let digits = value.iter().take_while(|byte| byte.is_ascii_digit()).count();
+                rest = value.get(digits..).unwrap_or_default();
+            }
+            None => {
+                out.push(*first);
+                rest = behind;
+            }
+        }
+    }
+    out
+}
+
+fn now() -> u64 {
+    SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_secs())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_ages_are_passed_over() {
+        let blank = |text: &str| String::from_utf8(without_ages(text.as_bytes())).unwrap();
+        assert_eq!(blank(r#"{"age_seconds":17,"tvl":1}"#), r#"{"age_seconds":,"tvl":1}"#);
+        assert_eq!(blank(r#"{"freshness_seconds":null}"#), r#"{"freshness_seconds":null}"#);
+        assert_ne!(blank(r#"{"tvl":1}"#), blank(r#"{"tvl":2}"#));
+    }
+}

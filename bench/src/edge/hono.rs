@@ -1,0 +1,68 @@
+//! `bench/hono-peer`: the edge's job in Hono, bundled as its authors bundle a Worker.
+
+use std::path::Path;
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Result, ensure};
+use rds_shared::access::KeyDigest;
+use serde_json::json;
+use xtask::command;
+use xtask::console::Step;
+use xtask::provision::cache::Cache;
+use xtask::provision::npm;
+use xtask::workspace;
+
+use super::js_worker::{JsWorker, Plan, folder};
+use crate::http;
+use crate::market::Market;
+
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Opens the Worker's one route for operators, on loopback and for the length of a run.
+const ADMIN_TOKEN: &str = "bench";
+
+/// Starts it on the servers' core, before the market's origin.
+pub fn start(cache: &Cache, market: &Market) -> Result<JsWorker> {
+    let folder = folder("hono")?;
+    bundle(cache, &folder)?;
+    let variables = [
+        ("ORIGIN_URL", market.text("origin_edge")?.to_owned()),
+        ("ASSERTION_KEY", market.assertion_keys()?),
+        ("ADMIN_TOKEN", ADMIN_TOKEN.to_owned()),
+        ("FIRST_PARTY_ORIGINS", xtask::up::FIRST_PARTY.to_owned()),
+    ];
+    JsWorker::start(cache, &Plan { name: "Hono", folder, variables: &variables, object: Some(("KEYS", "KeyGuard")) })
+}
+
+/// Tells it of a key and its limit.
+pub fn provision(worker: &JsWorker, key: &str, rpm: u32) -> Result<()> {
+    let principal = json!({ "kind": "key", "id": 1, "org_id": 1, "plan": "data" });
+    let record = json!({ "principal": principal, "rpm": rpm }).to_string();
+    let target = format!("/keys/{}", KeyDigest::of(key).to_hex());
+    let lines = format!("authorization: Bearer {ADMIN_TOKEN}\r\n");
+    let answer = http::ask(worker.address, &http::request("PUT", &target, &lines, record.as_bytes()))?;
+    ensure!(answer.status == 204, "the key was not taken: {}", answer.head);
+    Ok(())
+}
+
+/// One minified module of the peer and all that it uses of Hono.
+fn bundle(cache: &Cache, folder: &Path) -> Result<()> {
+    let modules = npm::hono(cache)?;
+    let mut step = Step::start("the bundle with Hono");
+    let mut esbuild = Command::new(npm::esbuild(cache)?);
+    esbuild
+        .arg(workspace::root().join("bench/hono-peer/worker.mjs"))
+        .args([
+            "--bundle",
+            "--minify",
+            "--format=esm",
+            "--platform=browser",
+            "--target=es2022",
+            "--external:cloudflare:*",
+        ])
+        .arg(format!("--outfile={}", folder.join("worker.mjs").display()))
+        .env("NODE_PATH", modules);
+    command::run(&mut step, esbuild, &workspace::log("hono"), PATIENCE)?;
+    step.done("built");
+    Ok(())
+}

@@ -1,0 +1,128 @@
+//! A JavaScript Worker on the workerd that runs the edge: its configuration in a folder of its own, and the process.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::Result;
+use rustix::process::Signal;
+use xtask::console::Step;
+use xtask::provision::cache::Cache;
+use xtask::provision::npm;
+use xtask::service::{Service, StopRule};
+use xtask::up::ports::{Ports, local};
+use xtask::up::{edge, probe};
+
+use crate::cores;
+
+const STOP: StopRule = StopRule { signal: Signal::TERM, grace: Duration::from_secs(10) };
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// A Worker that is to be started: `worker.mjs` lies in the folder.
+pub struct Plan<'a> {
+    /// What messages call it.
+    pub name: &'static str,
+    /// The folder, which is deleted at the end.
+    pub folder: PathBuf,
+    /// Names and values of its variables.
+    pub variables: &'a [(&'static str, String)],
+    /// Its class with storage, by binding and name.
+    pub object: Option<(&'static str, &'static str)>,
+}
+
+/// The running Worker. It ends with the value.
+pub struct JsWorker {
+    /// Where it listens.
+    pub address: SocketAddr,
+    service: Service,
+    folder: PathBuf,
+}
+
+impl JsWorker {
+    /// Starts it on the servers' core, and waits until it answers `/ready`.
+    pub fn start(cache: &Cache, plan: &Plan<'_>) -> Result<Self> {
+        let mut step = Step::start(plan.name);
+        let port = Ports::free()?.edge;
+        let folder = &plan.folder;
+        std::fs::create_dir_all(folder.join("objects"))?;
+        std::fs::write(folder.join("cache-store.mjs"), edge::CACHE_STORE)?;
+        std::fs::write(folder.join("worker.capnp"), configuration(plan, &edge::compatibility_date()?))?;
+        let mut command = Command::new(npm::workerd(cache)?);
+        command
+            .current_dir(folder)
+            .args(["serve", "worker.capnp"])
+            .arg(format!("--socket-addr=http={}", local(port)))
+            .envs(plan.variables.iter().map(|(name, value)| (name, value)));
+        let mut service = cores::on_server(|| Service::start(plan.name, command, folder.join("log"), STOP))?;
+        service.wait_until(&mut step, PATIENCE, || probe::is_ok(port, "/ready"))?;
+        step.done(&format!("port {port}"));
+        Ok(Self { address: local(port).into(), service, folder: folder.clone() })
+    }
+
+    /// Its process id.
+    pub fn pid(&self) -> u32 {
+        self.service.pid()
+    }
+}
+
+impl Drop for JsWorker {
+    fn drop(&mut self) {
+        self.service.stop();
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+/// A new folder for a Worker of that name.
+pub fn folder(name: &str) -> Result<PathBuf> {
+    let folder = std::env::temp_dir().join(format!("rds-bench-{name}-{}", std::process::id()));
+    std::fs::create_dir_all(&folder)?;
+    Ok(folder)
+}
+
+/// Puts a script into a Worker's folder as it is.
+pub fn place(script: &Path, folder: &Path) -> Result<()> {
+    std::fs::copy(script, folder.join("worker.mjs"))?;
+    Ok(())
+}
+
+/// As [`edge::render`] has it for the edge: the same date, storage on the local disk, the same store behind the Cache API, the network.
+fn configuration(plan: &Plan<'_>, date: &str) -> String {
+    let variable = |(name, _): &(&str, String)| format!("    (name = \"{name}\", fromEnvironment = \"{name}\"),\n");
+    let mut bindings: String = plan.variables.iter().map(variable).collect();
+    let mut storage = String::new();
+    if let Some((binding, class)) = plan.object {
+        bindings += &format!("    (name = \"{binding}\", durableObjectNamespace = \"{class}\"),\n");
+        storage = format!(
+            "  durableObjectNamespaces = [(className = \"{class}\", uniqueKey = \"{class}\", enableSql = true)],\n  \
+             durableObjectStorage = (localDisk = \"objects\"),\n"
+        );
+    }
+    format!(
+        r#"using Workerd = import "/workerd/workerd.capnp";
+
+const config :Workerd.Config = (
+  services = [
+    (name = "main", worker = .main),
+    (name = "cache-store", worker = .cacheStore),
+    (name = "objects", disk = (path = "objects", writable = true)),
+    (name = "internet", network = (allow = ["public", "private"])),
+  ],
+  sockets = [(name = "http", http = (), service = "main")],
+);
+
+const main :Workerd.Worker = (
+  modules = [(name = "worker.mjs", esModule = embed "worker.mjs")],
+  compatibilityDate = "{date}",
+  bindings = [
+{bindings}  ],
+{storage}  cacheApiOutbound = "cache-store",
+);
+
+const cacheStore :Workerd.Worker = (
+  modules = [(name = "cache-store.mjs", esModule = embed "cache-store.mjs")],
+  compatibilityDate = "{date}",
+);
+"#
+    )
+}

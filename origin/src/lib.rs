@@ -7,6 +7,7 @@ pub mod catalog;
 pub mod cli;
 pub mod clock;
 pub mod config;
+pub mod crash_dump;
 pub mod decisions;
 pub mod edge_link;
 pub mod entropy;

@@ -38,7 +38,8 @@ fn init(libraries: &str, level: LogLevel) {
         LogLevel::Info => "info",
         LogLevel::Debug => "debug",
     };
-    let filter = EnvFilter::new(format!("{libraries},rds_origin={ours}"));
+    // What sqlx says of options in a database's address that it does not know repeats their values.
+    let filter = EnvFilter::new(format!("{libraries},sqlx_postgres::options=off,rds_origin={ours}"));
     let format = tracing_subscriber::fmt().json().flatten_event(true).with_current_span(false).with_span_list(false);
     // A second call (tests) finds the log already on.
     let _ = format.with_env_filter(filter).with_writer(std::io::stderr).try_init();

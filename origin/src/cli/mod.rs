@@ -19,6 +19,7 @@ mod webhooks;
 
 use crate::clock::Clock;
 use crate::config::{self, DatabaseConfig};
+use crate::crash_dump;
 use crate::simulate::Options;
 use crate::store::Db;
 use crate::telemetry;
@@ -247,6 +248,7 @@ pub async fn run(cli: Cli) -> ExitCode {
     if !matches!(cli.command, Command::Serve) {
         telemetry::init_command();
     }
+    crash_dump::leave_memory_out();
     match dispatch(cli.command, out).await {
         Ok(code) => code,
         Err(error) => {

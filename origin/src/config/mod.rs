@@ -334,6 +334,21 @@ mod tests {
     }
 
     #[test]
+    fn an_address_that_cannot_be_read_is_not_repeated() {
+        for bad in
+            ["postgres://u:hunter2@db?sslmode=hunter2", "postgres://u:hunter2@db:hunter2/rds", "mysql://u:hunter2@db"]
+        {
+            let faults = read(&[
+                ("DATABASE_URL", bad),
+                ("RDS_ADMIN_TOKEN", "0123456789abcdef"),
+                ("RDS_EDGE_ASSERTION_KEYS", KEY),
+            ]);
+            let text = faults.unwrap_err().to_string();
+            assert!(text.contains("DATABASE_URL") && !text.contains("hunter2"), "{text}");
+        }
+    }
+
+    #[test]
     fn a_secret_never_shows_in_debug_output() {
         let config = read(&[
             ("DATABASE_URL", "postgres://u:hunter2@db"),

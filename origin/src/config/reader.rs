@@ -1,6 +1,7 @@
 //! Reading the variables one by one, so that a later fault is found even after an earlier one.
 
 use super::{Config, ConfigError, DatabaseConfig, Fault, LogLevel, Secret};
+use crate::store;
 use axum::http::Uri;
 use rds_shared::access::{AssertionKey, FirstParty};
 use rds_shared::graph::signature::DecisionKey;
@@ -133,10 +134,13 @@ impl<L: Fn(&str) -> Option<String>> Reader<L> {
 
     pub(super) fn database(&mut self) -> Option<DatabaseConfig> {
         let url = self.required("DATABASE_URL", "postgres://rds@127.0.0.1:5432/rds", |text| {
-            if text.starts_with("postgres://") || text.starts_with("postgresql://") {
-                Ok(Secret(text.into()))
-            } else {
+            if !text.starts_with("postgres://") && !text.starts_with("postgresql://") {
                 Err("must start with postgres://".into())
+            } else if !store::is_address(text) {
+                Err("cannot be read: its parts must be percent-encoded, and its options have values that there are"
+                    .into())
+            } else {
+                Ok(Secret(text.into()))
             }
         });
         let connections =

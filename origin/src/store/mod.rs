@@ -159,6 +159,12 @@ fn is_unavailable(sqlstate: &str) -> bool {
     sqlstate.starts_with("08") || sqlstate.starts_with("53") || sqlstate.starts_with("57P") || sqlstate == "25006"
 }
 
+/// Whether the address of a database can be read. Why it cannot is not told: its parser repeats what it stumbled over, which may be
+/// the password.
+pub fn is_address(url: &str) -> bool {
+    PgConnectOptions::from_str(url).is_ok()
+}
+
 /// The settings of every pool. JIT is off: our statements are short, and after a bulk load compiling one took longer than running it.
 ///
 /// A call that was given up may have left its connection behind without an answer. Such a one is closed when it comes back: else it

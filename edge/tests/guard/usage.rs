@@ -119,7 +119,7 @@ fn a_record_that_only_newer_code_can_read_costs_neither_the_counts_nor_the_key()
     let (mut instance, record) = (platter.instance(), record(10, false));
     instance.introduce(record);
     let take = Take { family: Family::Public, endpoint: ENDPOINTS[0].to_owned(), client: Subclient::Pooled };
-    let charge = |instance: &mut Instance| instance.step(|machine, disk| machine.take(disk, &record, &take, NOW));
+    let charge = |instance: &mut Instance| instance.step(|machine, disk| machine.take(disk, &[(record, &take)], NOW));
     charge(&mut instance).unwrap();
     platter.forget_record();
 

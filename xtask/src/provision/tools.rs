@@ -1,4 +1,4 @@
-//! Cargo-installed tools: `worker-build` and `wasm-bindgen`; and programs that are measured.
+//! Cargo-installed tools: `worker-build` and `wasm-bindgen`; judges of dependencies; and programs that are measured.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -14,6 +14,11 @@ use crate::workspace;
 /// Turns the crate into a Worker bundle. Released together with the `worker` crate of the same version.
 pub const WORKER_BUILD: &str = "0.8.7";
 
+/// Judges licences, bans and sources of all that is depended on.
+const CARGO_DENY: &str = "0.20.2";
+/// Finds dependencies that nothing uses.
+const CARGO_MACHETE: &str = "0.9.2";
+
 /// Dependencies that the tools have in common are compiled once.
 const BUILD: &str = "build";
 const PATIENCE: Duration = Duration::from_secs(3600);
@@ -27,6 +32,16 @@ pub fn worker_build(cache: &Cache) -> Result<PathBuf> {
 pub fn wasm_bindgen(cache: &Cache) -> Result<PathBuf> {
     let version = workspace::locked_version("wasm-bindgen")?;
     install(cache, "wasm-bindgen-cli", "wasm-bindgen", &version)
+}
+
+/// The `cargo-deny` program.
+pub fn cargo_deny(cache: &Cache) -> Result<PathBuf> {
+    install(cache, "cargo-deny", "cargo-deny", CARGO_DENY)
+}
+
+/// The `cargo-machete` program.
+pub fn cargo_machete(cache: &Cache) -> Result<PathBuf> {
+    install(cache, "cargo-machete", "cargo-machete", CARGO_MACHETE)
 }
 
 /// A program that is measured: compiled with all the optimisation that its own release profile asks for.

@@ -1,4 +1,5 @@
-//! `cargo xtask lint`: formatting, clippy on the host and for wasm, the OpenAPI document, and the house rules for files.
+//! `cargo xtask lint`: formatting, clippy on the host and for wasm, what is depended on, the OpenAPI document, and the house rules
+//! for files.
 
 use std::process::Command;
 use std::time::Duration;
@@ -8,6 +9,7 @@ use anyhow::{Result, bail};
 use crate::command;
 use crate::console::Step;
 use crate::provision::cache::Cache;
+use crate::provision::tools;
 use crate::provision::wasm_toolchain::{self, Target};
 use crate::{openapi, tidy, workspace};
 
@@ -17,6 +19,8 @@ const PATIENCE: Duration = Duration::from_secs(3600);
 pub fn run() -> Result<()> {
     let cache = Cache::open()?;
     let toolchain = wasm_toolchain::find(&cache, Target::Wasm)?;
+    let (cargo_deny, cargo_machete) = (tools::cargo_deny(&cache)?, tools::cargo_machete(&cache)?);
+    tools::clear_build_folder(&cache)?;
 
     let mut format = workspace::cargo();
     format.args(["fmt", "--all", "--check", "--", "--color=never"]);
@@ -24,15 +28,28 @@ pub fn run() -> Result<()> {
     host.args(["clippy", "--locked", "--workspace", "--all-targets"]);
     deny_warnings(&mut host);
     let mut wasm = toolchain.cargo();
-    wasm.args(["clippy", "--locked", "--package", "rds-edge", "--target"]);
+    wasm.args(["clippy", "--locked", "--package", "rds-edge", "--package", "rds-verifier", "--target"]);
     wasm.arg(Target::Wasm.triple());
     deny_warnings(&mut wasm);
-
-    let mut failures = 0;
+    let mut deny = Command::new(cargo_deny);
+    // What it says of advisories comes from the network: see `deny.toml`.
+    deny.current_dir(workspace::root()).args(["--locked", "--color=never", "check", "bans", "licenses", "sources"]);
+    let mut machete = Command::new(cargo_machete);
+    machete.current_dir(workspace::root());
     let document = openapi::maker(&openapi::Options { check: true, ..openapi::Options::default() });
-    for (name, command) in
-        [("rustfmt", format), ("clippy, host", host), ("clippy, wasm", wasm), ("the OpenAPI document", document)]
-    {
+
+    let checks = [
+        ("rustfmt", format),
+        ("clippy, host", host),
+        ("clippy, wasm", wasm),
+        ("licences, bans, sources", deny),
+        ("unused dependencies", machete),
+        ("the OpenAPI document", document),
+    ];
+    // And the house rules.
+    let all = checks.len() + 1;
+    let mut failures = 0;
+    for (name, command) in checks {
         let mut step = Step::start(name);
         match command::run(&mut step, command, &workspace::log("lint"), PATIENCE) {
             Ok(()) => step.done(""),
@@ -56,7 +73,7 @@ pub fn run() -> Result<()> {
         failures += 1;
     }
     if failures > 0 {
-        bail!("{failures} of 5 checks failed");
+        bail!("{failures} of {all} checks failed");
     }
     Ok(())
 }

@@ -1,4 +1,4 @@
-//! Cargo-installed tools: `worker-build` and `wasm-bindgen`; and programs that are measured.
+//! Cargo-installed tools: `worker-build` and `wasm-bindgen`; judges of dependencies; and programs that are measured.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -16,6 +16,10 @@ pub const WORKER_BUILD: &str = "0.8.7";
 
 /// Knows how to build for libFuzzer.
 const CARGO_FUZZ: &str = "0.13.2";
+/// Judges licences, bans and sources of all that is depended on.
+const CARGO_DENY: &str = "0.20.2";
+/// Finds dependencies that nothing uses.
+const CARGO_MACHETE: &str = "0.9.2";
 
 /// Dependencies that the tools have in common are compiled once.
 const BUILD: &str = "build";
@@ -35,6 +39,16 @@ pub fn wasm_bindgen(cache: &Cache) -> Result<PathBuf> {
 /// The `cargo-fuzz` program, which builds for libFuzzer.
 pub fn cargo_fuzz(cache: &Cache) -> Result<PathBuf> {
     install(cache, "cargo-fuzz", "cargo-fuzz", CARGO_FUZZ)
+}
+
+/// The `cargo-deny` program.
+pub fn cargo_deny(cache: &Cache) -> Result<PathBuf> {
+    install(cache, "cargo-deny", "cargo-deny", CARGO_DENY)
+}
+
+/// The `cargo-machete` program.
+pub fn cargo_machete(cache: &Cache) -> Result<PathBuf> {
+    install(cache, "cargo-machete", "cargo-machete", CARGO_MACHETE)
 }
 
 /// A program that is measured: compiled with all the optimisation that its own release profile asks for.

@@ -1,0 +1,280 @@
+// No secret is where it need not be: whatever a stack wrote while it was used, misused and broken is searched for every one of them.
+
+import assert from 'node:assert/strict';
+import { execFile, spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { mkdirSync, openSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { after, before, describe, test } from 'node:test';
+import { promisify } from 'node:util';
+import pg from 'pg';
+import { probe } from './authorisation/probe.mjs';
+import { databaseLink } from './database-link.mjs';
+import { bearer, organisation } from './operator.mjs';
+import { ended, freePorts, isAlive, originEnvironment, up } from './private-stack.mjs';
+import { Receiver, authority } from './receiver.mjs';
+import { Search } from './secrets/search.mjs';
+import { inBodies, inHeaders, inPaths, inQueries } from './secrets/strewn.mjs';
+import { columns, commandLines, files, keptWire } from './secrets/written.mjs';
+import { unasked, until } from './stack.mjs';
+
+const run = promisify(execFile);
+/** The files of a stack's folder that are there to hold secrets; for their owner alone. */
+const HOLDERS = ['origin.env', 'secrets.json', 'stack.json'];
+/** The columns that hold digests of credentials; no column holds more of any secret. */
+const DIGESTS = ['api_key.digest', 'index_token.digest'];
+
+/** A dump that tells where each thread was, and no more. */
+const SMALL_DUMP = 1 << 20;
+
+/** Every secret of this run, by what it is called. */
+const secrets = new Map();
+/** What was answered and printed: `{place, bytes}`. */
+const told = [];
+let stack;
+let origin;
+let database;
+let wire;
+let receiver;
+let minted;
+
+/** Asks, and keeps all that comes back. */
+async function ask(base, asked) {
+  // What is no header or no address at all is refused by the client itself.
+  const answer = await probe(base, asked).catch((error) => ({ status: 0, text: error.code ?? 'not sent', headers: new Headers() }));
+  const head = [...answer.headers].map(([name, value]) => `${name}: ${value}`).join('\n');
+  if (!asked.toldBack) told.push({ place: `the answer ${answer.status} to ${asked.method ?? 'GET'} ${asked.target.split('?')[0].slice(0, 16)}`, bytes: Buffer.from(`${head}\n\n${answer.text}`) });
+  return answer;
+}
+
+/** Runs a verb and keeps what it prints, but for the secret that it is there to show once. */
+async function verb(words, { environment = {}, shows } = {}) {
+  const done = await run(stack.origin_bin, words, { env: { ...originEnvironment(stack), ...environment }, timeout: 60_000 }).catch((failed) => failed);
+  const json = shows && JSON.parse(done.stdout);
+  const printed = `${done.stdout}${done.stderr}`;
+  told.push({ place: `what \`${words.join(' ')}\` printed`, bytes: Buffer.from(shows ? printed.replaceAll(json[shows], '') : printed) });
+  return json;
+}
+
+async function mint(name, ...words) {
+  const { id, key } = await verb(['keys', 'mint', '--org', minted, '--json', ...words], { shows: 'key' });
+  secrets.set(name, key);
+  return { id, headers: bearer(key) };
+}
+
+/** The origin as `up` starts it, but that it tells all that it ever would, and that a crash leaves all that it ever could. */
+async function start(changed) {
+  const folder = join(stack.state, 'crash');
+  mkdirSync(folder, { recursive: true });
+  const log = openSync(join(folder, 'origin.log'), 'a');
+  const environment = { ...originEnvironment(stack), RDS_LOG: 'debug', RUST_BACKTRACE: 'full', ...changed };
+  const words = ['-c', 'ulimit -c "$(ulimit -H -c)"; exec "$0" serve', stack.origin_bin];
+  origin = spawn('sh', words, { cwd: folder, env: environment, stdio: ['ignore', log, log] });
+  process.once('exit', () => origin.kill('SIGKILL'));
+  const answers = async () => origin.exitCode !== null || (await probe(stack.admin, { target: '/ready' })).status === 200;
+  await until('the origin answers', 60, answers);
+}
+
+/** Everything that can be searched now: `{place, bytes}`. */
+async function everything() {
+  const held = [...files(stack.state)].filter(({ place }) => !HOLDERS.includes(place));
+  const pids = [stack.child.pid, ...Object.values(stack.pids)].filter(isAlive);
+  return [
+    ...held.map(({ place, bytes }) => ({ place: `the file ${place}`, bytes })),
+    ...(await columns(stack.database_url)).map(({ place, bytes }) => ({ place: `the column ${place}`, bytes })),
+    ...commandLines(pids), ...told,
+    { place: 'what the origin was asked', bytes: wire.bytes() },
+    ...['/risk', '/basket'].flatMap((path) => receiver.all(path)).map((got) => ({ place: 'what a receiver got', bytes: Buffer.from(JSON.stringify(got)) })),
+  ];
+}
+
+before(async () => {
+  const { file } = await authority();
+  stack = await up('--data', 'demo', '--test-clock', '--webhook-allow', '127.0.0.0/8', '--webhook-ca', file);
+  receiver = await Receiver.start();
+  minted = organisation();
+  const environment = originEnvironment(stack);
+  for (const [name, key] of Object.entries(stack.keys)) secrets.set(`the demo's ${name} key`, key);
+  for (const name of ['RDS_ADMIN_TOKEN', 'RDS_EDGE_ASSERTION_KEYS', 'RDS_MASTER_KEY', 'RDS_SIGNING_KEY']) secrets.set(name, environment[name]);
+  secrets.set("the demo's index token", stack.index_token);
+  secrets.set('the password of the database', new URL(stack.database_url).password);
+
+  const inner = await freePorts(1);
+  process.kill(stack.pids.origin, 'SIGTERM');
+  await until('the origin is gone', 30, () => !isAlive(stack.pids.origin));
+  database = await databaseLink(stack.database_url);
+  wire = await keptWire(Number(new URL(stack.origin_edge).port), inner);
+  await start({ DATABASE_URL: database.url, RDS_EDGE_ADDR: `127.0.0.1:${inner}` });
+  stack.inner = inner;
+  await until('the edge has heard of it', 60, async () => (await probe(stack.edge, { target: '/ready' })).status === 200);
+  await use();
+  await misuse();
+  await breakAll();
+}, { timeout: 600_000 });
+
+after(async () => {
+  wire?.close();
+  database?.close();
+  if (origin) await ended(origin, 'SIGKILL');
+  await receiver?.stop();
+  await stack?.stop();
+});
+
+/** What secrets are for. */
+async function use() {
+  const key = await mint('a key', '--plan', 'decisioning', '--rpm', '100000');
+  const shared = await mint('a shared key', '--plan', 'embedded', '--shared', '--rpm', '100000');
+  const revoked = await mint('a revoked key', '--plan', 'data');
+  for (const headers of [key.headers, shared.headers, revoked.headers, bearer(stack.index_token)]) {
+    for (const target of ['/v1/me', '/v1/vaults?page=3&limit=100', '/v1/indices', '/v1/events/stream', unasked('/v1/vaults/scores')]) await ask(stack.edge, { target, headers });
+    await ask(stack.relay, { target: '/v1/health', headers });
+  }
+  await verb(['keys', 'revoke', String(revoked.id), '--json']);
+  await ask(stack.edge, { target: '/v1/me', headers: revoked.headers });
+  await ask(stack.admin, { target: '/metrics', headers: bearer(stack.admin_token) });
+
+  for (const [path, target, body] of [
+    ['/risk', '/v1/webhooks', { families: ['event.published'] }], ['/basket', '/v1/baskets/prime-vaults/webhooks', {}],
+  ]) {
+    // What makes a secret is the one answer that holds it.
+    const made = await probe(stack.edge, { method: 'POST', target, headers: { ...key.headers, 'idempotency-key': `name${path}` }, body: JSON.stringify({ url: receiver.url(path), ...body }) });
+    assert.equal(made.status, 200, made.text);
+    const { id, secret } = made.json.data;
+    secrets.set(`the secret of ${path}`, secret);
+    if (path === '/basket') continue;
+    const turned = await verb(['webhooks', 'rotate', String(id), '--overlap', '24', '--json'], { shows: 'secret' });
+    secrets.set(`the second secret of ${path}`, turned.secret);
+    assert.notEqual(turned.secret, secret);
+    await ask(stack.edge, { method: 'POST', target: `${target}/${id}/test`, headers: key.headers });
+    await receiver.got(path);
+    for (const rest of ['', '/deliveries']) await ask(stack.edge, { target: `${target}/${id}${rest}`, headers: key.headers });
+    await ask(stack.edge, { target, headers: key.headers });
+  }
+  const [vault] = (await ask(stack.edge, { target: '/v1/vaults?limit=1' })).json.data;
+  const check = { portfolioRef: 'book', positions: [{ vaultKey: `${vault.chain_id}:${vault.address}`, amountUsd: 1 }], limits: {}, issue: true };
+  const decision = await ask(stack.edge, { method: 'POST', target: '/v1/graph/check', headers: key.headers, body: JSON.stringify(check) });
+  assert.equal(decision.status, 200, decision.text);
+  await ask(stack.edge, { target: '/v1/graph/signers' });
+  minted = { key, shared };
+}
+
+/** Secrets where none belong. */
+async function misuse() {
+  const doors = [stack.edge, stack.origin_edge, stack.relay, stack.admin];
+  const operator = bearer(stack.admin_token);
+  for (const secret of secrets.values()) {
+    for (const door of doors) {
+      const credential = door === stack.admin ? operator : minted.key.headers;
+      // The wire to the origin is the edge's own: what is asked there by others says nothing about it.
+      const base = door === stack.origin_edge ? `http://127.0.0.1:${stack.inner}` : door;
+      const strewn = [inHeaders, inQueries, inBodies, inPaths].flatMap((place) => [...place(secret, credential)]);
+      for (const handedOn of [false, true]) {
+        wire.keeps = !handedOn;
+        const group = strewn.filter((asked) => Boolean(asked.handedOn) === handedOn);
+        for (let at = 0; at < group.length; at += 8) await Promise.all(group.slice(at, at + 8).map((asked) => ask(base, asked)));
+      }
+      wire.keeps = true;
+    }
+  }
+}
+
+/** Configurations that are wrong, a database that is away, an origin that is killed, and one that crashes. */
+async function breakAll() {
+  const environment = originEnvironment(stack);
+  for (const [name, secret] of [...secrets].filter(([name]) => name.startsWith('RDS_'))) {
+    for (const wrong of [`${secret}zz`, `${secret},${secret.slice(1)}`, secret.slice(0, -2), ` ${secret} x`]) {
+      for (const words of [['doctor'], ['doctor', '--json'], ['serve']]) await verb(words, { environment: { ...nowhere, [name]: wrong } });
+    }
+  }
+  const url = new URL(environment.DATABASE_URL);
+  for (const wrong of [`${url.href}:x`, url.href.replace('postgres', 'mysql'), url.href.replace(url.host, 'nowhere.invalid:x'), url.href.replace(url.port, '1'), `${url.href}?sslmode=${url.password}`, `${url.href}?pasword=${url.password}`, url.href.replace(`:${url.password}@`, `:${url.password}x@`)]) {
+    for (const words of [['doctor', '--json'], ['keys', 'list'], ['migrate'], ['serve']]) await verb(words, { environment: { ...nowhere, DATABASE_URL: wrong } });
+  }
+  const { key } = minted;
+  for (const away of ['cut', 'silence']) {
+    database[away]();
+    for (const target of ['/v1/me', '/v1/webhooks', unasked('/v1/vaults'), '/v1/status', '/v1/health']) await ask(stack.edge, { target, headers: key.headers });
+    await ask(stack.relay, { target: '/v1/health', headers: key.headers });
+    database.restore();
+    await until('the database answers again', 60, async () => (await probe(stack.edge, { target: '/v1/me', headers: key.headers })).status === 200);
+  }
+  await ended(origin, 'SIGABRT');
+  for (const headers of [key.headers, minted.shared.headers, bearer('pk_live_0')]) {
+    for (const target of ['/v1/vaults', '/v1/me', unasked('/v1/vaults'), '/v1/webhooks']) await ask(stack.edge, { target, headers });
+  }
+}
+
+/** A second origin that finds its doors taken, should its configuration turn out to be good. */
+const nowhere = { RDS_ADMIN_ADDR: '127.0.0.1:1', RDS_LOG: 'debug' };
+
+describe('after a day of all that', () => {
+  let search;
+  let places;
+
+  before(async () => {
+    // What the database keeps in memory is written out before it is read.
+    const client = new pg.Client({ connectionString: stack.database_url });
+    await client.connect();
+    await client.query('checkpoint');
+    await client.end();
+    search = new Search(secrets);
+    places = await everything();
+  });
+
+  test('there was something to find, and somewhere to look', () => {
+    assert.ok(search.size >= 16 && [...secrets.values()].every((secret) => secret?.length >= 16), [...secrets.keys()].join());
+    for (const kind of [/^the file logs.edge/, /^the file logs.postgres/, /^the file crash.origin\.log/, /^the file edge.objects.*sqlite/, /^the file postgres/, /^the column webhook_subscription\.secret$/, /^the command line/, /^the answer 401/, /^the answer 503/, /^what a receiver got/, /^what `doctor`/]) {
+      assert.ok(places.some(({ place, bytes }) => kind.test(place) && bytes.length > 0), String(kind));
+    }
+    assert.ok(wire.bytes().length > 10_000);
+  });
+
+  test('no secret is anywhere but where it has to be', () => {
+    assert.deepEqual(places.flatMap(({ place, bytes }) => search.in(bytes, place)), []);
+  });
+
+  test('what holds them is for its owner alone', () => {
+    for (const name of HOLDERS) {
+      const [file] = [...files(stack.state)].filter(({ place }) => place === name);
+      assert.equal(file.mode, 0o600, name);
+      assert.notDeepEqual(search.in(file.bytes, name), [], `${name} is in the list for nothing`);
+    }
+  });
+
+  test('the database knows credentials by their digests, in the columns that are for them', async () => {
+    const digests = new Search(new Map([...secrets].filter(([, text]) => /^(pk|ix)_live_/.test(text)).map(([name, text]) => [name, createHash('sha256').update(text).digest('hex')])));
+    const found = places.filter(({ place, bytes }) => place.startsWith('the column') && digests.in(bytes, place).length > 0);
+    assert.deepEqual(found.map(({ place }) => place.slice('the column '.length)).toSorted(), DIGESTS);
+  });
+
+  test('a crash leaves next to nothing of the memory', () => {
+    assert.equal(origin.signalCode, 'SIGABRT');
+    const dumps = [...files(join(stack.state, 'crash'))].filter(({ place }) => place !== 'origin.log');
+    for (const { place, bytes } of dumps) assert.ok(bytes.length < SMALL_DUMP, `${place} has ${bytes.length} bytes`);
+  });
+
+  test('one that were there would have been found, wherever it was', async () => {
+    const [[name, planted]] = secrets;
+    const client = new pg.Client({ connectionString: stack.database_url });
+    await client.connect();
+    const file = join(stack.state, 'logs', 'planted.log');
+    try {
+      writeFileSync(file, JSON.stringify({ authorization: Buffer.from(`Bearer ${planted}`).toString('base64') }));
+      await client.query('create table planted (word bytea)');
+      await client.query('insert into planted values ($1)', [Buffer.from(planted.slice(0, planted.length / 2))]);
+      const shown = spawn('sh', ['-c', 'read line', 'sh', planted.toUpperCase()], { stdio: ['pipe', 'ignore', 'ignore'] });
+      stack.pids.planted = shown.pid;
+      told.push({ place: 'a planted answer', bytes: Buffer.from(`/v1/vaults?key=${encodeURIComponent(planted)}`) });
+      const found = (await everything()).flatMap(({ place, bytes }) => search.in(bytes, place));
+      shown.kill();
+      for (const place of [/the file logs.planted/, /the column planted\.word/, /the command line of .*sh/, /a planted answer/]) {
+        assert.ok(found.some((line) => line.startsWith(name) && place.test(line)), `${place} of ${found.join('\n')}`);
+      }
+    } finally {
+      await client.query('drop table planted');
+      await client.end();
+      rmSync(file);
+      told.pop();
+    }
+  });
+});

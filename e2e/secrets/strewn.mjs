@@ -1,0 +1,64 @@
+// Requests that carry a secret where none belongs: in every header, in addresses and in bodies, at every door.
+//
+// What the edge has to hand on, because only the origin can read it, is marked `handedOn`. What stands where the name of a field or a
+// kind is looked for is marked `toldBack`: whoever sent it is told which name is none.
+
+/** Headers that somebody reads: the edge, the origin, or whoever stands before them. */
+const HEADERS = [
+  'cookie', 'user-agent', 'referer', 'origin', 'x-api-key', 'x-request-id', 'traceparent', 'if-none-match', 'accept', 'cf-connecting-ip', 'x-forwarded-for',
+  'x-service-subclient', 'x-service-client-ip', 'x-service-tags', 'last-event-id', 'idempotency-key', 'content-type', 'x-service-assertion', 'x-service-principal',
+];
+/** Of a stream's caller the origin is told these. */
+const HANDED_ON = ['last-event-id', 'x-service-client-ip'];
+const READS = ['/v1/vaults', '/v1/me', '/v1/indices', '/v1/health', '/v1/events/stream?since=never'];
+
+/** With a secret in headers; `credential` lets some of them in. */
+export function* inHeaders(secret, credential) {
+  for (const scheme of ['Bearer ', 'bearer ', 'Basic ', 'Token ', '']) yield { target: READS[1], headers: { authorization: `${scheme}${secret}` } };
+  yield { target: READS[0], headers: { authorization: `Bearer ${secret}, Bearer ${secret}` } };
+  for (const name of HEADERS) {
+    yield { target: READS[HEADERS.indexOf(name) % READS.length], headers: { [name]: secret } };
+    yield { target: '/v1/me', headers: { ...credential, [name]: secret } };
+    yield { target: '/v1/events/stream', headers: { ...credential, [name]: secret }, handedOn: HANDED_ON.includes(name) };
+  }
+}
+
+/** In queries, as what no parameter is or takes. */
+export function* inQueries(secret, credential) {
+  const value = encodeURIComponent(secret);
+  for (const query of [`api_key=${value}`, `${value}=1`, `limit=${value}`, `page=1&chain=${value}%00`, `sortBy=${value}`, `minTvl=${value}`]) {
+    yield { target: `/v1/vaults?${query}`, headers: credential };
+  }
+  yield { target: `/v1/vaults/scores?token=${value}`, headers: {} };
+  yield { target: `/v1/events/stream?since=${value}`, headers: credential, handedOn: true };
+  yield { target: `/metrics?${value}`, headers: {} };
+}
+
+/** In bodies, where no text of the caller's is to be kept. */
+export function* inBodies(secret, credential) {
+  const json = JSON.stringify;
+  for (const [target, body] of [
+    ['/v1/vaults/batch', secret], ['/v1/vaults/batch', json({ ids: [secret] })], ['/v1/vaults/batch', json({ ids: secret })],
+    ['/v1/graph/check', `{"portfolioRef":${json(secret)}`], ['/v1/graph/check', json({ positions: [{ vaultKey: secret, amountUsd: 1 }], limits: {} })],
+    ['/v1/webhooks', json({ url: `http://user:${secret}@127.0.0.1/`, families: ['event.published'] })],
+    ['/v1/webhooks', json({ url: `https://user:${secret}@127.0.0.1/`, families: ['event.published'] })],
+    ['/v1/webhooks', json({ url: 'https://127.0.0.1:1/', families: [secret] })],
+    ['/__origin/keys', json({ digest: secret })], ['/__edge/keys', json({ digest: '0', shown: secret, text: secret })],
+    ['/ingest', secret], ['/ingest', json({ kind: 'chain', name: secret })], ['/clock', json({ now: secret })],
+  ]) {
+    yield { method: target === '/clock' ? 'PUT' : 'POST', target, body, headers: credential, handedOn: true };
+  }
+  for (const [target, body] of [
+    ['/v1/vaults/batch', { [secret]: 1 }], ['/v1/webhooks', { url: 'https://127.0.0.1:1/', [secret]: 1 }], ['/v1/graph/check', { positions: [], limits: { [secret]: 1 } }], ['/ingest', { kind: secret }], ['/ingest', { kind: 'chain', [secret]: 1 }],
+  ]) {
+    yield { method: 'POST', target, body: json(body), headers: credential, handedOn: true, toldBack: true };
+  }
+}
+
+/** In paths, in the place of a name. */
+export function* inPaths(secret, credential) {
+  const value = encodeURIComponent(secret);
+  for (const path of [`/v1/vaults/${value}`, `/v1/${value}`, `/${value}`, `/v1/vault/devnet/${value}`, `/v1/assets/1/${value}`, `/v1/graph/decision/${value}`, `/v1/docs/${value}`]) {
+    for (const headers of [{}, credential]) yield { target: path, headers, handedOn: true };
+  }
+}

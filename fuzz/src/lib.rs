@@ -29,8 +29,11 @@ pub mod signatures;
 pub mod target;
 pub mod urls;
 
+/// Panics where it does not hold of these bytes.
+pub type Property = fn(&[u8]);
+
 /// The properties by the name of their target and corpus.
-pub const PROPERTIES: &[(&str, fn(&[u8]))] = &[
+pub const PROPERTIES: &[(&str, Property)] = &[
     ("query", query::holds),
     ("target", target::holds),
     ("credentials", credentials::holds),

@@ -22,6 +22,8 @@ pub struct Answer {
     pub status: u16,
     /// The head, lower-cased.
     pub head: String,
+    /// Its ETag as it was spelled.
+    pub etag: Option<String>,
     /// The body.
     pub body: Vec<u8>,
 }
@@ -89,11 +91,14 @@ impl Connection {
     /// Reads one answer.
     pub fn receive(&mut self) -> Result<Answer> {
         let (head, end) = self.fill()?;
-        let text = String::from_utf8_lossy(self.buffer.get(..head).unwrap_or_default()).to_lowercase();
+        let sent = String::from_utf8_lossy(self.buffer.get(..head).unwrap_or_default());
+        let mut lines = sent.lines().filter_map(|line| line.split_once(':'));
+        let etag = lines.find(|(name, _)| name.eq_ignore_ascii_case("etag")).map(|(_, value)| value.trim().to_owned());
+        let text = sent.to_lowercase();
         let status = text.split(' ').nth(1).and_then(|code| code.parse().ok()).context("no status line")?;
         let body = self.buffer.get(head..end).unwrap_or_default().to_vec();
         self.drop_until(end);
-        Ok(Answer { status, head: text, body })
+        Ok(Answer { status, head: text, etag, body })
     }
 
     /// Waits for one whole answer at the start of the buffer: the lengths of its head, and of head and body.

@@ -7,7 +7,7 @@ use anyhow::{Result, ensure};
 use xtask::provision::cache::Cache;
 
 use super::nginx::{self, Nginx};
-use super::{RPM, Subject, again, bare, checks, hono};
+use super::{LIMIT, RPM, Subject, again, bare, checks, hono};
 use crate::Plan;
 use crate::http::{self, Answer};
 use crate::market::LIST;
@@ -15,8 +15,6 @@ use crate::report::Report;
 use crate::summary::{Comparison, Target};
 use crate::versus::{self, Peer, Versus, cpu_micros, rate};
 
-/// Requests a minute of the key whose limit is tried.
-const LIMIT: u32 = 320;
 const PART: &str = "public list at the edge, keyed, exact limit, cached";
 
 /// Measures the edge beside each of the others.

@@ -8,7 +8,7 @@ use xtask::measure::cpu_time;
 use xtask::provision::cache::Cache;
 
 use super::nginx::{self, Nginx};
-use super::{RPM, Subject, bare, checks, hono};
+use super::{LIMIT, RPM, Subject, bare, checks, hono};
 use crate::http::{self, Answer};
 use crate::market::Market;
 use crate::report::Report;
@@ -61,7 +61,7 @@ pub fn measure(cache: &Cache, plan: &Plan, subject: &Subject, report: &mut Repor
     let worker = hono::start(cache, market)?;
     hono::provision(&worker, key, RPM)?;
     let forwarder = bare::forwarder(cache, market.text("origin_edge")?.to_owned())?;
-    let keys = nginx::Keys { wide: key, narrow: "none", limit: 1 };
+    let keys = nginx::Keys { wide: key, narrow: "nobody's", limit: LIMIT };
     let nginx = Nginx::start(cache, market.address("origin_edge")?, &keys)?;
     let edge = Asked { name: "the edge", address: market.address("edge")?, pid: market.pid("edge")?, signed: false };
     let others = [

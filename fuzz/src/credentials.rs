@@ -17,7 +17,7 @@ pub fn holds(data: &[u8]) {
             return;
         }
     };
-    assert!(header.ends_with(text.expose()) && text.expose().starts_with(kind.prefix()));
+    assert!(header.trim_end().ends_with(text.expose()) && text.expose().starts_with(kind.prefix()));
     assert_eq!(text.expose().len(), kind.prefix().len() + 32);
     assert!(!format!("{text:?}").contains(text.expose()), "its debug form shows it");
 }

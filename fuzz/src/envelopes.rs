@@ -14,7 +14,9 @@ pub fn holds(data: &[u8]) {
     }
     let Some(evidence) = Evidence::parse(data) else { return };
     let written = serde_json::to_vec(&evidence).unwrap_or_default();
-    assert_eq!(Evidence::parse(&written).as_ref(), Some(&evidence));
+    // Instants are written in whole milliseconds, as the registry has them: what was written is what counts.
+    let again = Evidence::parse(&written).and_then(|evidence| serde_json::to_vec(&evidence).ok());
+    assert_eq!(again, Some(written));
     let said = evidence.verify(ContentHash::of_text("another decision"));
     assert!(!said.envelope_intact && !said.holds() && said.decision.is_none(), "{said:?}");
 }

@@ -185,9 +185,9 @@ async function isAsKept(kept) {
 }
 
 /** One round: something is broken, let go of, and everything comes back by itself. */
-async function round(number, [what, { act, hit }]) {
+async function round(number, [what, { act, hit, fills }]) {
   await sleep(dice.between(500, 2000));
-  const fault = { what, hit, from: performance.now(), to: Infinity };
+  const fault = { what, hit, fills, from: performance.now(), to: Infinity };
   stack.faults.push(fault);
   await act(dice);
   const let_go = performance.now();
@@ -274,6 +274,7 @@ describe('after every fault of the whole stack', () => {
   test('no ETag names two contents', () => none(verdict.ambiguousTags(answers.all)));
   test('every failure is told as the interface says', () => none(verdict.undocumented(answers.all)));
   test('nothing failed while nothing was broken', () => none(verdict.unprovoked(answers.all, stack.faults)));
+  test('nothing ended by itself but a Postgres that could not write', () => none(verdict.unexpectedEndings(stack.endings, stack.faults)));
   test('nobody was let in beyond a limit, and no place was given twice', () => none(verdict.overLimit(answers.all)));
   test('no revoked key was let in after its revocation was acknowledged', () => none(verdict.admittedRevoked(answers.all)));
   test('a signed decision is proven whatever is broken', () => none(verdict.unproven(answers.all)));

@@ -86,6 +86,7 @@ export function faultsOf(stack, { writers, restore }) {
         disk.free();
       },
       why: disk.limit,
+      fills: true,
     },
     'the database is slow': {
       act: async (dice) => {

@@ -50,6 +50,10 @@ export class Stack {
   faults = [];
   /** Parts that nobody starts again: they are held down on purpose. */
   #held = new Set();
+  /** Parts that were ended on purpose, and not started again yet. */
+  #ended = new Set();
+  /** Endings that nobody had a hand in: `{name, how, at}`. */
+  endings = [];
 
   static async start(description, more) {
     const stack = new Stack();
@@ -80,13 +84,21 @@ export class Stack {
   /** From now on whatever ends is started again, as a service manager does it; nobody else starts anything. */
   supervise() {
     this.supervisor = setInterval(() => {
-      for (const part of this.parts) if (!part.isRunning && !this.#held.has(part)) part.launch();
+      for (const part of this.parts) {
+        if (part.isRunning || this.#held.has(part)) continue;
+        const { exitCode, signalCode } = part.child ?? {};
+        if (part.child && !this.#ended.delete(part)) this.endings.push({ name: part.name, how: signalCode ?? exitCode, at: performance.now() });
+        part.launch();
+      }
     }, LOOK_MILLIS);
   }
 
   /** Holds parts down while `act` runs. */
   async without(parts, act) {
-    for (const part of parts) this.#held.add(part);
+    for (const part of parts) {
+      this.#held.add(part);
+      this.#ended.add(part);
+    }
     try {
       return await act();
     } finally {

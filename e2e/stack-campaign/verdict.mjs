@@ -96,6 +96,13 @@ export function unprovoked(answers, faults) {
   });
 }
 
+/** Processes that ended although nobody ended them. A Postgres without room for its log ends: no other way is safe. */
+export function unexpectedEndings(endings, faults) {
+  return endings
+    .filter(({ name, at }) => name !== 'postgres' || !during(faults, { began: at, ended: at }, ({ fills }) => fills))
+    .map(({ name, how, at }) => `${name} ended by itself (${how}) at ${Math.round(at)}`);
+}
+
 /** Requests that were let in beyond a limit, or that were charged to one place twice. */
 export function overLimit(answers) {
   const windows = grouped(answers.filter(({ kind, reset, status }) => kind === 'metered' && reset !== undefined && status !== 429), ({ key, reset }) => `key ${key} until ${reset}`);

@@ -42,15 +42,16 @@ function record() {
       metered(2), metered(1), metered(0), metered(0, { status: 429 }), metered(2, { reset: 120, began: 61 }),
       tried(39, 200), tried(41, 401), tried(42, 429),
     ],
-    faults: [{ what: 'the edge is killed', hit: 'edge', from: 22, to: 25 }, { what: 'a restore', from: 33, to: 48 }],
+    faults: [{ what: 'the edge is killed', hit: 'edge', from: 22, to: 25 }, { what: 'a restore', from: 33, to: 48 }, { what: 'the disk is full', fills: true, from: 53, to: 54 }],
     restores: [{ from: 35, to: 45, until: 50, kept: new Map([['north', 2]]) }],
     clients: [{ name: 'client', vault: null, first: 0n, frames: [frame(1n, 'north 1'), gap('cursor_unknown'), frame(1n, 'north 1'), frame(9n, 'north 2')] }],
     kept: new Map([['north', new Set([0, 1, 2, 3])]]),
+    endings: [{ name: 'postgres', how: 1, at: 53 }],
     written: written(),
   };
 }
 
-function broken({ answers, faults, restores, clients, kept, written: all }) {
+function broken({ answers, faults, restores, clients, kept, endings, written: all }) {
   const found = {
     torn: verdict.torn(answers),
     invented: verdict.invented(answers, all),
@@ -64,6 +65,7 @@ function broken({ answers, faults, restores, clients, kept, written: all }) {
     admittedRevoked: verdict.admittedRevoked(answers),
     unproven: verdict.unproven(answers),
     untold: verdict.untold(clients, restores),
+    unexpectedEndings: verdict.unexpectedEndings(endings, faults),
     lostStates: verdict.lostStates(kept, all),
   };
   return Object.keys(found).filter((promise) => found[promise].length > 0);
@@ -107,7 +109,7 @@ describe('the verdict on the whole stack', () => {
     assert.deepEqual(after(({ answers }) => (answers[9].code = 'INTERNAL')), ['undocumented']);
     assert.deepEqual(after(({ answers }) => Object.assign(answers[9], { status: 500, code: 'INTERNAL' })), ['undocumented']);
     assert.deepEqual(after(({ answers }) => Object.assign(answers[0], { status: 404, code: 'NOT_FOUND' })), ['undocumented']);
-    assert.deepEqual(after(({ answers }) => Object.assign(answers[9], { began: 52, ended: 53 })), ['unprovoked']);
+    assert.deepEqual(after(({ answers }) => Object.assign(answers[9], { began: 51, ended: 52 })), ['unprovoked']);
     assert.deepEqual(after(({ answers }) => Object.assign(answers[10], { began: 38, ended: 39 })), ['unprovoked'], 'only the edge can break a connection');
   });
 
@@ -127,6 +129,11 @@ describe('the verdict on the whole stack', () => {
     assert.deepEqual(after(({ clients }) => clients[0].frames.push(gap('cursor_unknown'))), ['untold']);
     assert.deepEqual(after(({ clients }) => clients[0].frames.push(gap('queue_overflow'))), []);
     assert.deepEqual(verdict.lives(record().clients[0]).map(({ frames }) => frames.length), [1, 2]);
+  });
+
+  test('sees a process that ended by itself', () => {
+    assert.deepEqual(after(({ endings }) => (endings[0].at = 60)), ['unexpectedEndings']);
+    assert.deepEqual(after(({ endings }) => (endings[0].name = 'edge')), ['unexpectedEndings']);
   });
 
   test('sees a state that the history lost', () => assert.deepEqual(after(({ kept }) => kept.get('north').delete(2)), ['lostStates']));

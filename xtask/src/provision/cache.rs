@@ -93,7 +93,8 @@ impl Cache {
         Ok(folder)
     }
 
-    fn lock(&self, step: &mut Step, name: &str) -> Result<File> {
+    /// Waits for what only one run at a time may do, and holds it until the file is dropped.
+    pub fn lock(&self, step: &mut Step, name: &str) -> Result<File> {
         let folder = self.root.join("locks");
         std::fs::create_dir_all(&folder)?;
         let file = File::create(folder.join(name))?;
@@ -102,7 +103,7 @@ impl Cache {
                 Ok(()) => return Ok(file),
                 Err(TryLockError::WouldBlock) => {
                     signals::check()?;
-                    step.tick("waiting for another run that installs it");
+                    step.tick("waiting for another run");
                     std::thread::sleep(POLL);
                 }
                 Err(TryLockError::Error(error)) => return Err(error.into()),

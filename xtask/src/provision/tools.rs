@@ -56,9 +56,17 @@ pub fn measured(cache: &Cache, package: &str, program: &str, version: &str) -> R
     install_as(cache, package, program, version, &[])
 }
 
-/// Frees the build folder that the tools share, once all of them are installed.
+/// Frees the build folder that the tools share, once nobody compiles in it any more.
 pub fn clear_build_folder(cache: &Cache) -> Result<()> {
-    remove(&cache.folder(BUILD))
+    let folder = cache.folder(BUILD);
+    if !folder.is_dir() {
+        return Ok(());
+    }
+    let mut step = Step::start("the tools' build folder");
+    let _lock = cache.lock(&mut step, BUILD)?;
+    remove(&folder)?;
+    step.done("freed");
+    Ok(())
 }
 
 /// The tools run for seconds; compiling them at full optimisation would take minutes more.
@@ -76,6 +84,7 @@ fn install_as(cache: &Cache, package: &str, program: &str, version: &str, profil
     let entry = format!("cargo/{package}@{version}");
     let name = format!("{package} {version}");
     let folder = cache.install(&name, &entry, |step, making| {
+        let _lock = cache.lock(step, BUILD)?;
         let build = cache.folder(BUILD);
         let cargo = |locked: bool| {
             let mut cargo = Command::new("cargo");

@@ -82,7 +82,7 @@ pub fn build(cache: &Cache) -> Result<PathBuf> {
     let log = workspace::log("verifier");
     let mut cargo = toolchain.cargo();
     cargo.args(COMPILED).args(["--target", wasm_toolchain::Target::Wasm.triple()]);
-    cargo.env("RUSTFLAGS", without_this_machine());
+    cargo.arg("--config").arg(without_this_machine());
     command::run(&mut step, cargo, &log, PATIENCE)?;
     let compiled = workspace::wasm_target().join(wasm_toolchain::Target::Wasm.triple());
 
@@ -109,12 +109,13 @@ pub fn build(cache: &Cache) -> Result<PathBuf> {
     Ok(into)
 }
 
-/// What keeps the folders of this machine out of the module, where messages name the place that they come from: readers are given it.
+/// A setting of cargo's that keeps the folders of this machine out of the module, where messages name the place that they come from:
+/// readers are given it. It adds to what `.cargo/config.toml` says, where `RUSTFLAGS` would stand in its place.
 fn without_this_machine() -> String {
     let home = || std::env::var_os("HOME").map(|home| PathBuf::from(home).join(".cargo"));
     let cargo = std::env::var_os("CARGO_HOME").map(PathBuf::from).or_else(home);
     let folders = cargo.into_iter().map(|folder| folder.join("registry/src")).chain([workspace::root()]);
-    // A flag with a space in it would be two.
-    let folders = folders.map(|folder| folder.display().to_string()).filter(|folder| !folder.contains(' '));
-    folders.map(|folder| format!("--remap-path-prefix={folder}=.")).collect::<Vec<_>>().join(" ")
+    let flags: Vec<_> = folders.map(|folder| format!("--remap-path-prefix={}=.", folder.display())).collect();
+    // TOML's basic strings are written as Rust's are, for all that a path is likely to hold.
+    format!("target.{}.rustflags={flags:?}", wasm_toolchain::Target::Wasm.triple())
 }

@@ -14,6 +14,7 @@ mod http;
 mod load;
 mod market;
 mod origin;
+mod parts;
 mod push;
 mod reads;
 mod report;

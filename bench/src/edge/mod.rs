@@ -10,13 +10,14 @@ mod tail;
 
 use std::net::SocketAddr;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use clap::Args;
 use xtask::console::heading;
 use xtask::provision::cache::Cache;
 use xtask::up::Edge;
 
 use crate::market::Market;
+use crate::parts::Only;
 use crate::report::Report;
 use crate::versus::Peer;
 use crate::{Plan, cores, http};
@@ -44,28 +45,24 @@ const METHOD: &str = "\"Bare\" is `bench/bare-js`: of a copy, a JavaScript Worke
 pub struct Options {
     #[command(flatten)]
     plan: Plan,
-    /// Only these parts: hit, tail.
-    #[arg(long, value_delimiter = ',')]
-    only: Vec<String>,
+    #[command(flatten)]
+    only: Only,
 }
 
 impl Options {
     /// Every part, by this plan.
     pub fn of(plan: &Plan) -> Self {
-        Options { plan: plan.clone(), only: Vec::new() }
+        Options { plan: plan.clone(), only: Only::default() }
     }
 }
 
 /// Measures every part, prints the table, and writes it beside the crate.
 pub fn run(options: &Options) -> Result<()> {
     let Options { plan, only } = options;
-    if let Some(unknown) = only.iter().find(|part| !PARTS.contains(&part.as_str())) {
-        bail!("edge has no part {unknown}; it has {}", PARTS.join(", "));
-    }
-    let cache = Cache::open()?;
+    let (cache, parts) = (Cache::open()?, only.of("edge", PARTS)?);
     let mut report = Report::default();
     let subject = Subject::start()?;
-    for part in PARTS.into_iter().filter(|part| only.is_empty() || only.iter().any(|only| only == part)) {
+    for part in parts {
         heading(&format!("\nedge: {part}"));
         match part {
             "hit" => hit::measure(&cache, plan, &subject, &mut report)?,
@@ -75,7 +72,7 @@ pub fn run(options: &Options) -> Result<()> {
     drop(subject);
     cores::release()?;
     println!("\n{}", report.table());
-    if only.is_empty() {
+    if only.is_all() {
         report.write_pairs("edge", plan, METHOD)?;
     }
     Ok(())

@@ -8,11 +8,12 @@ mod same;
 mod sql_peer;
 mod vaults;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use clap::Args;
 use xtask::console::heading;
 use xtask::provision::cache::Cache;
 
+use crate::parts::Only;
 use crate::report::Report;
 use crate::{Plan, cores};
 
@@ -32,27 +33,23 @@ const METHOD: &str = "Every request to the origin carries a fresh signature, whi
 pub struct Options {
     #[command(flatten)]
     plan: Plan,
-    /// Only these parts: list, vaults, processes.
-    #[arg(long, value_delimiter = ',')]
-    only: Vec<String>,
+    #[command(flatten)]
+    only: Only,
 }
 
 impl Options {
     /// Every part, for so long.
     pub fn of(plan: &Plan) -> Self {
-        Options { plan: plan.clone(), only: Vec::new() }
+        Options { plan: plan.clone(), only: Only::default() }
     }
 }
 
 /// Measures every part, prints the table, and writes it beside the crate.
 pub fn run(options: &Options) -> Result<()> {
     let Options { plan, only } = options;
-    if let Some(unknown) = only.iter().find(|part| !PARTS.contains(&part.as_str())) {
-        bail!("origin has no part {unknown}; it has {}", PARTS.join(", "));
-    }
     let cache = Cache::open()?;
     let mut report = Report::default();
-    for part in PARTS.into_iter().filter(|part| only.is_empty() || only.iter().any(|only| only == part)) {
+    for part in only.of("origin", PARTS)? {
         heading(&format!("\norigin: {part}"));
         match part {
             "list" => list::measure(&cache, plan, &mut report)?,
@@ -62,7 +59,7 @@ pub fn run(options: &Options) -> Result<()> {
         cores::release()?;
     }
     println!("\n{}", report.table());
-    if only.is_empty() {
+    if only.is_all() {
         report.write_pairs("origin", plan, METHOD)?;
     }
     Ok(())

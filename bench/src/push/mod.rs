@@ -16,11 +16,12 @@ mod sse;
 mod subscribers;
 mod webhooks;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use clap::Args;
 use xtask::console::heading;
 use xtask::provision::cache::Cache;
 
+use crate::parts::Only;
 use crate::report::Report;
 use crate::{Plan, cores};
 
@@ -38,29 +39,25 @@ pub struct Options {
     /// Turns of each server.
     #[arg(long, default_value_t = ROUNDS)]
     rounds: usize,
-    /// Only these parts: fanout, idle, journal, webhooks.
-    #[arg(long, value_delimiter = ',')]
-    only: Vec<String>,
+    #[command(flatten)]
+    only: Only,
 }
 
 impl Options {
     /// Every part, for so long.
     pub fn of(plan: &Plan) -> Self {
-        Options { seconds: plan.seconds, rounds: plan.rounds.min(ROUNDS), only: Vec::new() }
+        Options { seconds: plan.seconds, rounds: plan.rounds.min(ROUNDS), only: Only::default() }
     }
 }
 
 /// Measures every part, prints the table, and writes it beside the crate.
 pub fn run(options: &Options) -> Result<()> {
     let Options { seconds, rounds, only } = options;
-    if let Some(unknown) = only.iter().find(|part| !PARTS.contains(&part.as_str())) {
-        bail!("push has no part {unknown}; it has {}", PARTS.join(", "));
-    }
     let plan = Plan { seconds: *seconds, rounds: *rounds, ..Plan::default() };
     let cache = Cache::open()?;
     let mut report = Report::default();
     cores::hold(cores::CLIENT)?;
-    for part in PARTS.into_iter().filter(|part| only.is_empty() || only.iter().any(|only| only == part)) {
+    for part in only.of("push", PARTS)? {
         heading(&format!("\npush: {part}"));
         match part {
             "fanout" => fanout::measure(&cache, &plan, &mut report)?,
@@ -72,7 +69,7 @@ pub fn run(options: &Options) -> Result<()> {
     }
     cores::release()?;
     println!("\n{}", report.table());
-    if only.is_empty() {
+    if only.is_all() {
         report.write("push", &method(&plan))?;
     }
     Ok(())

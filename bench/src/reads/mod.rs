@@ -9,11 +9,12 @@ mod start;
 
 use std::path::PathBuf;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use clap::Args;
 use xtask::console::heading;
 use xtask::provision::cache::Cache;
 
+use crate::parts::Only;
 use crate::report::Report;
 use crate::{Plan, cores, market};
 
@@ -34,27 +35,23 @@ pub struct Options {
     /// A folder of data sets whose import is timed.
     #[arg(long, default_value = DATA)]
     data: PathBuf,
-    /// Only these parts: lists, series, feed, losses, edge, start.
-    #[arg(long, value_delimiter = ',')]
-    only: Vec<String>,
+    #[command(flatten)]
+    only: Only,
 }
 
 impl Options {
     /// Every part, for so long.
     pub fn of(plan: &Plan) -> Self {
-        Options { plan: plan.clone(), data: PathBuf::from(DATA), only: Vec::new() }
+        Options { plan: plan.clone(), data: PathBuf::from(DATA), only: Only::default() }
     }
 }
 
 /// Measures every part, prints the table, and writes it beside the crate.
 pub fn run(options: &Options) -> Result<()> {
     let Options { plan, data, only } = options;
-    if let Some(unknown) = only.iter().find(|part| !PARTS.contains(&part.as_str())) {
-        bail!("reads has no part {unknown}; it has {}", PARTS.join(", "));
-    }
     let cache = Cache::open()?;
     let mut report = Report::default();
-    for part in PARTS.into_iter().filter(|part| only.is_empty() || only.iter().any(|only| only == part)) {
+    for part in only.of("reads", PARTS)? {
         heading(&format!("\nreads: {part}"));
         match part {
             "losses" => losses::measure(&cache, plan, &mut report)?,
@@ -67,7 +64,7 @@ pub fn run(options: &Options) -> Result<()> {
         cores::release()?;
     }
     println!("\n{}", report.table());
-    if only.is_empty() {
+    if only.is_all() {
         report.write_pairs("reads", plan, METHOD)?;
     }
     Ok(())

@@ -16,11 +16,9 @@ use rds_shared::access::budget::Verdict;
 use rds_shared::access::client_net::client_net;
 use rds_shared::access::{ClientNet, Principal, link};
 use rds_shared::route::{Body, Found, Matching, Method, Query, Route, RouteId, is_of_graph, match_route};
-use rds_shared::wire::{ApiError, ErrorCode, RequestId, headers};
+use rds_shared::wire::{ApiError, ErrorCode, RequestId, TARGET_BYTES, headers};
 use std::cell::RefCell;
 
-/// Longest path and query taken, in bytes.
-pub const MAX_TARGET: usize = 8_192;
 /// Stands for every caller whose address is not told: the unspecified address, which nobody can have.
 const NOBODY: ClientNet = ClientNet::V4(core::net::Ipv4Addr::UNSPECIFIED);
 
@@ -157,7 +155,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
     /// Finds where a request leads, before anything is known of the caller.
     fn way(&self) -> Result<Way, ApiError> {
         let (target, method) = (self.inbound.target(), self.inbound.method());
-        if target.len() > MAX_TARGET {
+        if target.len() > TARGET_BYTES {
             return Err(ErrorCode::UriTooLong.into());
         }
         if method == "OPTIONS" {
@@ -196,7 +194,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         key::fold(&mut found);
         let target = key::target(&found, &query);
         // The one spelling may be longer than the caller's: it encodes what a caller may write plainly.
-        if target.len() > MAX_TARGET {
+        if target.len() > TARGET_BYTES {
             return Err(ErrorCode::UriTooLong.into());
         }
         let key = key::key(&found, &principal, &target, is_longer_with_key(route.id, &query));

@@ -2,8 +2,8 @@
 
 use http::Uri;
 use rds_edge::cache::key::{fold, target};
-use rds_edge::pipeline::MAX_TARGET;
 use rds_shared::route::{Matching, Method, Query, match_route};
+use rds_shared::wire::TARGET_BYTES;
 
 const METHODS: [Method; 3] = [Method::Get, Method::Post, Method::Delete];
 
@@ -12,7 +12,7 @@ pub fn holds(data: &[u8]) {
     let Some((choice, text)) = crate::choice_and_text(data) else { return };
     let method = METHODS[choice % METHODS.len()];
     // What reaches a Worker is a URL that its runtime has read: printable ASCII, and within the edge's bound.
-    if !text.bytes().all(|byte| byte.is_ascii_graphic()) || text.len() > MAX_TARGET {
+    if !text.bytes().all(|byte| byte.is_ascii_graphic()) || text.len() > TARGET_BYTES {
         return;
     }
     let (path, query) = text.split_once('?').unwrap_or((text, ""));

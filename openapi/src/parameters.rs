@@ -3,7 +3,7 @@
 use crate::examples::Example;
 use crate::responses::is_conditional;
 use rds_shared::model::spelling;
-use rds_shared::route::bounds::{IDEMPOTENCY_KEY_BYTES, LIST_NAMES};
+use rds_shared::route::bounds::{IDEMPOTENCY_KEY_BYTES, LIST_NAMES, SUBCLIENT_BYTES};
 use rds_shared::route::param::{Above, Default, Kind, Misfit, Param};
 use rds_shared::route::{Access, Method, Route};
 use rds_shared::wire::ErrorCode;
@@ -60,8 +60,10 @@ pub fn components() -> Value {
         // No `maxLength`: keys that are not shared may send whatever they like.
         "Subclient": header(
             "X-Service-Subclient",
-            "With a shared key, your name for the client that the request is for, at most 128 bytes: each client may use a quarter of the key's \
-             limit. With any other key, and without one, the header is ignored.",
+            &format!(
+                "With a shared key, your name for the client that the request is for, at most {SUBCLIENT_BYTES} bytes: each client may use a \
+                 quarter of the key's limit. With any other key, and without one, the header is ignored."
+            ),
             json!({"type": "string"}),
         ),
     })

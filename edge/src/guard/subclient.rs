@@ -2,13 +2,12 @@
 //!
 //! Source: interface, "Authentication", 8, and "Rate limits".
 
+use rds_shared::route::bounds::SUBCLIENT_BYTES;
 use rds_shared::wire::headers::SUBCLIENT;
 use rds_shared::wire::{ApiError, Detail, In, hex};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use sha2::{Digest, Sha256};
 
-/// Longest name a client may have, in bytes.
-const LONGEST: usize = 128;
 /// Distinct clients of one key that are told apart within a window; later ones share a bucket.
 pub const MOST: usize = 4_096;
 /// Hex digits of a client's hash: 128 bits, so that nobody finds two names that share a bucket.
@@ -29,8 +28,8 @@ impl Subclient {
     /// Reads the header. A blank name is none.
     pub fn read(header: Option<&str>) -> Result<Self, ApiError> {
         let name = header.unwrap_or_default().trim();
-        if name.len() > LONGEST {
-            let reason = format!("must be at most {LONGEST} bytes long");
+        if name.len() > SUBCLIENT_BYTES {
+            let reason = format!("must be at most {SUBCLIENT_BYTES} bytes long");
             return Err(ApiError::parameter(Detail::new(In::Header, SUBCLIENT, reason)));
         }
         if name.is_empty() {

@@ -54,7 +54,7 @@ use worker::{Context, Env, event};
 async fn fetch(request: Request, env: Env, context: Context) -> worker::Result<Response> {
     #[cfg(feature = "panic-route")]
     #[allow(clippy::panic, reason = "the point of the feature")]
-    if request.url().ends_with("/panic") {
+    if request.url().ends_with("/__panic") {
         panic!("asked for by the path");
     }
     #[cfg(feature = "any-origin")]

@@ -65,10 +65,10 @@ pub fn build(cache: &Cache) -> Result<Bundle> {
     build_crate(cache, "edge", "the Worker bundle")
 }
 
-/// The same without limits and keys, for measuring the rest, and with a door to any origin, for the suite that the cache is held
-/// to. It lies apart and is never deployed.
+/// The same without limits and keys, for measuring the rest, with a door to any origin, for the suite that the cache is held
+/// to, and with a path that panics. It lies apart and is never deployed.
 pub fn build_unmetered(cache: &Cache) -> Result<Bundle> {
-    let features = ["--features", "unmetered,any-origin"];
+    let features = ["--features", "unmetered,any-origin,panic-route"];
     build_into(cache, "edge", "build/unmetered", &features, "the Worker bundle without limits")
 }
 

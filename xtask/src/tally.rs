@@ -17,7 +17,7 @@ impl Tally {
             for part in counts.split(';') {
                 let mut words = part.split_whitespace();
                 let number = words.next().and_then(|word| word.parse().ok());
-                self.add(words.next(), number, ["passed", "failed"]);
+                self.count(words.next(), number, ["passed", "failed"]);
             }
             return;
         }
@@ -25,11 +25,17 @@ impl Tally {
         if matches!(words.next(), Some("ℹ" | "#")) {
             let kind = words.next();
             let number = words.next().and_then(|word| word.parse().ok());
-            self.add(kind, number, ["pass", "fail"]);
+            self.count(kind, number, ["pass", "fail"]);
         }
     }
 
-    fn add(&mut self, kind: Option<&str>, number: Option<usize>, names: [&str; 2]) {
+    /// Adds another count.
+    pub fn add(&mut self, other: Self) {
+        self.passed += other.passed;
+        self.failed += other.failed;
+    }
+
+    fn count(&mut self, kind: Option<&str>, number: Option<usize>, names: [&str; 2]) {
         let number = number.unwrap_or(0);
         let [passed, failed] = names;
         if kind == Some(passed) {

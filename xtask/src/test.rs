@@ -1,6 +1,5 @@
 //! `cargo xtask test`: every test, in stages from the cheap to the whole.
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -15,14 +14,11 @@ use crate::console::{Step, heading};
 use crate::provision::cache::{Cache, remove};
 use crate::provision::wasm_toolchain::{self, Target};
 use crate::provision::{self, require_node};
-use crate::up::data::Data;
 use crate::up::edge::{self, Binding};
-use crate::up::ports::{Ports, first_free};
+use crate::up::ports::first_free;
 use crate::up::postgres::{self, Durability, Postgres};
-use crate::up::stack::Stack;
 use crate::up::state::{Secrets, State};
-use crate::up::{self, Edge};
-use crate::{campaign, tally::Tally, wasm, workspace};
+use crate::{campaign, e2e, tally::Tally, wasm, workspace};
 
 const PATIENCE: Duration = Duration::from_secs(3600);
 
@@ -83,7 +79,7 @@ pub fn run(options: &Options) -> Result<()> {
         (Stage::Rust, "Rust", &rust),
         (Stage::Wasm, "Wasm", &in_wasm),
         (Stage::Bundle, "Bundle", &bundle),
-        (Stage::E2e, "End to end", &e2e),
+        (Stage::E2e, "End to end", &e2e::run),
         (Stage::Faults, "Faults", &|cache, tally| faults(cache, tally, options)),
     ];
     for (stage, name, run) in stages {
@@ -186,69 +182,6 @@ fn lay_out_edge(bundle: &wasm::Bundle, folder: &Path, number: u16) -> Result<ser
     Ok(json!({ "folder": folder, "port": port, "origin": origin, "twin": twin }))
 }
 
-fn e2e(cache: &Cache, tally: &mut Tally) -> Result<()> {
-    require_node()?;
-    let suite = workspace::root().join("e2e");
-    install_clients(&suite)?;
-    let browser = provision::browser::find(cache)?;
-    let proxies = provision::proxies::find(cache)?;
-    let folder = Scratch::new(cache, "e2e")?;
-    let apart = Scratch::new(cache, "e2e-cache")?;
-    let any_origin = lay_out_cache(cache, &apart.path)?;
-    let options = up::Options {
-        data: Some(Data::Demo),
-        state: folder.path.clone(),
-        port: 0,
-        fresh: false,
-        test_clock: true,
-        webhook_allow: vec!["127.0.0.0/8".to_owned()],
-        webhook_ca: None,
-        no_signing: false,
-        edge: Edge::Workerd,
-    };
-    let stack = Stack::start(&options, Ports::free()?)?;
-    let mut node = node_tests(&suite);
-    // The suite moves one clock and takes services away: its files cannot run side by side.
-    node.arg("--test-concurrency=1").env("RDS_XTASK", std::env::current_exe()?);
-    node.env("RDS_CHROMIUM", browser.program);
-    if let Some(libraries) = browser.libraries {
-        node.env("RDS_CHROMIUM_LIBS", libraries);
-    }
-    if let Some(fonts) = browser.fonts {
-        node.env("FONTCONFIG_PATH", fonts);
-    }
-    node.env("RDS_PROXIES", json!(proxies.programs.into_iter().collect::<BTreeMap<_, _>>()).to_string());
-    if let Some(libraries) = proxies.libraries {
-        node.env("RDS_PROXY_LIBS", libraries);
-    }
-    node.env("RDS_STACK", stack.description_file());
-    node.env("RDS_WORKERD", provision::npm::workerd(cache)?).env("RDS_CACHE_EDGE", any_origin.to_string());
-    let outcome = counted(node, tally);
-    if outcome.is_err() {
-        stack.show_logs();
-    }
-    stack.stop();
-    outcome
-}
-
-/// The Worker with a door to any origin in a folder of its own, for the suite that its cache is held to; says where it listens, and
-/// where it expects the suite's server.
-fn lay_out_cache(cache: &Cache, folder: &Path) -> Result<serde_json::Value> {
-    let bundle = wasm::build_unmetered(cache)?;
-    let port = first_free(27_000, "the Worker")?;
-    let origin = first_free(port + 1, "the suite's server")?;
-    let worker = edge::Worker {
-        bindings: &[Binding::variable("ANY_ORIGIN", format!("http://127.0.0.1:{origin}"))],
-        durable_objects: edge::DURABLE_OBJECTS,
-        port,
-        twin: None,
-        compatibility_date: &edge::compatibility_date()?,
-        folder: "",
-    };
-    edge::lay_out(folder, &bundle, &worker)?;
-    Ok(json!({ "folder": folder, "port": port, "origin": origin }))
-}
-
 fn faults(cache: &Cache, tally: &mut Tally, options: &Options) -> Result<()> {
     require_node()?;
     let suite = workspace::root().join("e2e");
@@ -282,14 +215,14 @@ fn faults(cache: &Cache, tally: &mut Tally, options: &Options) -> Result<()> {
 }
 
 /// Node's own test runner over the test files of a folder.
-fn node_tests(folder: &Path) -> Command {
+pub(crate) fn node_tests(folder: &Path) -> Command {
     let mut node = Command::new("node");
     node.current_dir(folder).args(["--test", "--test-reporter=spec"]);
     node
 }
 
 /// Installs the suite's npm packages: exactly the locked ones where there is a lock file.
-fn install_clients(suite: &Path) -> Result<()> {
+pub(crate) fn install_clients(suite: &Path) -> Result<()> {
     if !suite.join("package-lock.json").is_file() {
         return Ok(());
     }
@@ -302,12 +235,17 @@ fn install_clients(suite: &Path) -> Result<()> {
 }
 
 /// Runs a test program, shows what it prints, and adds its counts.
-fn counted(mut command: Command, tally: &mut Tally) -> Result<()> {
+pub(crate) fn counted(command: Command, tally: &mut Tally) -> Result<()> {
+    count(command, tally, |line| println!("{line}"))
+}
+
+/// Runs a test program, gives each line that it prints to `show`, and adds its counts.
+pub(crate) fn count(mut command: Command, tally: &mut Tally, mut show: impl FnMut(&str)) -> Result<()> {
     command.env("CARGO_TERM_COLOR", "never");
     let words = command::described(&command);
     let before = *tally;
     let status = command::stream(command, PATIENCE, |line| {
-        println!("{line}");
+        show(line);
         tally.read(line);
     })?;
     if !status.success() {
@@ -343,12 +281,14 @@ fn throw_away_postgres(cache: &Cache) -> Result<(Option<Scratch>, Option<Postgre
 }
 
 /// A state folder that goes away with the run. It lies in the cache, which Postgres' user can enter.
-struct Scratch {
-    path: PathBuf,
+pub(crate) struct Scratch {
+    /// Where it lies.
+    pub(crate) path: PathBuf,
 }
 
 impl Scratch {
-    fn new(cache: &Cache, name: &str) -> Result<Self> {
+    /// A new one.
+    pub(crate) fn new(cache: &Cache, name: &str) -> Result<Self> {
         let all = cache.folder("scratch");
         remove_abandoned(&all)?;
         let path = all.join(format!("{name}-{}", std::process::id()));

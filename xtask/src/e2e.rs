@@ -1,0 +1,141 @@
+//! The stage `e2e`: the running stack from outside, the long tests on a stack of their own beside the rest.
+
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Result, anyhow, bail};
+use serde_json::json;
+
+use crate::console::heading;
+use crate::provision::cache::Cache;
+use crate::provision::{self, require_node};
+use crate::tally::Tally;
+use crate::test::{Scratch, count, counted, install_clients, node_tests};
+use crate::up::data::Data;
+use crate::up::edge::{self, Binding};
+use crate::up::ports::{Ports, first_free};
+use crate::up::stack::Stack;
+use crate::up::{self, Edge};
+use crate::{wasm, workspace};
+
+/// Tests that ask much and long of a stack, and leave its clock and its services alone: they have one of their own, beside the rest.
+const LONG: [&str; 3] = ["authorisation.test.mjs", "schemathesis.test.mjs", "secrets.test.mjs"];
+
+/// Runs the suite.
+pub fn run(cache: &Cache, tally: &mut Tally) -> Result<()> {
+    require_node()?;
+    let suite = workspace::root().join("e2e");
+    install_clients(&suite)?;
+    let environment = e2e_environment(cache)?;
+    let apart = Scratch::new(cache, "e2e-cache")?;
+    let any_origin = lay_out_cache(cache, &apart.path)?.to_string();
+    let (long, rest): (Vec<_>, Vec<_>) =
+        test_files(&suite)?.into_iter().partition(|file| LONG.contains(&file.as_str()));
+    if long.len() != LONG.len() {
+        bail!("of {LONG:?} the suite has only {long:?}");
+    }
+    let lanes = [("e2e", rest), ("e2e-long", long)].map(|(name, files)| -> Result<_> {
+        let folder = Scratch::new(cache, name)?;
+        let stack = Stack::start(&for_tests(&folder.path), Ports::free()?)?;
+        let mut node = node_tests(&suite);
+        // A stack has one clock, and tests move it: no two files at once have the same stack.
+        node.arg("--test-concurrency=1").args(files).envs(environment.iter().map(|(name, value)| (name, value)));
+        node.env("RDS_STACK", stack.description_file()).env("RDS_CACHE_EDGE", &any_origin);
+        Ok((folder, stack, node))
+    });
+    let [(_folder, stack, node), (_long_folder, long_stack, long_node)] = both(lanes)?;
+    let mut said = Vec::new();
+    let (outcome, long_outcome) = std::thread::scope(|scope| {
+        let beside = scope.spawn(|| {
+            let mut tally = Tally::default();
+            let outcome = count(long_node, &mut tally, |line| said.push(line.to_owned()));
+            (outcome, tally)
+        });
+        let outcome = counted(node, tally);
+        (outcome, beside.join())
+    });
+    let (long_outcome, long_tally) = long_outcome.map_err(|_| anyhow!("the thread of the long tests panicked"))?;
+    heading("\nEnd to end, beside it");
+    said.iter().for_each(|line| println!("{line}"));
+    tally.add(long_tally);
+    for (outcome, stack) in [(&outcome, stack), (&long_outcome, long_stack)] {
+        if outcome.is_err() {
+            stack.show_logs();
+        }
+        stack.stop();
+    }
+    outcome.and(long_outcome)
+}
+
+fn both<T>([first, second]: [Result<T>; 2]) -> Result<[T; 2]> {
+    Ok([first?, second?])
+}
+
+/// The suite's test files, in order and as paths inside it.
+fn test_files(suite: &Path) -> Result<Vec<String>> {
+    let (mut files, mut folders) = (Vec::new(), vec![PathBuf::new()]);
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(suite.join(&folder))? {
+            let entry = entry?;
+            let path = folder.join(entry.file_name());
+            if entry.file_type()?.is_dir() {
+                folders.extend(Some(path).filter(|path| !path.ends_with("node_modules")));
+            } else if let Some(name) = path.to_str().filter(|name| name.ends_with(".test.mjs")) {
+                files.push(name.to_owned());
+            }
+        }
+    }
+    files.sort();
+    Ok(files)
+}
+
+/// A stack with the demo's data and a clock that can be moved.
+fn for_tests(folder: &Path) -> up::Options {
+    up::Options {
+        data: Some(Data::Demo),
+        state: folder.to_owned(),
+        port: 0,
+        fresh: false,
+        test_clock: true,
+        webhook_allow: vec!["127.0.0.0/8".to_owned()],
+        webhook_ca: None,
+        no_signing: false,
+        edge: Edge::Workerd,
+    }
+}
+
+/// Where the suite finds the programs that it drives.
+fn e2e_environment(cache: &Cache) -> Result<BTreeMap<&'static str, OsString>> {
+    let browser = provision::browser::find(cache)?;
+    let proxies = provision::proxies::find(cache)?;
+    let programs = json!(proxies.programs.into_iter().collect::<BTreeMap<_, _>>()).to_string();
+    let there = [
+        ("RDS_XTASK", Some(std::env::current_exe()?.into())),
+        ("RDS_WORKERD", Some(provision::npm::workerd(cache)?.into())),
+        ("RDS_CHROMIUM", Some(browser.program.into())),
+        ("RDS_CHROMIUM_LIBS", browser.libraries.map(Into::into)),
+        ("FONTCONFIG_PATH", browser.fonts.map(Into::into)),
+        ("RDS_PROXIES", Some(programs.into())),
+        ("RDS_PROXY_LIBS", proxies.libraries.map(Into::into)),
+    ];
+    Ok(there.into_iter().filter_map(|(name, value)| Some((name, value?))).collect())
+}
+
+/// The Worker with a door to any origin in a folder of its own, for the suite that its cache is held to; says where it listens, and
+/// where it expects the suite's server.
+fn lay_out_cache(cache: &Cache, folder: &Path) -> Result<serde_json::Value> {
+    let bundle = wasm::build_unmetered(cache)?;
+    let port = first_free(27_000, "the Worker")?;
+    let origin = first_free(port + 1, "the suite's server")?;
+    let worker = edge::Worker {
+        bindings: &[Binding::variable("ANY_ORIGIN", format!("http://127.0.0.1:{origin}"))],
+        durable_objects: edge::DURABLE_OBJECTS,
+        port,
+        twin: None,
+        compatibility_date: &edge::compatibility_date()?,
+        folder: "",
+    };
+    edge::lay_out(folder, &bundle, &worker)?;
+    Ok(json!({ "folder": folder, "port": port, "origin": origin }))
+}

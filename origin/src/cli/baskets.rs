@@ -63,7 +63,7 @@ pub(super) async fn run(db: &Db, clock: &Clock, command: Baskets, out: Output) -
     if let (Outcome::Refused(why), Some(fields)) = (&outcome, value.as_object_mut()) {
         fields.insert("reason".to_owned(), json!(why));
     }
-    finish(db, &edge, text, value, code, out).await
+    edge.end(db, &SHOWN_IN, text, &value, code, out).await
 }
 
 /// Rebalances every basket, or one of them.
@@ -84,27 +84,7 @@ async fn refresh(db: &Db, clock: &Clock, only: Option<&str>, out: Output) -> any
     let lines: Vec<String> = done.iter().map(|(id, refreshed)| format!("{id}: {}", line(refreshed))).collect();
     let text = if lines.is_empty() { "there are no baskets".to_owned() } else { lines.join("\n") };
     let value = json!({ "baskets": done.iter().map(|(id, refreshed)| value(id, refreshed)).collect::<Vec<_>>() });
-    finish(db, &edge, text, value, ExitCode::SUCCESS, out).await
-}
-
-/// Waits until what was done shows, and says how far that came.
-async fn finish(
-    db: &Db,
-    edge: &Edge,
-    text: String,
-    mut value: Value,
-    code: ExitCode,
-    out: Output,
-) -> anyhow::Result<ExitCode> {
-    let mut remark = String::new();
-    if code == ExitCode::SUCCESS {
-        // Also when it was done before: that command may have been stopped before the edge knew.
-        let told = edge.shown(db, &SHOWN_IN).await?;
-        told.add_to(&mut value);
-        remark = told.remark();
-    }
-    out.show(format!("{text}{remark}"), &value)?;
-    Ok(code)
+    edge.end(db, &SHOWN_IN, text, &value, ExitCode::SUCCESS, out).await
 }
 
 fn line(refreshed: &Refreshed) -> String {

@@ -3,7 +3,7 @@
 use super::edge::Edge;
 use super::{Events, Output};
 use crate::clock::Clock;
-use crate::ingest::kinds::event_id;
+use crate::facts::event_id;
 use crate::ingest::{self, Batch, IngestError};
 use crate::publication::Outcome;
 use crate::publication::verbs::{self, SHOWN_IN, Verb};
@@ -43,17 +43,8 @@ async fn run(
         }
         Outcome::Unknown => (format!("there is no event {named}"), "unknown", ExitCode::FAILURE),
     };
-    let mut value =
-        json!({ "id": id.to_string(), "verb": word, "result": result, "changed": outcome == Outcome::Moved });
-    let mut remark = String::new();
-    if code == ExitCode::SUCCESS {
-        // Also when it was done before: that command may have been stopped before the edge knew.
-        let told = edge.shown(db, &SHOWN_IN).await?;
-        told.add_to(&mut value);
-        remark = told.remark();
-    }
-    out.show(format!("{text}{remark}"), &value)?;
-    Ok(code)
+    let value = json!({ "id": id.to_string(), "verb": word, "result": result, "changed": outcome == Outcome::Moved });
+    edge.end(db, &SHOWN_IN, text, &value, code, out).await
 }
 
 /// Takes in events as drafts: lines of kind `event`, whatever they say of their publication.

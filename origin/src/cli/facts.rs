@@ -51,13 +51,7 @@ pub(super) async fn ingest(db: &Db, clock: &Clock, file: &Path, out: Output) -> 
         ingest::from_reader(db, clock, BufReader::new(open)).await
     };
     match taken {
-        Ok(report) => {
-            let told = edge.shown(db, &report.tags).await?;
-            let mut value = serde_json::to_value(&report)?;
-            told.add_to(&mut value);
-            out.show(format!("{}{}", summary(&report), told.remark()), &value)?;
-            Ok(ExitCode::SUCCESS)
-        }
+        Ok(report) => edge.end(db, &report.tags, summary(&report), &report, ExitCode::SUCCESS, out).await,
         Err(IngestError::Faults(faults)) => {
             show_faults(&faults, out)?;
             Ok(ExitCode::FAILURE)

@@ -64,11 +64,7 @@ pub(super) async fn run(db: &Db, clock: &Clock, command: FailSafe, out: Output) 
         Became::StaysClosed(found) => return stays_closed(found, out),
     };
     let shown_in: &[Tag] = if mode == FailSafeMode::Normal { &OPENED_IN } else { &SHOWN_IN };
-    let told = edge.shown(db, shown_in).await?;
-    let mut value = value(&standing);
-    told.add_to(&mut value);
-    out.show(format!("{}{}", line(&standing), told.remark()), &value)?;
-    Ok(ExitCode::SUCCESS)
+    edge.end(db, shown_in, line(&standing), &value(&standing), ExitCode::SUCCESS, out).await
 }
 
 fn stays_closed(found: Withheld, out: Output) -> anyhow::Result<ExitCode> {

@@ -4,8 +4,8 @@ use super::Output;
 use super::edge::Edge;
 use crate::clock::Clock;
 use crate::research::{self, SHOWN_IN};
+use crate::store::Db;
 use crate::store::research::{self as records, Standing};
-use crate::store::{Db, StoreError, research_predictions as predictions, tags};
 use clap::Subcommand;
 use serde_json::json;
 use std::process::ExitCode;
@@ -36,20 +36,11 @@ pub(super) async fn run(db: &Db, clock: &Clock, command: Research, out: Output) 
         Research::Run => {
             let edge = Edge::configured(clock)?;
             let found = research::run(db, clock).await?;
-            let told = edge.shown(db, &SHOWN_IN).await?;
-            let mut value = serde_json::to_value(&found)?;
-            told.add_to(&mut value);
             let text = format!(
-                "{} new records, {} of them promoted; {} samples; {} predictions written down, {} resolved{}",
-                found.records,
-                found.promoted,
-                found.samples,
-                found.predicted,
-                found.resolved,
-                told.remark()
+                "{} new records, {} of them promoted; {} samples; {} predictions written down, {} resolved",
+                found.records, found.promoted, found.samples, found.predicted, found.resolved,
             );
-            out.show(text, &value)?;
-            Ok(ExitCode::SUCCESS)
+            edge.end(db, &SHOWN_IN, text, &found, ExitCode::SUCCESS, out).await
         }
         Research::List => list(db, out).await,
         Research::Hide { id, reason } => set_visible(db, clock, &id, Some(reason), out).await,
@@ -85,27 +76,13 @@ async fn set_visible(
     out: Output,
 ) -> anyhow::Result<ExitCode> {
     let edge = Edge::configured(clock)?;
-    let (named, visible) = (id.to_owned(), hidden.is_none());
-    let known = db
-        .run_tx("research visibility", move |tx| {
-            let (named, hidden) = (named.clone(), hidden.clone());
-            Box::pin(async move {
-                let known = records::set_visible(tx, &named, hidden.as_deref(), visible).await?
-                    || predictions::set_visible(tx, &named, visible).await?;
-                if known {
-                    tags::touch(tx, &SHOWN_IN).await?;
-                }
-                Ok::<bool, StoreError>(known)
-            })
-        })
-        .await?;
+    let visible = hidden.is_none();
+    let known = research::set_visible(db, id, hidden.as_deref()).await?;
     if !known {
         out.show(format!("there is no record {id}"), &json!({ "id": id, "result": "unknown" }))?;
         return Ok(ExitCode::FAILURE);
     }
-    let told = edge.shown(db, &SHOWN_IN).await?;
-    let mut value = json!({ "id": id, "result": "done", "client_visible": visible });
-    told.add_to(&mut value);
-    out.show(format!("{id} is {}{}", if visible { "shown" } else { "hidden" }, told.remark()), &value)?;
-    Ok(ExitCode::SUCCESS)
+    let value = json!({ "id": id, "result": "done", "client_visible": visible });
+    let text = format!("{id} is {}", if visible { "shown" } else { "hidden" });
+    edge.end(db, &SHOWN_IN, text, &value, ExitCode::SUCCESS, out).await
 }

@@ -92,15 +92,7 @@ pub(super) async fn run(db: &Db, clock: &Clock, command: Security, out: Output) 
     if let (Some(value), serde_json::Value::Object(said)) = (value.as_object_mut(), serde_json::to_value(edited)?) {
         value.extend(said);
     }
-    let told = match edited {
-        // Also when it was done before: that command may have been stopped before the edge knew.
-        Edited::Moved { .. } | Edited::Already => Some(edge.shown(db, &SHOWN_IN).await?),
-        _ => None,
-    };
-    let remark = told.as_ref().map(|told| told.remark()).unwrap_or_default();
-    told.iter().for_each(|told| told.add_to(&mut value));
-    out.show(format!("{text}{remark}"), &value)?;
-    Ok(code)
+    edge.end(db, &SHOWN_IN, text, &value, code, out).await
 }
 
 async fn autopublish(db: &Db, clock: &Clock, all: bool, out: Output) -> anyhow::Result<ExitCode> {
@@ -118,16 +110,12 @@ async fn autopublish(db: &Db, clock: &Clock, all: bool, out: Output) -> anyhow::
         out.progress(&format!("{} published, {} waiting", done.published.len(), done.waiting));
     }
     let text = format!("{} published, {} promoted, {} waiting", done.published.len(), done.promoted, done.waiting);
-    let mut value = serde_json::to_value(&done)?;
     // A whole registry is loaded where no edge serves it yet, as data sets are.
-    let told = match done.published.is_empty() && done.promoted == 0 || all {
-        true => None,
-        false => Some(edge.shown(db, &SHOWN_IN).await?),
-    };
-    let remark = told.as_ref().map(|told| told.remark()).unwrap_or_default();
-    told.iter().for_each(|told| told.add_to(&mut value));
-    out.show(format!("{text}{remark}"), &value)?;
-    Ok(ExitCode::SUCCESS)
+    if all || done.published.is_empty() && done.promoted == 0 {
+        out.show(text, &done)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    edge.end(db, &SHOWN_IN, text, &done, ExitCode::SUCCESS, out).await
 }
 
 async fn list(db: &Db, state: Option<RegistryState>, out: Output) -> anyhow::Result<ExitCode> {

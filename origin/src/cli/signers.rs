@@ -80,12 +80,8 @@ pub(super) async fn run(db: &Db, clock: &Clock, command: Signers, out: Output) -
     };
     let mut value = serde_json::to_value(&signer)?;
     value["changed"] = json!(changed);
-    // Also when it was so before: that command may have been stopped before the edge knew.
-    let told = edge.shown(db, &SHOWN_IN).await?;
-    told.add_to(&mut value);
     let before = if changed { "" } else { "  (as before)" };
-    out.show(format!("{}{before}{}", line(&signer), told.remark()), &value)?;
-    Ok(ExitCode::SUCCESS)
+    edge.end(db, &SHOWN_IN, format!("{}{before}", line(&signer)), &value, ExitCode::SUCCESS, out).await
 }
 
 fn line(signer: &Signer) -> String {

@@ -14,7 +14,9 @@ mod wording;
 
 use crate::clock::Clock;
 use crate::store::research::{self as records_table, LastRun};
-use crate::store::{At, Db, StoreError, research_facts, research_samples, tags};
+use crate::store::{
+    At, Db, StoreError, research_facts, research_predictions as predictions_table, research_samples, tags,
+};
 use rds_shared::model::research::RecordKind;
 use rds_shared::route::Tag;
 use rds_shared::scoring::METHODOLOGY_VERSION;
@@ -56,6 +58,26 @@ pub async fn run_due(db: &Db, clock: &Clock) -> Result<Option<Run>, StoreError> 
     let due = move |last: Option<&LastRun>, served: &[i64]| is_due(last, served, now);
     let (last, served) = (records_table::last_run(&db.pool).await?, records_table::served_chains(&db.pool).await?);
     if due(last.as_ref(), &served) { run_if(db, now, due).await } else { Ok(None) }
+}
+
+/// Hides a record, those that follow it, or one prediction from clients, for a reason; without one they see it again.
+///
+/// False when there is none of that id.
+pub async fn set_visible(db: &Db, id: &str, hidden: Option<&str>) -> Result<bool, StoreError> {
+    let (id, hidden) = (id.to_owned(), hidden.map(str::to_owned));
+    db.run_tx("research visibility", move |tx| {
+        let (id, hidden) = (id.clone(), hidden.clone());
+        Box::pin(async move {
+            let visible = hidden.is_none();
+            let known = records_table::set_visible(tx, &id, hidden.as_deref(), visible).await?
+                || predictions_table::set_visible(tx, &id, visible).await?;
+            if known {
+                tags::touch(tx, &SHOWN_IN).await?;
+            }
+            Ok::<bool, StoreError>(known)
+        })
+    })
+    .await
 }
 
 fn is_due(last: Option<&LastRun>, served: &[i64], now: Timestamp) -> bool {

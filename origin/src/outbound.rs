@@ -16,7 +16,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::crypto::ring;
-use tokio_rustls::rustls::pki_types::ServerName;
+use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{self, ClientConfig, RootCertStore};
 
 /// Largest head of an answer, in bytes.
@@ -39,6 +39,20 @@ pub enum OutboundError {
     Deadline(Duration),
 }
 
+/// TLS for HTTP/1.1 that trusts the authorities that browsers trust, and `authorities` besides.
+pub fn tls(authorities: &[CertificateDer<'static>]) -> Result<TlsConnector, rustls::Error> {
+    let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
+    for authority in authorities {
+        roots.add(authority.clone())?;
+    }
+    let mut config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()?
+        .with_root_certificates(roots)
+        .with_no_client_auth();
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    Ok(TlsConnector::from(Arc::new(config)))
+}
+
 /// A client. Clones share what it trusts.
 #[derive(Clone)]
 pub struct Client {
@@ -54,12 +68,7 @@ impl std::fmt::Debug for Client {
 impl Client {
     /// A client that trusts the authorities that browsers trust.
     pub fn new() -> Result<Self, rustls::Error> {
-        let roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
-        let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-            .with_safe_default_protocol_versions()?
-            .with_root_certificates(roots)
-            .with_no_client_auth();
-        Ok(Client { tls: TlsConnector::from(Arc::new(config)) })
+        Ok(Client { tls: tls(&[])? })
     }
 
     /// POSTs `body` to `uri`, and answers with the status as soon as it is there: the answer's body is not read.

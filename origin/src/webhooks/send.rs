@@ -10,6 +10,7 @@
 use super::guard::{Guard, NoWay};
 use super::kept::{Kept, Line, Place};
 use crate::clock::Stopwatch;
+use crate::outbound;
 use axum::body::{Body, Bytes, HttpBody};
 use axum::http::header::HOST;
 use axum::http::{HeaderName, HeaderValue, Method, Request, Response, Uri};
@@ -28,9 +29,8 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
-use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
-use tokio_rustls::rustls::{self, ClientConfig, RootCertStore};
 
 /// Largest head of an answer, in bytes.
 const HEAD_BYTES: usize = 16 * 1024;
@@ -96,16 +96,7 @@ impl Sender {
         authorities: &[CertificateDer<'static>],
         deadline: Duration,
     ) -> Result<Self, rustls::Error> {
-        let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
-        for authority in authorities {
-            roots.add(authority.clone())?;
-        }
-        let mut config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-            .with_safe_default_protocol_versions()?
-            .with_root_certificates(roots)
-            .with_no_client_auth();
-        config.alpn_protocols = vec![b"http/1.1".to_vec()];
-        Ok(Sender { guard, tls: TlsConnector::from(Arc::new(config)), deadline, kept: Arc::default() })
+        Ok(Sender { guard, tls: outbound::tls(authorities)?, deadline, kept: Arc::default() })
     }
 
     /// The guard before every connection.

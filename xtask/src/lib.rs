@@ -3,14 +3,16 @@
 //!
 //! From the ground up: [`console`], [`signals`], [`command`] and [`service`] run and watch
 //! processes; [`provision`] brings tools that the machine lacks into a cache outside the clone;
-//! [`wasm`] builds the Worker; [`up`] starts the stack; [`campaign`] lays one out to be killed; [`test`],
+//! [`wasm`] builds the Worker; [`up`] starts the stack; [`campaign`] lays one out to be killed; [`test`] and its stage [`e2e`],
 //! [`lint`], [`openapi`], [`fuzz`] and [`bench`] are what their names say.
 
 pub mod bench;
 pub mod campaign;
 pub mod command;
 pub mod console;
+pub mod e2e;
 pub mod fuzz;
+pub mod layers;
 pub mod lint;
 pub mod measure;
 pub mod openapi;

@@ -1,9 +1,10 @@
-//! House rules that no linter knows: files tell what they are for, stay short, and are finished.
+//! House rules that no linter knows: files tell what they are for, stay short, are finished, and lean on nothing above them.
 
 use std::path::Path;
 
 use anyhow::Result;
 
+use crate::layers;
 use crate::workspace::{self, collect};
 
 /// The longest a source file may be, in lines.
@@ -65,6 +66,9 @@ fn examine(name: &Path, kind: Kind, text: &str, breaches: &mut Vec<String>) {
         if lines > LONGEST {
             say(lines, &format!("longer than {LONGEST} lines"));
         }
+    }
+    for (line, named) in layers::breaches(name, text) {
+        say(line, &format!("this layer does not lean on `{named}`"));
     }
     for (number, line) in text.lines().enumerate() {
         for mark in UNFINISHED {

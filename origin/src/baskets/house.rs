@@ -3,9 +3,9 @@
 //! They are definitions and nothing else. Who is in follows from what is observed and scored; where that does not carry a
 //! basket, there is none.
 
+use crate::facts::fact::Kind;
+use crate::facts::{Basket, BasketMethodology, Eligibility, Percent, Points};
 use crate::ingest::Observation;
-use crate::ingest::fact::Kind;
-use crate::ingest::kinds::{Basket, BasketMethodology, Eligibility, Percent, Points};
 use crate::store::At;
 use rds_shared::model::basket::ConstituentType::{self, Asset, Vault};
 use rds_shared::rules::baskets::definition::Weighting;

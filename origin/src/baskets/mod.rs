@@ -20,7 +20,7 @@ pub mod support;
 pub mod timer;
 
 use crate::clock::Clock;
-use crate::ingest::kinds::EventRecord;
+use crate::facts::EventRecord;
 use crate::publication::{self as events, Family, How, OBSERVED_CHANGE_SOURCE, Operation};
 use crate::store::basket_versions::{self as table, Held};
 use crate::store::baskets::{self, Members, StoredVersion, Support};

@@ -27,7 +27,6 @@ pub use symbols::Symbols;
 pub use vault::{REWARDED_PROTOCOL, Vault, row_of};
 pub use whole::Whole;
 
-use crate::http::answer::Failure;
 use arc_swap::ArcSwapOption;
 use changes::ChangeFeeds;
 use rds_shared::model::EncodedRow;
@@ -69,9 +68,8 @@ impl Holder {
     }
 
     /// The current catalog, or 503 before the first refresh.
-    pub fn get(&self) -> Result<Arc<Catalog>, Failure> {
-        let starting =
-            || ApiError::new(ErrorCode::ServiceUnavailable, "the service is starting; try again shortly").into();
+    pub fn get(&self) -> Result<Arc<Catalog>, ApiError> {
+        let starting = || ApiError::new(ErrorCode::ServiceUnavailable, "the service is starting; try again shortly");
         self.current().ok_or_else(starting)
     }
 

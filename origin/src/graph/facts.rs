@@ -12,7 +12,7 @@
 
 use super::feeds::Feeds;
 use super::mappings::{Mappings, Subject};
-use crate::ingest::kinds::{ExposurePart, PartBridge};
+use crate::facts::{ExposurePart, PartBridge};
 use crate::store::catalog::address;
 use crate::store::graph_facts::{AssetRow, GraphRows, ReserveRow, VaultRow};
 use crate::store::{At, StoreError, optional_word};

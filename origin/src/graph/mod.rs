@@ -21,7 +21,6 @@ pub mod incidents;
 pub mod lending;
 mod mappings;
 
-use crate::http::answer::Failure;
 use arc_swap::ArcSwapOption;
 use axum::body::Bytes;
 use rds_shared::graph::incidents::IncidentMap;
@@ -83,9 +82,9 @@ impl Graph {
     /// The current snapshot, or 503 with `Retry-After` while there is none.
     ///
     /// Source: interface, "Decisioning (graph family)".
-    pub fn get(&self) -> Result<Arc<Snapshot>, Failure> {
+    pub fn get(&self) -> Result<Arc<Snapshot>, ApiError> {
         let missing = || ApiError::new(ErrorCode::MaterializationUnavailable, "the exposure graph is being built");
-        self.current().ok_or_else(|| missing().into())
+        self.current().ok_or_else(missing)
     }
 
     /// Says that another snapshot may be current, or none.

@@ -3,8 +3,9 @@
 use super::answer::{Answer, Failure};
 use super::call::Call;
 use super::line::Line;
-use super::pipeline::{Door, Through};
+use super::pipeline::Through;
 use crate::app::App;
+use crate::door::Door;
 use crate::store::journal::read::{self as journal, Extent};
 use crate::store::stream_leases::Verdict;
 use crate::stream::body::EventBody;

@@ -1,9 +1,10 @@
 //! Three sockets, and how they close: trust is a matter of the door.
 
-use super::pipeline::{self, Door};
+use super::pipeline;
 use super::wire;
 use crate::app::App;
 use crate::config::Config;
+use crate::door::Door;
 use anyhow::Context;
 use std::future::Future;
 use std::net::SocketAddr;

@@ -6,8 +6,10 @@ use super::answer::{Answer, Failure, respond, tell_allowance, tell_fail_safe};
 use super::{admin_door, edge_door, relay_door};
 use crate::app::App;
 use crate::clock::Stopwatch;
+use crate::door::Door;
 use crate::entropy;
 use crate::metrics::{Caller, Label};
+use crate::panics::{caught, panic_text};
 use crate::telemetry::AccessLine;
 use axum::body::HttpBody;
 use axum::extract::Request;
@@ -16,38 +18,9 @@ use axum::response::Response;
 use rds_shared::access::budget::Verdict;
 use rds_shared::route::{Family, Route};
 use rds_shared::wire::{ApiError, ErrorCode, RequestId, TARGET_BYTES};
-use std::any::Any;
-use std::future::{Future, poll_fn};
+use std::future::Future;
 use std::net::IpAddr;
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::pin::pin;
 use std::sync::Arc;
-use std::task::Poll;
-
-/// A way in; it decides how a caller is believed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Door {
-    /// Only with the edge's assertion.
-    Edge,
-    /// Backends that connect directly.
-    Relay,
-    /// Operators.
-    Admin,
-}
-
-impl Door {
-    /// All of them.
-    pub const ALL: [Door; 3] = [Door::Edge, Door::Relay, Door::Admin];
-
-    /// The door's name in logs.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Door::Edge => "edge",
-            Door::Relay => "relay",
-            Door::Admin => "admin",
-        }
-    }
-}
 
 /// How a request came in.
 #[derive(Debug, Clone, Copy)]
@@ -137,38 +110,5 @@ async fn in_time(app: &App, handling: impl Future<Output = Result<Answer, Failur
     match tokio::time::timeout(app.read_deadline, handling).await {
         Ok(result) => result,
         Err(_) => Err(ApiError::from(ErrorCode::DeadlineExceeded).into()),
-    }
-}
-
-/// Runs `future` and catches a panic in it. It is dropped right after, so nobody sees what the panic left half done, except
-/// shared state, whose locks recover from poison.
-pub(crate) async fn caught<F: Future>(future: F) -> Result<F::Output, Box<dyn Any + Send>> {
-    let mut future = pin!(future);
-    poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
-        Ok(Poll::Pending) => Poll::Pending,
-        Ok(Poll::Ready(output)) => Poll::Ready(Ok(output)),
-        Err(panic) => Poll::Ready(Err(panic)),
-    })
-    .await
-}
-
-/// What a panic said.
-pub(crate) fn panic_text(panic: &(dyn Any + Send)) -> &str {
-    panic
-        .downcast_ref::<&str>()
-        .copied()
-        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("without a message")
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[tokio::test]
-    async fn a_panic_is_caught_and_its_message_kept_for_the_log() {
-        let panic = caught(async { panic!("boom {}", 1) }).await.unwrap_err();
-        assert_eq!(panic_text(&*panic), "boom 1");
-        assert_eq!(caught(async { 7 }).await.unwrap(), 7);
     }
 }

@@ -1,13 +1,13 @@
 //! The observations of one batch, by kind, each with the line it came from.
 
-use super::kinds::{
+use super::line::{self, Observation};
+use super::{Fault, IngestError, MAX_BATCH_BYTES, check};
+use crate::facts::{
     Asset, AssetReview, Attestation, Basket, BasketMethodology, Chain, Curator, EventRecord, Exposure, HolderSnapshot,
     HubAsset, IncidentLink, LossCase, Mapping, Market, MarketEmode, MarketReserve, MarketState, OracleFeed, Position,
     Protocol, Publication, Reviewer, Reward, RwaCandidate, RwaObservation, RwaSource, SecurityReport, SignalReport,
     Vault, VaultState, VaultStrategy, event_id,
 };
-use super::line::{self, Observation};
-use super::{Fault, IngestError, MAX_BATCH_BYTES, check};
 use crate::store::At;
 use rds_shared::wire::Timestamp;
 use std::collections::BTreeMap;

@@ -1,11 +1,11 @@
 //! The transaction: facts, then everything that follows from them, or nothing at all.
 
 use super::batch::{Batch, Numbered};
-use super::fact::Fact;
-use super::kinds::{Event, EventLink, EventRecord, HolderRow, Position, Snapshot};
 use super::tagging::{self, Moved};
 use super::{IngestError, IngestReport, references, security, signed};
 use crate::clock::Clock;
+use crate::facts::fact::Fact;
+use crate::facts::{Event, EventLink, EventRecord, HolderRow, Position, Snapshot};
 use crate::observed_changes::{self, Readings};
 use crate::publication::{self as events, How};
 use crate::rwa::totals;

@@ -1,6 +1,6 @@
 //! One line of NDJSON to one observation.
 
-use super::kinds::{
+use crate::facts::{
     Asset, AssetReview, Attestation, Basket, BasketMethodology, Chain, Curator, EventRecord, Exposure, HolderSnapshot,
     HubAsset, IncidentLink, LossCase, Mapping, Market, MarketEmode, MarketReserve, MarketState, OracleFeed, Position,
     Protocol, Reviewer, Reward, RwaCandidate, RwaObservation, RwaSource, SecurityReport, SignalReport, Vault,

@@ -2,7 +2,6 @@
 //!
 //! | file | does |
 //! |---|---|
-//! | `kinds` | what may be observed: a struct a kind, its fields the columns of its table |
 //! | `line` | one line of NDJSON to one observation, or a fault that names the field |
 //! | `check` | what the type of a field cannot say: ranges, addresses, slugs, the methodology's input rules |
 //! | `batch` | the observations of one batch, sorted by kind |
@@ -15,8 +14,6 @@
 pub mod batch;
 mod check;
 mod commit;
-pub mod fact;
-pub mod kinds;
 mod line;
 pub(crate) mod references;
 mod security;

@@ -7,8 +7,8 @@ mod markets;
 mod security;
 
 use super::batch::{Batch, Numbered};
-use super::kinds::AssetReview;
 use super::{Fault, check};
+use crate::facts::AssetReview;
 use crate::store::references::{self, KnownChain};
 use crate::store::{StoreError, Tx};
 use rds_shared::model::ids::{Address, AddressError, Namespace};

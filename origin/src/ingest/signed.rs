@@ -3,7 +3,7 @@
 use super::Fault;
 use super::batch::Batch;
 use crate::attestation::{message, verifies};
-use crate::ingest::kinds::{Attestation, ReviewerKey};
+use crate::facts::{Attestation, ReviewerKey};
 use crate::store::attestations::{self, Subject};
 use crate::store::{At, StoreError, Tx, rwa};
 use std::collections::{HashMap, HashSet};

@@ -13,6 +13,9 @@ pub mod bcrypt_rows;
 pub mod known;
 pub mod usage;
 
+pub use crate::store::index_tokens::TokenRow;
+pub use crate::store::keys::{KeyRow, KeyWish, Revocation};
+
 use crate::clock::Clock;
 use crate::entropy;
 use crate::store::{Db, StoreError, edge_outbox, index_tokens, keys as table};
@@ -20,23 +23,8 @@ use crate::webhooks::subscriptions;
 use rds_shared::access::credential::{CredentialText, Kind};
 use rds_shared::access::link::KeyNews;
 use rds_shared::access::{KeyDigest, Plan};
-use rds_shared::wire::Timestamp;
 use rds_shared::wire::hex;
 use serde::Serialize;
-use serde_json::Value;
-
-/// What a new key is to be.
-#[derive(Debug, Clone)]
-pub struct KeyWish {
-    /// The organisation that holds it.
-    pub org: String,
-    /// Its plan.
-    pub plan: Plan,
-    /// Requests per minute by contract: this key's, and no other's of the organisation.
-    pub rpm: Option<u32>,
-    /// Whether its holder serves several clients with it.
-    pub shared: bool,
-}
 
 /// A new credential, with the one copy of its text there will ever be.
 #[derive(Serialize)]
@@ -45,71 +33,6 @@ pub struct Minted {
     pub id: i64,
     /// The credential.
     pub key: String,
-}
-
-/// An API key as `list` shows it.
-#[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct KeyRow {
-    /// Its number.
-    pub id: i64,
-    /// Its first characters.
-    pub prefix: String,
-    /// Who holds it.
-    pub org: String,
-    /// Its plan.
-    pub plan: Plan,
-    /// Requests per minute: by contract, or the plan's.
-    pub rpm: u32,
-    /// What was arranged for it; `contracted_rpm` where the rate was.
-    pub metadata: Value,
-    /// Whether its holder serves several clients with it.
-    pub shared: bool,
-    /// When it was minted.
-    pub created_at: Timestamp,
-    /// Its latest counted request.
-    pub last_used_at: Option<Timestamp>,
-    /// When it was revoked.
-    pub revoked_at: Option<Timestamp>,
-    /// False once revoked; nothing brings it back.
-    pub is_active: bool,
-}
-
-/// An index token as `list` shows it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct TokenRow {
-    /// Its number.
-    pub id: i64,
-    /// Its first characters.
-    pub prefix: String,
-    /// Who holds it.
-    pub org: String,
-    /// When it was minted.
-    pub created_at: Timestamp,
-    /// When it was revoked.
-    pub revoked_at: Option<Timestamp>,
-    /// False once revoked; nothing brings it back.
-    pub is_active: bool,
-}
-
-/// What a revocation found.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Revocation {
-    /// It was active and is not any more.
-    Revoked,
-    /// It had been revoked before.
-    Already,
-    /// There is none with this number.
-    Unknown,
-}
-
-impl Revocation {
-    pub(crate) fn of(hit: bool, known: bool) -> Self {
-        match (hit, known) {
-            (true, _) => Revocation::Revoked,
-            (false, true) => Revocation::Already,
-            (false, false) => Revocation::Unknown,
-        }
-    }
 }
 
 /// What an alignment changed.

@@ -1,7 +1,7 @@
 //! Requests: how many, what came of them, how long they took, and who sent them.
 
 use super::head;
-use crate::http::pipeline::Door;
+use crate::door::Door;
 use rds_shared::access::Principal;
 use rds_shared::route::{ROUTES, RouteId};
 use std::fmt::Write;

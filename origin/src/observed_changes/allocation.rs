@@ -4,7 +4,7 @@
 //! with each other: where the way changes, what is read is kept and nothing is told.
 
 use super::Readings;
-use crate::ingest::kinds::EventRecord;
+use crate::facts::EventRecord;
 use crate::publication::OBSERVED_CHANGE_SOURCE;
 use crate::store::told::{self, Allocation, Told, Topic};
 use crate::store::{StoreError, Tx};

@@ -1,7 +1,7 @@
 //! `BadDebt`: a vault or a market owes more than it can recover, and more than was told before.
 
 use super::{Readings, dollars};
-use crate::ingest::kinds::EventRecord;
+use crate::facts::EventRecord;
 use crate::publication::OBSERVED_CHANGE_SOURCE;
 use crate::store::told::{self, Debt, Told, Topic};
 use crate::store::{StoreError, Tx};

@@ -1,8 +1,8 @@
 //! `DepositabilityChange`: a vault's gate opens or closes.
 
 use super::Readings;
-use crate::ingest::fact::Fact;
-use crate::ingest::kinds::{EventRecord, VaultState};
+use crate::facts::fact::Fact;
+use crate::facts::{EventRecord, VaultState};
 use crate::publication::OBSERVED_CHANGE_SOURCE;
 use crate::store::told::{self, Gate, Told, Topic};
 use crate::store::{At, StoreError, Tx};

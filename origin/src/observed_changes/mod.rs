@@ -17,7 +17,7 @@ mod rating;
 
 pub use rating::rating_changes;
 
-use crate::ingest::kinds::VaultState;
+use crate::facts::VaultState;
 use crate::publication::{self, How};
 use crate::store::{StoreError, Tx};
 use rds_shared::wire::Timestamp;

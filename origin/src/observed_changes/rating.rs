@@ -1,6 +1,6 @@
 //! `RatingChange`: a published score or tier moved. Source: interface, "Webhooks", `rating.changed`.
 
-use crate::ingest::kinds::EventRecord;
+use crate::facts::EventRecord;
 use crate::publication::{self, How, RATING_CHANGE_SOURCE};
 use crate::scoring_run::VaultChange;
 use crate::store::told;

@@ -1,7 +1,7 @@
 //! Events coming in: their records and links are written, and it is decided which of them are public at once.
 
-use crate::ingest::fact::Fact;
-use crate::ingest::kinds::{EventLink, EventRecord, EventScope, Publication};
+use crate::facts::fact::Fact;
+use crate::facts::{EventLink, EventRecord, EventScope, Publication};
 use crate::store::{StoreError, Tx, event_feed, event_states, facts};
 use std::collections::{BTreeMap, BTreeSet};
 

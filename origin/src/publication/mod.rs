@@ -22,7 +22,7 @@ pub mod verbs;
 
 pub use intake::{TakenIn, public_at_once, take_in};
 
-use crate::ingest::kinds::EventRecord;
+use crate::facts::EventRecord;
 use crate::store::event_detail::{self, Placed};
 use crate::store::push_operations::{self, OperationRow};
 use crate::store::{StoreError, Tx, event_feed, event_states};

@@ -1,6 +1,6 @@
 //! Assets: scored in the order in which they depend on each other, published at once.
 
-use crate::ingest::kinds::{FlagEvent, FlagOverride};
+use crate::facts::{FlagEvent, FlagOverride};
 use crate::ingest::references::stored_dimensions;
 use crate::store::asset_scores::{self, AssetRow, AssetScoreRow};
 use crate::store::facts::raw;

@@ -2,7 +2,7 @@
 
 use super::nested;
 use super::peers::Peers;
-use crate::ingest::kinds::{ExposurePart, Signing};
+use crate::facts::{ExposurePart, Signing};
 use crate::store::rewards::{self, Rates};
 use crate::store::scoring::{self, IncidentRow, ProtocolRow, ScoredAsset, Signals, VaultRow};
 use crate::store::{At, StoreError, Tx, word};

@@ -5,7 +5,7 @@
 //! The event that was made says what its row says: it is corrected with the row, and retracted when the row turns out to touch
 //! nothing that is tracked. What an editor retracted stays so.
 
-use crate::ingest::kinds::{EventRecord, Reference, event_id};
+use crate::facts::{EventRecord, Reference, event_id};
 use crate::publication::{How, Outcome, promote as promote_event, publish, publish_new, retract, take_in};
 use crate::store::{StoreError, Tx, event_states, security};
 use rds_shared::model::security::SecurityEvent;

@@ -3,8 +3,8 @@
 use super::moment::Moment;
 use super::vault::SimVault;
 use super::{holders, strategies};
+use crate::facts::VaultState;
 use crate::ingest::Observation;
-use crate::ingest::kinds::VaultState;
 
 /// Vaults whose managers rebalance: the first of them, so that a large market is as quick to make as before.
 const REBALANCING: u64 = 64;

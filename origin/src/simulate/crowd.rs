@@ -3,7 +3,7 @@
 use super::actor::{Actor, Story};
 use super::random::Random;
 use super::vault::{Campaign, Control, SimVault};
-use crate::ingest::kinds::IncentivesStatus;
+use crate::facts::IncentivesStatus;
 use rds_shared::model::status::{BorrowStatus, DepositStatus, RewardSide};
 use rds_shared::scoring::vault::{Exit, Oracle, Source};
 

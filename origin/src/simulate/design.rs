@@ -4,7 +4,7 @@ use super::platforms::{CHAIN_ID, Platform};
 use super::random::Random;
 use super::tokens::Token;
 use super::vault::{Campaign, Control, Market, SimVault};
-use crate::ingest::kinds::{ExposurePart, IncentivesStatus, Share};
+use crate::facts::{ExposurePart, IncentivesStatus, Share};
 use rds_shared::model::status::{BorrowStatus, DepositStatus, RewardSide, RewardType, WithdrawStatus};
 use rds_shared::scoring::vault::{AssetMode, Oracle};
 

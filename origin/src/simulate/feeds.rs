@@ -5,9 +5,9 @@ use super::moment::Moment;
 use super::platforms::CHAIN_ID;
 use super::random::Random;
 use super::tokens::Token;
+use crate::facts::fact::Kind;
+use crate::facts::{OracleFeed, contract};
 use crate::ingest::Observation;
-use crate::ingest::fact::Kind;
-use crate::ingest::kinds::{OracleFeed, contract};
 use rds_shared::model::oracle::FeedKind;
 use std::collections::BTreeMap;
 

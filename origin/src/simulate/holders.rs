@@ -5,8 +5,8 @@ use super::moment::Moment;
 use super::random::Random;
 use super::vault::SimVault;
 use super::{SOURCE, positions};
-use crate::ingest::fact::Kind;
-use crate::ingest::kinds::{Holder, HolderSnapshot};
+use crate::facts::fact::Kind;
+use crate::facts::{Holder, HolderSnapshot};
 use rds_shared::model::status::{HolderCategory, HolderMethod};
 
 /// Vaults that the indexer has heard of; most of them are the cast.

@@ -3,9 +3,9 @@
 use super::SOURCE;
 use super::actor::Actor;
 use super::moment::Moment;
+use crate::facts::fact::Kind;
+use crate::facts::{IncidentLink, Reference};
 use crate::ingest::Observation;
-use crate::ingest::fact::Kind;
-use crate::ingest::kinds::{IncidentLink, Reference};
 use crate::store::At;
 use rds_shared::model::status::{IncidentSeverity, RemediationStatus, Severity};
 

@@ -9,9 +9,9 @@ use super::moment::Moment;
 use super::platforms::CHAIN_ID;
 use super::random::Random;
 use super::tokens::Token;
+use crate::facts::fact::Kind;
+use crate::facts::{Bridge, BridgeEnd, HubAsset, Mapping, Permission, Share, Signers, Subject, contract};
 use crate::ingest::Observation;
-use crate::ingest::fact::Kind;
-use crate::ingest::kinds::{Bridge, BridgeEnd, HubAsset, Mapping, Permission, Share, Signers, Subject, contract};
 use rds_shared::model::mapping::{MappingType, SignerForm, SubjectType};
 
 const CERTAIN: Share = Share(1_000_000);

@@ -7,9 +7,9 @@ use super::platforms::CHAIN_ID;
 use super::random::Random;
 use super::tokens::Token;
 use super::vault::SimVault;
+use crate::facts::fact::Kind;
+use crate::facts::{Gates, HubGate, Market, MarketEmode, MarketReserve, MarketState, SpokeGate, contract};
 use crate::ingest::Observation;
-use crate::ingest::fact::Kind;
-use crate::ingest::kinds::{Gates, HubGate, Market, MarketEmode, MarketReserve, MarketState, SpokeGate, contract};
 use rds_shared::model::market::{MarketShape, MarketSource};
 use rds_shared::model::status::BorrowStatus;
 

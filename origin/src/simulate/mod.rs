@@ -42,7 +42,7 @@ mod vault;
 
 use crate::baskets;
 use crate::clock::Clock;
-use crate::ingest::kinds::AssetReview;
+use crate::facts::AssetReview;
 use crate::ingest::{self, Batch, IngestError, Observation};
 use crate::publication::verbs;
 use crate::store::{Db, publication};

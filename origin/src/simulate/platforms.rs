@@ -2,9 +2,9 @@
 
 use super::SOURCE;
 use super::moment::Moment;
+use crate::facts::fact::Kind;
+use crate::facts::{Chain, Curator, Points, Protocol};
 use crate::ingest::Observation;
-use crate::ingest::fact::Kind;
-use crate::ingest::kinds::{Chain, Curator, Points, Protocol};
 use crate::store::At;
 use rds_shared::model::status::Breakdown;
 use rds_shared::scoring::MilliPoints;

@@ -6,9 +6,9 @@ use super::moment::Moment;
 use super::random::Random;
 use super::vault::SimVault;
 use super::{SOURCE, holders};
+use crate::facts::Position;
+use crate::facts::fact::Kind;
 use crate::ingest::Observation;
-use crate::ingest::fact::Kind;
-use crate::ingest::kinds::Position;
 
 /// Holder by number, vault, and share of it in parts per million; null where the vault's supply was not read.
 const HELD: [(u64, &str, Option<u32>); 8] = [

@@ -5,9 +5,9 @@ use super::actor::Actor;
 use super::moment::Moment;
 use super::platforms::CHAIN_ID;
 use super::random::Random;
+use crate::facts::fact::Kind;
+use crate::facts::{Entity, GivenVault, Share, SignalReport, Usd};
 use crate::ingest::Observation;
-use crate::ingest::fact::Kind;
-use crate::ingest::kinds::{Entity, GivenVault, Share, SignalReport, Usd};
 use rds_shared::model::money::Cents;
 use rds_shared::model::signal::SignalSeverity::{self, Info, PolicyBreach, RiskChange, Watch};
 

@@ -4,8 +4,8 @@ use super::SOURCE;
 use super::moment::Moment;
 use super::random::Random;
 use super::vault::{Campaign, SimVault};
-use crate::ingest::fact::Kind;
-use crate::ingest::kinds::{VaultStrategy, YieldSource};
+use crate::facts::fact::Kind;
+use crate::facts::{VaultStrategy, YieldSource};
 use rds_shared::model::status::{Breakdown, RewardSide, RewardType, YieldKind};
 
 /// The compounder of which nobody has read the strategies yet.

@@ -5,8 +5,8 @@ use super::moment::Moment;
 use super::platforms::{CHAIN_ID, Platform};
 use super::random::Random;
 use super::tokens::Token;
-use crate::ingest::fact::Kind;
-use crate::ingest::kinds::{
+use crate::facts::fact::Kind;
+use crate::facts::{
     Exposure, ExposurePart, IncentivesStatus, Reward, SignerSet, Signing, SigningWord, Vault, VaultState,
 };
 use crate::store::At;

@@ -5,9 +5,9 @@
 
 use super::adapter::{Adapter, Known, Observed};
 use super::signer_sets::CERTAIN;
+use crate::facts::fact::Kind;
+use crate::facts::{Bridge, BridgeEnd, Mapping, Share, Subject};
 use crate::ingest::Observation;
-use crate::ingest::fact::Kind;
-use crate::ingest::kinds::{Bridge, BridgeEnd, Mapping, Share, Subject};
 use crate::store::At;
 use rds_shared::model::mapping::{MappingType, SubjectType};
 use rds_shared::wire::Timestamp;

@@ -2,9 +2,9 @@
 
 use super::adapter::{Adapter, Known, Observed};
 use super::lending_reserves::LendingReserves;
+use crate::facts::Chain;
+use crate::facts::fact::Kind;
 use crate::ingest::Observation;
-use crate::ingest::fact::Kind;
-use crate::ingest::kinds::Chain;
 use crate::store::At;
 use rds_shared::wire::Timestamp;
 use serde::Deserialize;

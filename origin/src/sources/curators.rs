@@ -1,9 +1,9 @@
 //! curators.jsonl: who manages vaults. No row says of which: a name inside a vault's name is no proof.
 
 use super::adapter::{Adapter, Known, Observed};
+use crate::facts::Curator;
+use crate::facts::fact::Kind;
 use crate::ingest::Observation;
-use crate::ingest::fact::Kind;
-use crate::ingest::kinds::Curator;
 use crate::store::At;
 use rds_shared::wire::Timestamp;
 use serde::Deserialize;

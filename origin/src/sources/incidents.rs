@@ -5,9 +5,9 @@
 //! or that leaves tokens out says so; a second row of one event is left out.
 
 use super::adapter::{Adapter, Known, Observed};
+use crate::facts::fact::Kind;
+use crate::facts::{IncidentLink, LossCase, Reference, SecurityReport, Usd};
 use crate::ingest::Observation;
-use crate::ingest::fact::Kind;
-use crate::ingest::kinds::{IncidentLink, LossCase, Reference, SecurityReport, Usd};
 use crate::store::At;
 use rds_shared::model::ids::VaultId;
 use rds_shared::model::loss::LossBasis;

@@ -2,9 +2,9 @@
 
 use super::adapter::{Adapter, Known, Observed};
 use super::lending_reserves::AS_OF;
+use crate::facts::MarketEmode;
+use crate::facts::fact::Kind;
 use crate::ingest::Observation;
-use crate::ingest::fact::Kind;
-use crate::ingest::kinds::MarketEmode;
 use crate::store::At;
 use serde::Deserialize;
 

@@ -2,9 +2,9 @@
 
 use super::adapter::{Adapter, Known, Observed};
 use super::lending_reserves::AS_OF;
+use crate::facts::OracleFeed;
+use crate::facts::fact::Kind;
 use crate::ingest::Observation;
-use crate::ingest::fact::Kind;
-use crate::ingest::kinds::OracleFeed;
 use crate::store::At;
 use rds_shared::model::oracle::FeedKind;
 use serde::Deserialize;

@@ -1,9 +1,9 @@
 //! protocols.jsonl: vault protocols, their links, and two lower bounds that follow from them.
 
 use super::adapter::{Adapter, Known, Observed};
+use crate::facts::Protocol;
+use crate::facts::fact::Kind;
 use crate::ingest::Observation;
-use crate::ingest::fact::Kind;
-use crate::ingest::kinds::Protocol;
 use crate::store::At;
 use rds_shared::model::status::Breakdown;
 use rds_shared::wire::Timestamp;

@@ -1,9 +1,9 @@
 //! signer_sets.jsonl: multisigs that hold permissions in one lending protocol, mapped to the markets that they hold them in.
 
 use super::adapter::{Adapter, Contract, Known, Observed};
+use crate::facts::fact::Kind;
+use crate::facts::{Mapping, Share, Signers, Subject, contract};
 use crate::ingest::Observation;
-use crate::ingest::fact::Kind;
-use crate::ingest::kinds::{Mapping, Share, Signers, Subject, contract};
 use crate::store::At;
 use rds_shared::model::mapping::{MappingType, SignerForm, SubjectType};
 use rds_shared::wire::Timestamp;

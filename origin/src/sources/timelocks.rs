@@ -2,7 +2,7 @@
 
 use super::adapter::{Adapter, Known, Observed};
 use super::signer_sets::{mapping, markets_of};
-use crate::ingest::kinds::{Permission, Signers};
+use crate::facts::{Permission, Signers};
 use rds_shared::model::mapping::SignerForm;
 use serde::Deserialize;
 

@@ -1,9 +1,9 @@
 //! vault_history.jsonl.gz: daily price per share, of the vaults that are listed.
 
 use super::adapter::{Adapter, Known, Observed};
+use crate::facts::fact::Kind;
+use crate::facts::{IncentivesStatus, VaultState};
 use crate::ingest::Observation;
-use crate::ingest::fact::Kind;
-use crate::ingest::kinds::{IncentivesStatus, VaultState};
 use crate::store::At;
 use rds_shared::model::status::{BorrowStatus, DepositStatus, WithdrawStatus};
 use rds_shared::wire::Timestamp;

@@ -2,9 +2,9 @@
 
 use super::adapter::{Adapter, Known, Observed};
 use super::vaults::{unread, vault_id};
+use crate::facts::fact::Kind;
+use crate::facts::{Protocol, Vault, VaultStrategy, YieldSource};
 use crate::ingest::Observation;
-use crate::ingest::fact::Kind;
-use crate::ingest::kinds::{Protocol, Vault, VaultStrategy, YieldSource};
 use crate::store::At;
 use rds_shared::model::status::{Breakdown, YieldKind};
 use rds_shared::scoring::vault::{AssetMode, Exit, Source, Strategy};

@@ -2,6 +2,7 @@
 //!
 //! A cell is one number, minute and count together, so that counting takes no lock and loses nothing where a minute begins.
 
+pub use crate::store::status::Tally;
 use rds_shared::wire::Timestamp;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
@@ -9,25 +10,6 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 const MINUTES: usize = 16;
 const COUNT_BITS: u32 = 32;
 const COUNT: u64 = (1 << COUNT_BITS) - 1;
-
-/// Answers, and those of them that were faults of ours.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Tally {
-    /// All of them.
-    pub requests: u64,
-    /// Those with a status of 500 or more.
-    pub failed: u64,
-}
-
-impl Tally {
-    /// Both together.
-    pub fn plus(self, other: Tally) -> Tally {
-        Tally {
-            requests: self.requests.saturating_add(other.requests),
-            failed: self.failed.saturating_add(other.failed),
-        }
-    }
-}
 
 /// The process's answers of the last minutes.
 #[derive(Debug, Default)]

@@ -5,7 +5,7 @@ use sqlx::types::Json;
 use sqlx::{FromRow, PgExecutor};
 use std::collections::HashMap;
 
-use crate::ingest::kinds::ReviewerKey;
+use crate::facts::ReviewerKey;
 
 /// A version of a review, as far as a signature covers it.
 #[derive(Debug, Clone, FromRow)]

@@ -3,7 +3,7 @@
 //! A constituent on a withheld chain is read with that mark: whoever shows it leaves its name out.
 
 use super::{At, Db, StoreError, Tx, word};
-use crate::ingest::kinds::Eligibility;
+use crate::facts::Eligibility;
 use rds_shared::model::basket::{
     BasketMethodologyRow, BasketRow, BasketVersionRow, ConstituentType, Methodology, SupportStatus,
 };

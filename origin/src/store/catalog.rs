@@ -3,7 +3,7 @@
 use super::markets::RESERVE_GATES;
 use super::rewards::{self, Rates};
 use super::{At, Db, StoreError, optional_word, word};
-use crate::ingest::kinds::IncentivesStatus;
+use crate::facts::IncentivesStatus;
 use rds_shared::model::ids::{Address, ChainId, Namespace, VaultId};
 use rds_shared::model::status::{BorrowStatus, Breakdown, DepositStatus, ScoreStatus, TvlStatus, WithdrawStatus};
 use rds_shared::model::vault::Reward;

@@ -4,7 +4,7 @@ use super::catalog::{self, VAULT_FACTS, VaultFacts, instant};
 use super::rewards::{self, Campaigns, Rates};
 use super::word::Word;
 use super::{At, Db, StoreError, word};
-use crate::ingest::kinds::IncentivesStatus;
+use crate::facts::IncentivesStatus;
 use rds_shared::model::status::Severity;
 use rds_shared::model::vault_history::{ScoreHistoryPoint, SnapshotPoint, VaultEvent};
 use rds_shared::rules::dwell::ChangeType;

@@ -3,7 +3,7 @@
 //! A statement waits for whoever is moving the same row and then looks at it again, so of two publishers one moves it.
 
 use super::{At, StoreError, Tx, word};
-use crate::ingest::kinds::EventScope;
+use crate::facts::EventScope;
 use rds_shared::model::event::PublicationState;
 
 /// Makes events public. With `promoted` they come into the feed from a registry. With `first_only` those are left alone

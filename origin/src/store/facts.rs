@@ -1,7 +1,7 @@
 //! How an observation becomes a row: one statement for every kind, and the one rule which of two observations wins.
 
 use super::{StoreError, Tx};
-use crate::ingest::fact::{Fact, content_hash};
+use crate::facts::fact::{Fact, content_hash};
 use rds_shared::wire::hex;
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};

@@ -1,7 +1,7 @@
 //! What the exposure graph is built from: everything of one instant, of served chains only.
 
 use super::{At, Db, StoreError, Tx};
-use crate::ingest::kinds::{ExposurePart, Share, Subject};
+use crate::facts::{ExposurePart, Share, Subject};
 use rds_shared::graph::breach::MarketIds;
 use sqlx::FromRow;
 use sqlx::types::Json;

@@ -2,7 +2,7 @@
 
 use super::catalog::address;
 use super::{At, Db, StoreError, word};
-use crate::ingest::kinds::StoredHolder;
+use crate::facts::StoredHolder;
 use rds_shared::model::holders::{HolderFacts, TopHolder};
 use rds_shared::rules::holders::Concentration;
 use rds_shared::scoring::Ppm;

@@ -1,12 +1,30 @@
 //! Index tokens.
 
+use super::keys::Revocation;
 use super::{At, Db, StoreError};
-use crate::keys::{Revocation, TokenRow};
 use rds_shared::access::link::KeyNews;
 use rds_shared::access::{KeyDigest, KeyRecord};
 use rds_shared::wire::Timestamp;
+use serde::Serialize;
 use sqlx::Row;
 use sqlx::postgres::PgRow;
+
+/// An index token as `list` shows it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+pub struct TokenRow {
+    /// Its number.
+    pub id: i64,
+    /// Its first characters.
+    pub prefix: String,
+    /// Who holds it.
+    pub org: String,
+    /// When it was minted.
+    pub created_at: Timestamp,
+    /// When it was revoked.
+    pub revoked_at: Option<Timestamp>,
+    /// False once revoked; nothing brings it back.
+    pub is_active: bool,
+}
 
 /// Adds a token. Answers with its number.
 pub async fn insert(db: &Db, org: &str, prefix: &str, digest: &KeyDigest, now: Timestamp) -> Result<i64, StoreError> {

@@ -1,11 +1,73 @@
 //! API keys and the organisations that hold them.
 
 use super::{At, Db, StoreError, Tx};
-use crate::keys::{KeyRow, KeyWish};
 use rds_shared::access::{KeyDigest, KeyRecord, Plan};
 use rds_shared::wire::Timestamp;
+use serde::Serialize;
+use serde_json::Value;
 use sqlx::Row;
 use sqlx::postgres::PgRow;
+
+/// What a new key is to be.
+#[derive(Debug, Clone)]
+pub struct KeyWish {
+    /// The organisation that holds it.
+    pub org: String,
+    /// Its plan.
+    pub plan: Plan,
+    /// Requests per minute by contract: this key's, and no other's of the organisation.
+    pub rpm: Option<u32>,
+    /// Whether its holder serves several clients with it.
+    pub shared: bool,
+}
+
+/// An API key as `list` shows it.
+#[derive(Debug, Clone, PartialEq, Serialize)]
+pub struct KeyRow {
+    /// Its number.
+    pub id: i64,
+    /// Its first characters.
+    pub prefix: String,
+    /// Who holds it.
+    pub org: String,
+    /// Its plan.
+    pub plan: Plan,
+    /// Requests per minute: by contract, or the plan's.
+    pub rpm: u32,
+    /// What was arranged for it; `contracted_rpm` where the rate was.
+    pub metadata: Value,
+    /// Whether its holder serves several clients with it.
+    pub shared: bool,
+    /// When it was minted.
+    pub created_at: Timestamp,
+    /// Its latest counted request.
+    pub last_used_at: Option<Timestamp>,
+    /// When it was revoked.
+    pub revoked_at: Option<Timestamp>,
+    /// False once revoked; nothing brings it back.
+    pub is_active: bool,
+}
+
+/// What a revocation found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Revocation {
+    /// It was active and is not any more.
+    Revoked,
+    /// It had been revoked before.
+    Already,
+    /// There is none with this number.
+    Unknown,
+}
+
+impl Revocation {
+    pub(crate) fn of(hit: bool, known: bool) -> Self {
+        match (hit, known) {
+            (true, _) => Revocation::Revoked,
+            (false, true) => Revocation::Already,
+            (false, false) => Revocation::Unknown,
+        }
+    }
+}
 
 /// What the hosts know of a key, read by [`record`].
 pub(super) const RECORD: &str = "k.id, k.org_id, k.plan, k.contracted_rpm, k.is_shared, k.revoked_at, k.version";

@@ -2,7 +2,7 @@
 
 use super::catalog::address;
 use super::{Db, StoreError};
-use crate::ingest::kinds::{Share, Signers, Subject};
+use crate::facts::{Share, Signers, Subject};
 use rds_shared::model::ids::ChainId;
 use rds_shared::model::mapping::{MarketSignerSet, SubjectType};
 use rds_shared::scoring::Ppm;

@@ -4,7 +4,6 @@ pub mod allocation;
 pub mod asset_registry;
 pub mod asset_scores;
 pub mod assets;
-pub mod at;
 pub mod attestations;
 pub mod basket_candidates;
 pub mod basket_versions;
@@ -65,7 +64,7 @@ pub mod webhook_upkeep;
 pub mod webhooks;
 mod word;
 
-pub use at::At;
+pub use crate::facts::At;
 
 use sqlx::pool::PoolConnection;
 use sqlx::postgres::{PgConnectOptions, PgPoolOptions};

@@ -2,7 +2,7 @@
 
 use super::catalog::address;
 use super::{At, StoreError, word};
-use crate::ingest::kinds::IncentivesStatus;
+use crate::facts::IncentivesStatus;
 use rds_shared::model::status::{RewardSide, RewardType};
 use rds_shared::model::vault::Reward;
 use rds_shared::rules::borrow::{BorrowCost, IncentiveReading, borrow_cost};

@@ -2,7 +2,7 @@
 
 use super::catalog::instant;
 use super::{At, Db, StoreError, Tx, optional_word, word};
-use crate::ingest::kinds::Reference;
+use crate::facts::Reference;
 use rds_shared::model::event::Link;
 use rds_shared::model::ids::ChainId;
 use rds_shared::model::money::Cents;

@@ -177,9 +177,8 @@ pub async fn add_up(tx: &mut Tx<'_>, ids: Option<&[i64]>) -> Result<(), StoreErr
 }
 
 fn signal(row: &PgRow) -> Result<Signal, StoreError> {
-    let Json(entities): Json<Vec<crate::ingest::kinds::Entity>> = row.try_get("entities")?;
-    let entity =
-        |entity: crate::ingest::kinds::Entity| SignalEntity { kind: entity.kind, id: entity.id, label: entity.label };
+    let Json(entities): Json<Vec<crate::facts::Entity>> = row.try_get("entities")?;
+    let entity = |entity: crate::facts::Entity| SignalEntity { kind: entity.kind, id: entity.id, label: entity.label };
     Ok(Signal {
         id: row.try_get::<i64, _>("id")?.unsigned_abs(),
         title: row.try_get("title")?,

@@ -1,7 +1,6 @@
 //! Samples and counts of the status feed, and the newest reading of any vault.
 
 use super::{At, Db, StoreError};
-use crate::status::traffic::Tally;
 use rds_shared::wire::Timestamp;
 
 /// Minutes of the two windows of uptime.
@@ -12,6 +11,25 @@ pub const MONTH_MINUTES: u64 = 30 * DAY_MINUTES;
 const KEPT_DAYS: i64 = 31;
 /// Seconds for which counts are kept; the comment on the table says so too.
 const TRAFFIC_SECONDS: i64 = 3_600;
+
+/// Answers, and those of them that were faults of ours.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Tally {
+    /// All of them.
+    pub requests: u64,
+    /// Those with a status of 500 or more.
+    pub failed: u64,
+}
+
+impl Tally {
+    /// Both together.
+    pub fn plus(self, other: Tally) -> Tally {
+        Tally {
+            requests: self.requests.saturating_add(other.requests),
+            failed: self.failed.saturating_add(other.failed),
+        }
+    }
+}
 
 /// What the samples say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

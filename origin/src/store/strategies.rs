@@ -2,7 +2,7 @@
 
 use super::catalog::{address, instant};
 use super::{At, Db, StoreError};
-use crate::ingest::kinds::YieldSource as StoredSource;
+use crate::facts::YieldSource as StoredSource;
 use rds_shared::model::strategy::{StrategyRow, YieldSource};
 use rds_shared::scoring::Ppm;
 use rds_shared::scoring::decimal::from_float;

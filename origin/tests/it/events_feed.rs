@@ -3,7 +3,7 @@
 use crate::market::{VAULTS, address, line};
 use crate::testapp::{NOW, TestApp, holder};
 use axum::http::StatusCode;
-use rds_origin::ingest::kinds::event_id;
+use rds_origin::facts::event_id;
 use rds_origin::publication::Outcome;
 use rds_origin::publication::verbs::{self, Verb};
 use rds_shared::access::Plan;

@@ -3,7 +3,7 @@
 use crate::db::TestDb;
 use crate::events_publication::{event, operations};
 use crate::facts_market::{VAULT, clock, faults, ingest, market, observed, published, start, text};
-use rds_origin::ingest::kinds::event_id;
+use rds_origin::facts::event_id;
 use rds_origin::publication::Outcome;
 use rds_origin::publication::verbs::{self, Verb};
 use serde_json::{Value, json};

@@ -2,7 +2,7 @@
 
 use crate::db::TestDb;
 use crate::facts_market::{VAULT, clock, ingest, market, observed, published};
-use rds_origin::ingest::kinds::event_id;
+use rds_origin::facts::event_id;
 use rds_origin::publication::verbs::{self, Verb};
 use rds_origin::publication::{self, How, Outcome};
 use rds_origin::store::{StoreError, publication as versions};
@@ -290,7 +290,7 @@ async fn what_was_told_and_withdrawn_on_a_withheld_chain_is_taken_back_when_the_
 
 #[tokio::test]
 async fn an_event_made_by_the_service_comes_into_the_feed_promoted() {
-    use rds_origin::ingest::kinds::EventRecord;
+    use rds_origin::facts::EventRecord;
     let test = TestDb::new().await;
     ingest(&test, &clock(0), &market()).await;
     let now = clock(1).now();

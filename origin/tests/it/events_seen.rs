@@ -3,7 +3,7 @@
 use crate::events_feed::{event, retract, titles, with_events};
 use crate::market::{VAULTS, address, line};
 use crate::testapp::{NOW, TestApp, holder};
-use rds_origin::ingest::kinds::event_id;
+use rds_origin::facts::event_id;
 use rds_shared::access::Plan;
 use serde_json::{Value, json};
 

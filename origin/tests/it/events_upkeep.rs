@@ -3,7 +3,7 @@
 use crate::events_feed::{event, titles};
 use crate::market::{VAULTS, Vault, lines};
 use crate::testapp::TestApp;
-use rds_origin::ingest::kinds::event_id;
+use rds_origin::facts::event_id;
 use serde_json::json;
 use std::collections::BTreeMap;
 

@@ -6,7 +6,7 @@ use axum::body::Body;
 use axum::extract::Request;
 use axum::http::StatusCode;
 use rds_origin::clock::Clock;
-use rds_origin::http::pipeline::Door;
+use rds_origin::door::Door;
 use rds_shared::access::{Assertion, AssertionKey, SignedRequest};
 use rds_shared::wire::headers;
 use serde_json::json;

@@ -4,7 +4,7 @@ use crate::testapp::{PEER, TestApp, signed};
 use axum::body::Body;
 use axum::extract::Request;
 use axum::http::{HeaderValue, StatusCode};
-use rds_origin::http::pipeline::Door;
+use rds_origin::door::Door;
 
 const COMMITTED: &str = include_str!("../../../openapi/openapi.json");
 const PATH: &str = "/v1/openapi.json";

@@ -3,7 +3,7 @@
 use crate::market::{BASE58, VAULTS, address, line};
 use crate::testapp::TestApp;
 use rds_origin::catalog::refresh;
-use rds_origin::ingest::kinds::{event_id, security_event_id};
+use rds_origin::facts::{event_id, security_event_id};
 use rds_origin::security::auto_publish::{self, Pass};
 use rds_origin::security::editing::{self, Edited};
 use rds_origin::store::Db;

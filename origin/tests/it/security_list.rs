@@ -4,7 +4,7 @@ use crate::security::{listed, report};
 use crate::testapp::{Reply, TestApp, holder};
 use axum::http::StatusCode;
 use rds_origin::catalog::refresh;
-use rds_origin::ingest::kinds::security_event_id;
+use rds_origin::facts::security_event_id;
 use rds_origin::security::editing;
 use rds_shared::access::Plan;
 use rds_shared::model::security::RegistryState::Published;

@@ -6,7 +6,7 @@ use crate::security::{SEEN, edit, id, listed, on_vault, report};
 use crate::tags::{newest, raised};
 use crate::testapp::TestApp;
 use axum::http::StatusCode;
-use rds_origin::ingest::kinds::event_id;
+use rds_origin::facts::event_id;
 use rds_origin::publication::Outcome;
 use rds_origin::publication::verbs::{self, Verb};
 use rds_origin::security::auto_publish;

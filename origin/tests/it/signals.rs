@@ -3,7 +3,7 @@
 use crate::market::{DOLLAR, VAULTS, line};
 use crate::testapp::TestApp;
 use axum::http::StatusCode;
-use rds_origin::ingest::kinds::event_id;
+use rds_origin::facts::event_id;
 use serde_json::{Value, json};
 
 const SEEN: &str = "2026-11-20T23:55:00Z";

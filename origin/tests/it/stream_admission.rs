@@ -7,7 +7,8 @@ use crate::streaming::{Serving, beside, eventually, key, publish, service, servi
 use crate::testapp::{Reply, TestApp, holder, signed, signed_as};
 use axum::extract::Request;
 use axum::http::StatusCode;
-use rds_origin::http::pipeline::{self, Door};
+use rds_origin::door::Door;
+use rds_origin::http::pipeline;
 use rds_origin::keys;
 use rds_shared::access::{Plan, Principal};
 use serde_json::Value;

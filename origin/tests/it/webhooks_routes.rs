@@ -242,8 +242,7 @@ async fn a_creation_that_comes_again_makes_nothing_new() {
         let (app, request) = (world.app().clone(), create(&world.key, "race", BODY));
         racing.spawn(async move {
             let peer = crate::testapp::PEER.parse().unwrap();
-            let answer =
-                rds_origin::http::pipeline::answer(&app, rds_origin::http::pipeline::Door::Edge, peer, request).await;
+            let answer = rds_origin::http::pipeline::answer(&app, rds_origin::door::Door::Edge, peer, request).await;
             axum::body::to_bytes(answer.into_body(), usize::MAX).await.unwrap()
         });
     }

@@ -1,6 +1,6 @@
 //! Reviewers as the catalog holds them: encoded for when one of their keys counts and for when none does.
 
-use crate::ingest::kinds;
+use crate::facts;
 use crate::store::At;
 use crate::store::attestations::ReviewerFacts;
 use rds_shared::model::EncodedRow;
@@ -11,7 +11,7 @@ use rds_shared::wire::time::Micros;
 /// A reviewer, ready to be served.
 #[derive(Debug)]
 pub struct Reviewer {
-    keys: Vec<kinds::ReviewerKey>,
+    keys: Vec<facts::ReviewerKey>,
     active: EncodedRow,
     inactive: EncodedRow,
 }
@@ -44,7 +44,7 @@ fn row(facts: &ReviewerFacts, is_active: bool) -> ReviewerRow {
     }
 }
 
-fn key(stored: &kinds::ReviewerKey) -> ReviewerKey {
+fn key(stored: &facts::ReviewerKey) -> ReviewerKey {
     ReviewerKey {
         key_id: stored.key_id.clone(),
         algorithm: ALGORITHM,

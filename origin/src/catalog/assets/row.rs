@@ -1,7 +1,7 @@
 //! From stored facts to the row that is served.
 
 use super::corrupt;
-use crate::ingest::kinds;
+use crate::facts;
 use crate::ingest::references::stored_dimensions;
 use crate::store::assets::AssetFacts;
 use crate::store::{At, StoreError, word};
@@ -144,18 +144,18 @@ fn quality(category: AssetCategory, dimensions: &Dimensions, documents: usize) -
     }
 }
 
-fn issuer(stored: kinds::Issuer) -> Issuer {
-    let kinds::Issuer { id, name, jurisdiction, kind, website_url } = stored;
+fn issuer(stored: facts::Issuer) -> Issuer {
+    let facts::Issuer { id, name, jurisdiction, kind, website_url } = stored;
     Issuer { id, name, jurisdiction, kind, website_url }
 }
 
-fn backing(stored: kinds::BackingProfile) -> BackingProfile {
-    let kinds::BackingProfile { offchain_pct, crypto_exogenous_pct, crypto_endogenous_pct, delta_hedge_pct } = stored;
+fn backing(stored: facts::BackingProfile) -> BackingProfile {
+    let facts::BackingProfile { offchain_pct, crypto_exogenous_pct, crypto_endogenous_pct, delta_hedge_pct } = stored;
     BackingProfile { offchain_pct, crypto_exogenous_pct, crypto_endogenous_pct, delta_hedge_pct }
 }
 
 fn institutional(facts: &AssetFacts) -> Result<Institutional, StoreError> {
-    let stored: Option<kinds::Institutional> = document("asset_version.institutional", facts.institutional.as_ref())?;
+    let stored: Option<facts::Institutional> = document("asset_version.institutional", facts.institutional.as_ref())?;
     let stored = stored.unwrap_or_default();
     Ok(Institutional {
         regulatory_wrapper: stored.regulatory_wrapper,
@@ -178,9 +178,9 @@ fn institutional(facts: &AssetFacts) -> Result<Institutional, StoreError> {
 }
 
 fn provenance(facts: &AssetFacts) -> Result<Vec<Provenance>, StoreError> {
-    let stored: Option<Vec<kinds::Provenance>> =
+    let stored: Option<Vec<facts::Provenance>> =
         document("asset_version.data_provenance", facts.data_provenance.as_ref())?;
-    let served = |it: kinds::Provenance| Provenance {
+    let served = |it: facts::Provenance| Provenance {
         source_type: it.source_type,
         source_url: it.source_url,
         retrieved_at: it.retrieved_at.map(|at| Micros(at.0)),

@@ -1,7 +1,7 @@
 //! Baskets and their rules: caps that bound something, names that no path means otherwise.
 
 use super::Check;
-use crate::ingest::kinds::{Basket, BasketMethodology, Percent};
+use crate::facts::{Basket, BasketMethodology, Percent};
 use rds_shared::model::basket::ConstituentType;
 
 /// A word that stands in the place of a basket's id in a path of its own.

@@ -1,7 +1,7 @@
 //! Incidents and events of any type: one observation at a time.
 
 use super::fields::Check;
-use crate::ingest::kinds::{EventRecord, EventScope, IncidentLink, Reference, contract, event_id};
+use crate::facts::{EventRecord, EventScope, IncidentLink, Reference, contract, event_id};
 use crate::store::At;
 use std::collections::BTreeSet;
 

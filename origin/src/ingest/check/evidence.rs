@@ -2,9 +2,7 @@
 
 use super::fields::Check;
 use crate::attestation;
-use crate::ingest::kinds::{
-    Attestation, Institutional, Issuer, Provenance, Reviewer, RwaCandidate, RwaObservation, RwaSource,
-};
+use crate::facts::{Attestation, Institutional, Issuer, Provenance, Reviewer, RwaCandidate, RwaObservation, RwaSource};
 use rds_shared::model::ids::Address;
 use std::collections::BTreeSet;
 

@@ -1,7 +1,7 @@
 //! Holders and strategies: what the types of their fields cannot say.
 
 use super::Check;
-use crate::ingest::kinds::{HolderSnapshot, VaultStrategy};
+use crate::facts::{HolderSnapshot, VaultStrategy};
 use rds_shared::rules::holders::parse_balance;
 use std::collections::HashSet;
 

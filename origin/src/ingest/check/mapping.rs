@@ -1,7 +1,7 @@
 //! Mappings: details that fit their type, ids in their one spelling, nothing named twice.
 
 use super::Check;
-use crate::ingest::kinds::{Bridge, Mapping, Signers, Subject, contract};
+use crate::facts::{Bridge, Mapping, Signers, Subject, contract};
 use rds_shared::model::ids::Address;
 use rds_shared::model::mapping::{MappingType, SignerForm, SubjectType};
 use std::collections::HashSet;

@@ -1,7 +1,7 @@
 //! Markets, feeds and positions: one observation at a time.
 
 use super::fields::Check;
-use crate::ingest::kinds::{HubAsset, Market, MarketEmode, MarketReserve, MarketState, OracleFeed, Position, contract};
+use crate::facts::{HubAsset, Market, MarketEmode, MarketReserve, MarketState, OracleFeed, Position, contract};
 use rds_shared::model::market::MarketShape;
 use rds_shared::rules::hub_spoke;
 

@@ -13,11 +13,11 @@ mod security;
 
 use fields::Check;
 
-use super::kinds::{
+use super::line::{Complaint, Observation};
+use crate::facts::{
     Asset, AssetReview, BackingProfile, Chain, Curator, Exposure, ExposurePart, Points, Protocol, Reward, SignerSet,
     Signing, Vault, VaultState,
 };
-use super::line::{Complaint, Observation};
 use crate::store::At;
 use rds_shared::model::ids::{Address, ChainId, Namespace, VaultId};
 use rds_shared::model::status::RewardType;

@@ -1,7 +1,7 @@
 //! The security registry, the casebook and signals.
 
 use super::fields::Check;
-use crate::ingest::kinds::{LossCase, SecurityReport, SignalReport, security_event_id};
+use crate::facts::{LossCase, SecurityReport, SignalReport, security_event_id};
 use rds_shared::model::ids::Address;
 use rds_shared::model::loss::LossBasis;
 use std::collections::BTreeSet;

@@ -1,8 +1,8 @@
 //! What rules of baskets refer to, that neither they nor a basket's kind ever change, and that one basket is basket a.
 
 use super::Faults;
+use crate::facts::fact::Fact;
 use crate::ingest::batch::Batch;
-use crate::ingest::fact::Fact;
 use crate::store::{At, StoreError, Tx, baskets};
 use std::collections::HashMap;
 

@@ -1,7 +1,7 @@
 //! Money markets: every state that a lending vault's market, gates and campaigns can be in.
 
 use super::Cast;
-use crate::ingest::kinds::IncentivesStatus;
+use crate::facts::IncentivesStatus;
 use crate::simulate::design::Collateral;
 use crate::simulate::vault::{Campaign, Control};
 use rds_shared::model::status::{BorrowStatus, DepositStatus, RewardSide, WithdrawStatus};

@@ -1,7 +1,7 @@
 //! The rest of the market: farms, leverage, credit, and vaults of which too little is known.
 
 use super::Cast;
-use crate::ingest::kinds::{Signing, SigningWord};
+use crate::facts::{Signing, SigningWord};
 use crate::simulate::vault::{Campaign, Control};
 use rds_shared::model::status::{DepositStatus, WithdrawStatus};
 use rds_shared::scoring::vault::{Exit, Source};

@@ -1,7 +1,7 @@
 //! Sources of real-world assets' figures, what they publish, and what they surface.
 
-use crate::ingest::fact::observations;
-use crate::store::At;
+use super::At;
+use super::fact::observations;
 use rds_shared::rules::rwa_sources::{CandidateState, SourceType};
 
 observations! {

@@ -1,8 +1,8 @@
 //! The registries: chains, protocols, curators.
 
+use super::At;
 use super::Points;
-use crate::ingest::fact::observations;
-use crate::store::At;
+use super::fact::observations;
 use rds_shared::model::status::Breakdown;
 use rds_shared::scoring::vault::Strategy;
 use std::collections::BTreeMap;

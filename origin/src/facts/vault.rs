@@ -1,8 +1,8 @@
 //! Vaults: identity and control, state, rewards, exposures.
 
+use super::At;
+use super::fact::{Fact, observations};
 use super::{Share, Signing};
-use crate::ingest::fact::{Fact, observations};
-use crate::store::At;
 use rds_shared::model::status::{BorrowStatus, DepositStatus, RewardSide, RewardType, WithdrawStatus};
 use rds_shared::scoring::vault::{AssetMode, Exit, ExposuresStatus, Oracle, Source, Strategy};
 use serde::{Deserialize, Serialize};

@@ -1,9 +1,9 @@
 //! Who holds a vault's shares: a line lists every balance, its row keeps the figures and the largest of them. Each holder's
 //! balance is a position of theirs, too.
 
+use super::At;
 use super::Position;
-use crate::ingest::fact::{Fact, Kind};
-use crate::store::At;
+use super::fact::{Fact, Kind};
 use rds_shared::model::status::{CoverageStatus, HolderCategory, HolderMethod};
 use rds_shared::rules::holders::{Balance, coverage, figures, fraction, parse_balance, share};
 use serde::{Deserialize, Serialize};

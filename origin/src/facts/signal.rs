@@ -1,8 +1,8 @@
 //! Risk signals.
 
+use super::At;
+use super::fact::observations;
 use super::{Share, Usd, event_id};
-use crate::ingest::fact::observations;
-use crate::store::At;
 use rds_shared::model::ids::{VaultId, VaultKey};
 use rds_shared::model::signal::SignalSeverity;
 use serde::{Deserialize, Serialize};

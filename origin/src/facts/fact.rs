@@ -1,6 +1,6 @@
 //! What every observation has in common: a table, a key, and the rule which of two observations is the truth.
 
-use crate::store::At;
+use super::At;
 use serde::{Deserialize, Deserializer, Serialize};
 use sha2::{Digest, Sha256};
 
@@ -68,7 +68,7 @@ macro_rules! observations {
         pub struct $name {
             /// Read before the rest of the line.
             #[serde(default, skip_serializing)]
-            pub kind: $crate::ingest::fact::Kind,
+            pub kind: $crate::facts::fact::Kind,
             /// When the source saw this.
             pub observed_at: $crate::store::At,
             /// Who saw it.
@@ -76,7 +76,7 @@ macro_rules! observations {
             $($(#[$field_about])* pub $field: $type,)*
         }
 
-        impl $crate::ingest::fact::Fact for $name {
+        impl $crate::facts::fact::Fact for $name {
             const TABLE: &'static str = $table;
             const KEY: &'static [&'static str] = &[$(stringify!($key)),+];
             const COLUMNS: &'static [&'static str] = &["observed_at", "source", $(stringify!($field)),*];
@@ -87,7 +87,7 @@ macro_rules! observations {
             }
 
             fn key(&self) -> String {
-                let parts = [$($crate::ingest::fact::KeyPart::part(&self.$key)),+];
+                let parts = [$($crate::facts::fact::KeyPart::part(&self.$key)),+];
                 parts.join("|")
             }
         }

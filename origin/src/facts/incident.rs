@@ -1,7 +1,7 @@
 //! Incidents: what went wrong, and with which vaults or protocols.
 
-use crate::ingest::fact::{Fact, Kind};
-use crate::store::At;
+use super::At;
+use super::fact::{Fact, Kind};
 use rds_shared::model::status::{IncidentSeverity, RemediationStatus, Severity};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};

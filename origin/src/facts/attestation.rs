@@ -1,7 +1,7 @@
 //! Reviewers, and their signatures under reviews.
 
-use crate::ingest::fact::observations;
-use crate::store::At;
+use super::At;
+use super::fact::observations;
 use serde::{Deserialize, Serialize};
 
 observations! {

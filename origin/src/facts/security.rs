@@ -1,8 +1,8 @@
 //! The security registry and the casebook: attacks as sources report them, and what they cost.
 
+use super::At;
+use super::fact::observations;
 use super::{Reference, Usd, event_id};
-use crate::ingest::fact::observations;
-use crate::store::At;
 use rds_shared::model::loss::LossBasis;
 use rds_shared::model::status::Severity;
 use serde::{Deserialize, Serialize};

@@ -1,8 +1,8 @@
 //! Assets and their reviews.
 
+use super::At;
 use super::Points;
-use crate::ingest::fact::observations;
-use crate::store::At;
+use super::fact::observations;
 use rds_shared::model::asset::KycGate;
 use rds_shared::scoring::asset::{
     AssetCategory, AttestationCadence, HardFailFlag, Override, OverrideError, ReviewStatus, Transition,

@@ -1,9 +1,13 @@
-//! The kinds of observation. A struct's fields are the fields of its line and the columns of its table.
+//! What may be observed: a struct a kind, its fields those of its line and the columns of its table.
+//!
+//! Ingest reads facts, the store writes them, and what scores or serves is made from them: all of these lean on this module.
 
 mod asset;
+mod at;
 mod attestation;
 mod basket;
 mod event;
+pub mod fact;
 mod holders;
 mod incident;
 mod mapping;
@@ -18,6 +22,7 @@ mod values;
 mod vault;
 
 pub use asset::{Asset, AssetReview, BackingProfile, FlagEvent, FlagOverride, Institutional, Issuer, Provenance};
+pub use at::At;
 pub use attestation::{Attestation, Reviewer, ReviewerKey};
 pub use basket::{Basket, BasketMethodology, Eligibility};
 pub use event::{EventRecord, Publication};

@@ -1,7 +1,7 @@
 //! What an aggregator's vault does with deposits, strategy by strategy.
 
-use crate::ingest::fact::observations;
-use crate::store::At;
+use super::At;
+use super::fact::observations;
 use rds_shared::model::status::YieldKind;
 use serde::{Deserialize, Serialize};
 

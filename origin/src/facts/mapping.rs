@@ -1,7 +1,7 @@
 //! Bridges, sets of signers, oracle vendors and clusters of operators, with everything that is mapped to each.
 
 use super::Share;
-use crate::ingest::fact::observations;
+use super::fact::observations;
 use rds_shared::model::mapping::{MappingType, SignerForm, SubjectType};
 use serde::{Deserialize, Serialize};
 

@@ -1,7 +1,7 @@
 //! Price feeds, and what holders have of vaults.
 
-use crate::ingest::fact::observations;
-use crate::store::At;
+use super::At;
+use super::fact::observations;
 use rds_shared::model::oracle::FeedKind;
 
 observations! {

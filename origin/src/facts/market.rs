@@ -1,6 +1,6 @@
 //! Lending markets: identity, reported totals, reserves with their gates, efficiency modes.
 
-use crate::ingest::fact::observations;
+use super::fact::observations;
 use rds_shared::model::market::{MarketShape, MarketSource};
 use rds_shared::model::status::{BorrowStatus, DepositStatus};
 use rds_shared::rules::hub_spoke;

@@ -1,7 +1,7 @@
 //! Baskets, and the versions of the rules that they are made by.
 
+use super::fact::observations;
 use super::{Percent, Points};
-use crate::ingest::fact::observations;
 use rds_shared::model::basket::ConstituentType;
 use rds_shared::rules::baskets::definition::{Caps, Definition, EligibilityRule, Weighting};
 use rds_shared::rules::tiers::Tier;

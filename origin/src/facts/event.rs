@@ -1,8 +1,8 @@
 //! Events of any type: what happened, whom it concerns, and whether it is public at once.
 
+use super::At;
+use super::fact::{Fact, Kind};
 use super::{EventLink, EventScope, Reference, event_id};
-use crate::ingest::fact::{Fact, Kind};
-use crate::store::At;
 use rds_shared::model::status::{IncidentSeverity, RemediationStatus, Severity};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};

@@ -1,0 +1,40 @@
+//! Panics caught, so that one request or one turn of a job is all that one costs.
+
+use std::any::Any;
+use std::future::{Future, poll_fn};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::task::Poll;
+
+/// Runs `future` and catches a panic in it. It is dropped right after, so nobody sees what the panic left half done, except
+/// shared state, whose locks recover from poison.
+pub async fn caught<F: Future>(future: F) -> Result<F::Output, Box<dyn Any + Send>> {
+    let mut future = pin!(future);
+    poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
+        Ok(Poll::Pending) => Poll::Pending,
+        Ok(Poll::Ready(output)) => Poll::Ready(Ok(output)),
+        Err(panic) => Poll::Ready(Err(panic)),
+    })
+    .await
+}
+
+/// What a panic said.
+pub fn panic_text(panic: &(dyn Any + Send)) -> &str {
+    panic
+        .downcast_ref::<&str>()
+        .copied()
+        .or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("without a message")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_panic_is_caught_and_its_message_kept_for_the_log() {
+        let panic = caught(async { panic!("boom {}", 1) }).await.unwrap_err();
+        assert_eq!(panic_text(&*panic), "boom 1");
+        assert_eq!(caught(async { 7 }).await.unwrap(), 7);
+    }
+}

@@ -56,7 +56,8 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
     }
 
     async fn read_news<T: DeserializeOwned>(&self, target: &str) -> Option<T> {
-        let assertion = Assertion::parse(&self.inbound.header(headers::ASSERTION)?).ok()?;
+        let header = self.inbound.header(headers::ASSERTION)?;
+        let assertion = Assertion::parse(&header).ok()?;
         let principal = self.inbound.header(headers::PRINCIPAL)?;
         if principal != ORIGIN {
             return None;

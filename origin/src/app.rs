@@ -8,6 +8,7 @@ use crate::edge_link::outbox::EdgeSeen;
 use crate::graph::Graph;
 use crate::http::admin_door::AdminToken;
 use crate::http::assertion::Nonces;
+use crate::http::recent::Recent;
 use crate::http::relay_meter::Meter;
 use crate::journal::Journal;
 use crate::keys::bcrypt_rows::Prover;
@@ -40,6 +41,8 @@ pub struct App {
     pub db: Db,
     /// The read model made from them.
     pub catalog: Holder,
+    /// Pages of it that were just asked for.
+    pub recent: Recent,
     /// The exposure graph: whether it is offered, and what it is answered from.
     pub graph: Graph,
     /// Readings of vaults that were asked for lately.
@@ -109,6 +112,7 @@ impl App {
             clock,
             db,
             catalog: Holder::default(),
+            recent: Recent::default(),
             graph: Graph::new(config.graph, config.graph_every_seconds),
             histories: Histories::default(),
             journal: Journal::default(),

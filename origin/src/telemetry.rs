@@ -70,8 +70,22 @@ pub struct AccessLog(Option<Arc<Sink>>);
 
 /// Lines that wait, and what they wait for.
 struct Sink {
-    waiting: Mutex<Vec<u8>>,
-    out: Mutex<Box<dyn Write + Send>>,
+    waiting: Mutex<Waiting>,
+    out: Mutex<Out>,
+}
+
+#[derive(Default)]
+struct Waiting {
+    lines: Vec<u8>,
+    /// The second of the latest line and how it is written: most lines are of the same one as the line before.
+    second: i64,
+    written: String,
+}
+
+struct Out {
+    to: Box<dyn Write + Send>,
+    /// What was written last, for its room.
+    spare: Vec<u8>,
 }
 
 impl AccessLog {
@@ -82,7 +96,8 @@ impl AccessLog {
 
     /// To `out`, from a thread of its own.
     pub fn to(out: impl Write + Send + 'static) -> Self {
-        let sink = Arc::new(Sink { waiting: Mutex::default(), out: Mutex::new(Box::new(out)) });
+        let out = Out { to: Box::new(out), spare: Vec::new() };
+        let sink = Arc::new(Sink { waiting: Mutex::default(), out: Mutex::new(out) });
         let watched = Arc::downgrade(&sink);
         std::thread::spawn(move || {
             while let Some(sink) = watched.upgrade() {
@@ -103,26 +118,40 @@ impl AccessLog {
     pub fn write(&self, line: &AccessLine, metrics: &Metrics) {
         let Some(sink) = &self.0 else { return };
         let mut waiting = sink.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        if waiting.len() + LONGEST_LINE > WAITING_BYTES {
+        if waiting.lines.len() + LONGEST_LINE > WAITING_BYTES {
             metrics.log_lines_dropped.fetch_add(1, Relaxed);
         } else {
-            line.write(&mut waiting);
+            waiting.add(line);
         }
     }
 }
 
+impl Waiting {
+    fn add(&mut self, line: &AccessLine) {
+        let second = line.at.as_seconds();
+        if self.written.is_empty() || self.second != second {
+            self.second = second;
+            self.written = Timestamp::from_seconds(second).to_string();
+        }
+        // All but the milliseconds, which the line has of its own: `….000Z`.
+        let whole = self.written.strip_suffix("000Z").unwrap_or_default();
+        line.write(whole, &mut self.lines);
+    }
+}
+
 impl AccessLine {
-    /// Appends the line. Nothing here needs escaping: fixed words, numbers, hex.
-    fn write(&self, out: &mut Vec<u8>) {
+    /// Appends the line, whose instant begins with `second`. Nothing here needs escaping: fixed words, numbers, hex.
+    fn write(&self, second: &str, out: &mut Vec<u8>) {
         let text = |out: &mut Vec<u8>, name: &str, value: &[u8]| {
             for piece in [name.as_bytes(), b"\"", value, b"\","] {
                 out.extend_from_slice(piece);
             }
         };
         out.extend_from_slice(b"{\"timestamp\":\"");
-        // Writing to memory cannot fail.
-        let _ = write!(out, "{}", self.at);
-        out.extend_from_slice(b"\",\"level\":\"INFO\",\"message\":\"request\",");
+        let millis = self.at.as_micros().rem_euclid(1_000_000) / 1_000;
+        out.extend_from_slice(second.as_bytes());
+        out.extend([millis / 100, millis / 10 % 10, millis % 10].map(|digit| b'0' + digit as u8));
+        out.extend_from_slice(b"Z\",\"level\":\"INFO\",\"message\":\"request\",");
         text(out, "\"door\":", self.door.as_bytes());
         text(out, "\"request_id\":", &self.request_id.to_text());
         text(out, "\"route\":", self.label.name().as_bytes());
@@ -140,9 +169,14 @@ impl Sink {
     /// Writes what waits, in one go; lines come in while it does.
     fn flush(&self) {
         let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
-        let lines = std::mem::take(&mut *self.waiting.lock().unwrap_or_else(PoisonError::into_inner));
+        let mut lines = std::mem::take(&mut out.spare);
+        std::mem::swap(&mut lines, &mut self.waiting.lock().unwrap_or_else(PoisonError::into_inner).lines);
         // A log that nobody can read must not stop the service.
-        let _ = out.write_all(&lines).and_then(|()| out.flush());
+        let _ = out.to.write_all(&lines).and_then(|()| out.to.flush());
+        // Room for as many again and some more, not for the most that there ever were.
+        lines.shrink_to(lines.len() * 2);
+        lines.clear();
+        out.spare = lines;
     }
 }
 
@@ -184,14 +218,17 @@ mod tests {
             bytes: 12,
             micros: 34,
         };
+        let later = AccessLine { at: Timestamp::from_micros(1_234_567), ..line };
         log.write(&line, &Metrics::default());
-        log.write(&line, &Metrics::default());
+        log.write(&later, &Metrics::default());
         log.flush();
         drop(log);
         let text: Vec<u8> = written.iter().flatten().collect();
         let lines: Vec<serde_json::Value> =
             text.lines().map(|line| serde_json::from_str(&line.unwrap()).unwrap()).collect();
         assert_eq!(lines.len(), 2);
+        let instants = ["1970-01-01T00:00:00.000Z", "1970-01-01T00:00:01.234Z"];
+        assert_eq!([&lines[0]["timestamp"], &lines[1]["timestamp"]], instants);
         assert_eq!(lines[0]["request_id"], "01010101010101010101010101010101");
         assert_eq!(
             (&lines[0]["route"], &lines[0]["status"], &lines[0]["micros"]),
@@ -203,8 +240,9 @@ mod tests {
     fn a_sink_that_hangs_costs_lines_and_nothing_else() {
         let metrics = Metrics::default();
         let (sender, _written) = channel();
-        let waiting = Mutex::new(vec![b' '; WAITING_BYTES]);
-        let sink = Arc::new(Sink { waiting, out: Mutex::new(Box::new(Handed(sender))) });
+        let waiting = Mutex::new(Waiting { lines: vec![b' '; WAITING_BYTES], ..Waiting::default() });
+        let out = Out { to: Box::new(Handed(sender)), spare: Vec::new() };
+        let sink = Arc::new(Sink { waiting, out: Mutex::new(out) });
         let line = AccessLine {
             at: Timestamp::from_seconds(0),
             door: "edge",

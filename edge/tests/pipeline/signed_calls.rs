@@ -22,7 +22,8 @@ fn the_origin_can_check_every_word_of_a_call() {
     assert_eq!(Principal::from_json(&principal), Some(Principal::FirstParty { origin: OUR_PAGE.to_owned() }));
     let signed = SignedRequest { method: "POST", target: &call.target, body: &call.body, principal: &principal };
     let keys = AssertionKey::parse_list(KEY).unwrap();
-    let assertion = Assertion::parse(&header(&call, "x-service-assertion")).unwrap();
+    let sent = header(&call, "x-service-assertion");
+    let assertion = Assertion::parse(&sent).unwrap();
     assert_eq!(assertion.verify(&keys, &signed, 1_795_219_200), Ok(()));
 }
 

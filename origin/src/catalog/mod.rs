@@ -48,6 +48,8 @@ use tokio::time::timeout;
 #[derive(Debug, Default)]
 pub struct Holder {
     current: ArcSwapOption<Catalog>,
+    /// How often there was another one.
+    generation: AtomicU64,
     changed: Notify,
     /// Refreshes begun.
     rounds: AtomicU64,
@@ -76,6 +78,13 @@ impl Holder {
     /// Puts `next` in the place of the current catalog.
     pub fn swap(&self, next: Catalog) {
         self.current.store(Some(Arc::new(next)));
+        // Behind it: whoever reads a generation and then takes the catalog has that one or a later one.
+        self.generation.fetch_add(1, SeqCst);
+    }
+
+    /// Another number once there is another catalog.
+    pub fn generation(&self) -> u64 {
+        self.generation.load(SeqCst)
     }
 
     /// Says that facts have changed, so that the next refresh need not wait for its turn.

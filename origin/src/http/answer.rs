@@ -1,5 +1,6 @@
 //! What a handler gives back, and the one place that makes an HTTP response of it.
 
+use super::recent::Page;
 use crate::metrics::Label;
 use crate::store::StoreError;
 use crate::stream::body::EventBody;
@@ -113,6 +114,17 @@ impl Answer {
         let status = if body.is_some() { StatusCode::OK } else { StatusCode::NOT_MODIFIED };
         let body = Bytes::from_static(body.unwrap_or_default());
         Answer { status, validators: Some(Validators { etag, version: None }), ..Self::json(body) }
+    }
+
+    /// The page that it is, if it is one that can be given again.
+    pub fn page(&self) -> Option<Page> {
+        let Some(Validators { etag, version: Some(version) }) = &self.validators else { return None };
+        match &self.body {
+            Content::Whole(body) if self.status == StatusCode::OK => {
+                Some(Page { etag: etag.clone(), version: *version, body: body.clone() })
+            }
+            _ => None,
+        }
     }
 
     /// The same, known to have every change up to these versions.

@@ -107,14 +107,13 @@ impl Nonces {
             shard.previous = if age < 2 * LIFETIME_SECONDS { last } else { Spent::default() };
             shard.began_at = now_seconds;
         }
-        if shard.previous.contains(&id) || shard.current.contains(&id) {
-            return Err(Refusal::Replayed);
-        }
-        if shard.current.len() >= self.per_generation {
+        if shard.current.len() >= self.per_generation && !shard.current.contains(&id) {
             return Err(Refusal::Full);
         }
-        shard.current.insert(id);
-        Ok(())
+        match shard.previous.contains(&id) || !shard.current.insert(id) {
+            true => Err(Refusal::Replayed),
+            false => Ok(()),
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! What a handler is given: a request of which nothing is left to parse.
 
 use super::answer::{Answer, Failure};
+use super::pipeline::Through;
 use crate::store::catalog::ChainFacts;
 use axum::body::Bytes;
 use axum::http::HeaderValue;
@@ -18,6 +19,8 @@ pub struct Call {
     pub found: Found,
     /// The parsed query.
     pub query: Query,
+    /// How it came in.
+    pub through: Through,
     /// Who is calling, on the edge's word.
     pub principal: Principal,
     /// The body; empty on reads.

@@ -2,7 +2,6 @@
 
 use super::answer::{Answer, Failure};
 use super::call::Call;
-use super::line::Line;
 use super::pipeline::Through;
 use crate::app::App;
 use crate::door::Door;
@@ -27,7 +26,7 @@ pub async fn open(app: &Arc<App>, call: &Call, head: &Parts) -> Result<Answer, F
     if app.is_draining() {
         return Err(ErrorCode::ShuttingDown.into());
     }
-    let (key, viewer) = whose(&call.principal, head)?;
+    let (key, viewer) = whose(call, head)?;
     if head.method == Method::HEAD {
         return Ok(Answer::events(None));
     }
@@ -47,20 +46,17 @@ pub async fn open(app: &Arc<App>, call: &Call, head: &Parts) -> Result<Answer, F
     app.streams.meters.opened.fetch_add(1, Relaxed);
     let (delivering, subscription) = (app.clone(), Subscription { vault, asked, start, extent, place });
     let body = EventBody::new(|out| deliver(delivering, subscription, out));
-    if let Some(line) = head.extensions.get::<Line>() {
-        // Before HTTP/1.1 there are no chunks: there the body's end is the connection's.
-        line.streams((head.version == Version::HTTP_11).then(|| body.source()));
-    }
+    // Before HTTP/1.1 there are no chunks: there the body's end is the connection's.
+    call.through.line.streams((head.version == Version::HTTP_11).then(|| body.source()));
     Ok(Answer::events(Some(body)))
 }
 
 /// Whose the stream is: a key's, and its end viewer's where one is reported; without a key, an address's.
-fn whose(principal: &Principal, head: &Parts) -> Result<(Option<i64>, Option<String>), ApiError> {
-    let through = head.extensions.get::<Through>();
-    Ok(match (principal, through) {
+fn whose(call: &Call, head: &Parts) -> Result<(Option<i64>, Option<String>), ApiError> {
+    Ok(match (&call.principal, &call.through) {
         (Principal::Key { id, .. }, _) => (Some(*id), reported(&head.headers)?.map(|net| net.to_string())),
         // Whoever comes to the relay's door is its own caller; behind the edge's only the edge knows the caller's address.
-        (_, Some(Through { door: Door::Relay, peer })) => (None, Some(ClientNet::of(*peer).to_string())),
+        (_, Through { door: Door::Relay, peer, .. }) => (None, Some(ClientNet::of(*peer).to_string())),
         // The gate lets no index token through to here.
         (Principal::Anonymous | Principal::FirstParty { .. } | Principal::IndexToken { .. }, _) => {
             let net = reported(&head.headers)?.unwrap_or(ClientNet::V4(Ipv4Addr::UNSPECIFIED));

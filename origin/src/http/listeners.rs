@@ -1,6 +1,6 @@
 //! Three sockets, and how they close: trust is a matter of the door.
 
-use super::pipeline;
+use super::pipeline::{self, Through};
 use super::wire;
 use crate::app::App;
 use crate::config::Config;
@@ -103,9 +103,9 @@ async fn open(app: Arc<App>, door: Door, listener: TcpListener, phase: watch::Re
             let _ = phase.wait_for(|phase| *phase >= closes_at).await;
         }
     };
-    wire::serve(listener, closed, move |peer, request| {
+    wire::serve(listener, closed, move |peer, line, request| {
         let app = app.clone();
-        async move { pipeline::answer(&app, door, peer.ip(), request).await }
+        async move { pipeline::answer(&app, Through { door, peer: peer.ip(), line }, request).await }
     })
     .await;
 }

@@ -61,6 +61,7 @@ pub mod oracles;
 pub mod pipeline;
 pub mod portfolio;
 pub mod protocols;
+pub mod recent;
 pub mod reference_rates;
 pub mod relay_door;
 pub mod relay_meter;

@@ -3,6 +3,7 @@
 //! Door → handler → one finisher → metrics and access log. A panic becomes an answer like every other failure.
 
 use super::answer::{Answer, Failure, respond, tell_allowance, tell_fail_safe};
+use super::line::Line;
 use super::{admin_door, edge_door, relay_door};
 use crate::app::App;
 use crate::clock::Stopwatch;
@@ -23,17 +24,28 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 /// How a request came in.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone)]
 pub struct Through {
     /// The door.
     pub door: Door,
     /// Who connected to it.
     pub peer: IpAddr,
+    /// The connection.
+    pub line: Line,
+}
+
+impl Through {
+    /// On a connection of its own.
+    pub fn new(door: Door, peer: IpAddr) -> Self {
+        Through { door, peer, line: Line::default() }
+    }
 }
 
 /// What is known of a request while it is handled; it outlives a panic of the handler.
 #[derive(Debug)]
 pub struct Trace {
+    /// How it came in.
+    pub through: Through,
     /// The edge's id once its assertion held; until then, and at the other doors, none.
     pub request_id: Option<RequestId>,
     /// What the request is counted under.
@@ -44,13 +56,14 @@ pub struct Trace {
     pub verdict: Option<Verdict>,
 }
 
-/// Answers one request that came from `peer`.
-pub async fn answer(app: &Arc<App>, door: Door, peer: IpAddr, mut request: Request) -> Response {
-    request.extensions_mut().insert(Through { door, peer });
+/// Answers one request.
+pub async fn answer(app: &Arc<App>, through: Through, request: Request) -> Response {
+    let door = through.door;
     let watch = Stopwatch::start();
     let head_only = request.method() == Method::HEAD;
-    let mut trace = Trace { request_id: None, label: Label::Unmatched, caller: Caller::Unknown, verdict: None };
-    let result = match caught(handle(app, door, peer, request, &mut trace)).await {
+    let mut trace =
+        Trace { through, request_id: None, label: Label::Unmatched, caller: Caller::Unknown, verdict: None };
+    let result = match caught(handle(app, request, &mut trace)).await {
         Ok(result) => result,
         Err(panic) => Err(Failure::Internal(format!("panicked: {}", panic_text(&*panic)))),
     };
@@ -81,19 +94,13 @@ pub async fn answer(app: &Arc<App>, door: Door, peer: IpAddr, mut request: Reque
     response
 }
 
-async fn handle(
-    app: &Arc<App>,
-    door: Door,
-    peer: IpAddr,
-    request: Request,
-    trace: &mut Trace,
-) -> Result<Answer, Failure> {
+async fn handle(app: &Arc<App>, request: Request, trace: &mut Trace) -> Result<Answer, Failure> {
     if request.uri().path_and_query().is_some_and(|target| target.as_str().len() > TARGET_BYTES) {
         return Err(ErrorCode::UriTooLong.into());
     }
-    match door {
+    match trace.through.door {
         Door::Edge => in_time(app, edge_door::handle(app, request, trace)).await,
-        Door::Relay => in_time(app, Box::pin(relay_door::handle(app, peer, request, trace))).await,
+        Door::Relay => in_time(app, Box::pin(relay_door::handle(app, request, trace))).await,
         // An operator's import may take as long as it takes.
         Door::Admin => Box::pin(admin_door::handle(app, request, trace)).await,
     }

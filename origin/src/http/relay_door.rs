@@ -17,6 +17,7 @@ use axum::http::header::AUTHORIZATION;
 use rds_shared::access::budget::Verdict;
 use rds_shared::access::link::KeyAnswer;
 use rds_shared::access::{ClientNet, KeyRecord, Presented, Principal, gate};
+use rds_shared::route::bounds::SUBCLIENT_BYTES;
 use rds_shared::route::{Access, Door, Matching, Method, Route, match_route};
 use rds_shared::wire::error::{Detail, In};
 use rds_shared::wire::{ApiError, ErrorCode, headers};
@@ -28,11 +29,9 @@ use tokio::time::timeout;
 
 /// How long a key may take to be judged; readiness has to be told within a second all in all.
 const JUDGED_WITHIN: Duration = Duration::from_millis(900);
-/// Longest name of a client of a shared key, in bytes.
-const CLIENT_BYTES: usize = 128;
 
 /// Routes what this door answers; every other path is unknown here, and unknown paths are not metered.
-pub async fn handle(app: &Arc<App>, peer: IpAddr, request: Request, trace: &mut Trace) -> Result<Answer, Failure> {
+pub async fn handle(app: &Arc<App>, request: Request, trace: &mut Trace) -> Result<Answer, Failure> {
     let (mut head, _) = request.into_parts();
     // Only the edge knows what an answer must not be older than.
     head.headers.remove(headers::TAGS);
@@ -45,6 +44,7 @@ pub async fn handle(app: &Arc<App>, peer: IpAddr, request: Request, trace: &mut 
     let principal = match &matching {
         Matching::Found(found) => {
             trace.label = Label::Route(found.route.id);
+            let peer = trace.through.peer;
             admit(app, found.route, peer, &head.headers, trace).await?
         }
         Matching::WrongMethod(_) | Matching::NotFound => Principal::Anonymous,
@@ -154,8 +154,8 @@ async fn credential(app: &App, net: ClientNet, headers: &HeaderMap, now: i64) ->
 fn client(record: &KeyRecord, sent: &HeaderMap) -> Result<Client, ApiError> {
     let Some(value) = sent.get(headers::SUBCLIENT).filter(|_| record.shared) else { return Ok(0) };
     let name = value.as_bytes().trim_ascii();
-    if name.len() > CLIENT_BYTES {
-        let reason = format!("must have at most {CLIENT_BYTES} bytes");
+    if name.len() > SUBCLIENT_BYTES {
+        let reason = format!("must have at most {SUBCLIENT_BYTES} bytes");
         return Err(ApiError::parameter(Detail::new(In::Header, headers::SUBCLIENT, reason)));
     }
     if name.is_empty() {

@@ -3,6 +3,7 @@
 use super::answer::{Answer, Failure};
 use super::call::Call;
 use super::pipeline::Trace;
+use super::recent::Question;
 use super::{
     allocation, assets, basket_webhooks, baskets, chains, changes, critical, curators, decisions, documents,
     event_stream, events, graph, health, holders, indices, markets, me, methodology, openapi, oracles, portfolio,
@@ -44,38 +45,72 @@ pub async fn route(
         Matching::WrongMethod(allow) => return Err(wrong_method(allow).into()),
     };
     trace.label = Label::Route(found.route.id);
-    gate::admit(found.route.access_now(app.streams.anonymous), &principal)?;
+    let route = found.route;
+    gate::admit(route.access_now(app.streams.anonymous), &principal)?;
+    let now = app.clock.now();
+    let question = is_page_of_the_catalog(route.id).then(|| Question {
+        target: head.uri.path_and_query().map_or("/", |target| target.as_str()),
+        class: principal.content_class(),
+        generation: app.catalog.generation(),
+        now,
+    });
+    if let Some(question) = question
+        && let Some(page) = app.recent.get(&question)
+    {
+        let tags = tags(app, route, head).await;
+        refuse_while_closed(app, route)?;
+        // Asked after the versions: whatever they promise is in this catalog, and so in the page.
+        if app.catalog.generation() == question.generation {
+            return Ok(page.answer(head.headers.get(IF_NONE_MATCH)).made_of(tags));
+        }
+    }
     let query = Query::parse(found.route.query, head.uri.query().unwrap_or(""))?;
     let call = Call {
         found,
         query,
+        through: trace.through.clone(),
         principal,
         body,
         content_type: head.headers.get(CONTENT_TYPE).cloned(),
         if_none_match: head.headers.get(IF_NONE_MATCH).cloned(),
         idempotency_key: head.headers.get(headers::IDEMPOTENCY_KEY).cloned(),
-        now: app.clock.now(),
+        now,
     };
-    let route = call.route();
     if route.tags.is_empty() && !route.scores {
         return dispatch(app, &call, head).await;
     }
-    let tags = tags(app, &call, head).await;
-    // Asked now: what the edge knows of the mode is known here, too.
-    if route.scores && app.fail_safe() == FailSafeMode::FailClosed {
-        return Err(ErrorCode::FailClosed.into());
+    let tags = tags(app, route, head).await;
+    refuse_while_closed(app, route)?;
+    let answer = dispatch(app, &call, head).await?;
+    if let Some(question) = question {
+        app.recent.offer(&question, || answer.page());
     }
-    Ok(dispatch(app, &call, head).await?.made_of(tags))
+    Ok(answer.made_of(tags))
+}
+
+/// Whether answers of a route are pages of the catalog's rows, and so the same for a second.
+const fn is_page_of_the_catalog(id: RouteId) -> bool {
+    use RouteId::{AssetList, CuratorList, MarketList, Royco, RwaList, VaultList};
+    matches!(id, VaultList | Royco | MarketList | CuratorList | AssetList | RwaList)
+}
+
+/// Refuses what tells of scores while they are closed. Asked once the versions are there: what the edge knows of the mode is known
+/// here, too.
+fn refuse_while_closed(app: &App, route: &Route) -> Result<(), ApiError> {
+    match route.scores && app.fail_safe() == FailSafeMode::FailClosed {
+        true => Err(ErrorCode::FailClosed.into()),
+        false => Ok(()),
+    }
 }
 
 /// The versions that the answer will have everything of. Where the edge knows newer ones than this process, it waits for them.
-async fn tags(app: &App, call: &Call, head: &Parts) -> TagVersions {
+async fn tags(app: &App, route: &Route, head: &Parts) -> TagVersions {
     let wanted = head.headers.get(headers::TAGS).and_then(|text| text.to_str().ok()).map(TagVersions::parse);
     let known = match wanted {
-        Some(wanted) => app.catalog.tags_since(&of(&wanted, call.route()), CATCHING_UP).await,
+        Some(wanted) => app.catalog.tags_since(&of(&wanted, route), CATCHING_UP).await,
         None => app.catalog.tags(),
     };
-    of(&known, call.route())
+    of(&known, route)
 }
 
 /// The versions that concern answers of `route`: those of its facts, and the platform's mode.

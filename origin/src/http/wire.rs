@@ -50,7 +50,7 @@ pub async fn serve<C, W, A, F>(listener: TcpListener, closed: C, answer: A)
 where
     C: Fn() -> W,
     W: Future<Output = ()> + Send + 'static,
-    A: Fn(SocketAddr, Request) -> F + Clone + Send + Sync + 'static,
+    A: Fn(SocketAddr, Line, Request) -> F + Clone + Send + Sync + 'static,
     F: Future<Output = Response> + Send + 'static,
 {
     serve_within(LIMITS, listener, closed, answer).await;
@@ -60,7 +60,7 @@ async fn serve_within<C, W, A, F>(limits: Limits, listener: TcpListener, closed:
 where
     C: Fn() -> W,
     W: Future<Output = ()> + Send + 'static,
-    A: Fn(SocketAddr, Request) -> F + Clone + Send + Sync + 'static,
+    A: Fn(SocketAddr, Line, Request) -> F + Clone + Send + Sync + 'static,
     F: Future<Output = Response> + Send + 'static,
 {
     let mut connections = JoinSet::new();
@@ -104,7 +104,7 @@ async fn converse<A, F>(
     closed: impl Future<Output = ()>,
     answer: A,
 ) where
-    A: Fn(SocketAddr, Request) -> F + Clone + Send + Sync + 'static,
+    A: Fn(SocketAddr, Line, Request) -> F + Clone + Send + Sync + 'static,
     F: Future<Output = Response> + Send + 'static,
 {
     // Answers are written in one go: waiting to fill a packet would only delay them.
@@ -113,12 +113,10 @@ async fn converse<A, F>(
     let service = service_fn({
         let line = line.clone();
         move |request: hyper::Request<Incoming>| {
-            let mut request = request.map(Body::new);
             line.make(Step::Asked);
-            request.extensions_mut().insert(line.clone());
             let (line, answer) = (line.clone(), answer.clone());
             Box::pin(async move {
-                let response = answer(peer, request).await;
+                let response = answer(peer, line.clone(), request.map(Body::new)).await;
                 line.make(Step::Answered);
                 Ok::<_, Infallible>(response)
             })
@@ -213,7 +211,7 @@ mod tests {
     const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nhost: x\r\n\r\n";
 
     /// A stream of two frames, the second of which waits for `gate`, or does not.
-    fn two_frames(request: &Request, gate: Option<Arc<Notify>>) -> Response {
+    fn two_frames(line: &Line, gate: Option<Arc<Notify>>) -> Response {
         let body = EventBody::new(|out| async move {
             out.send(Bytes::from_static(b"one")).await;
             if let Some(gate) = gate {
@@ -221,7 +219,7 @@ mod tests {
             }
             out.send(Bytes::from_static(b"two")).await;
         });
-        request.extensions().get::<Line>().unwrap().streams(Some(body.source()));
+        line.streams(Some(body.source()));
         Response::new(Body::new(body))
     }
 
@@ -231,7 +229,7 @@ mod tests {
             let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
             let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
             let waiting = gate.clone();
-            let answer = move |_, request: Request| std::future::ready(two_frames(&request, waiting.clone()));
+            let answer = move |_, line: Line, _: Request| std::future::ready(two_frames(&line, waiting.clone()));
             let door = tokio::spawn(serve(listener, std::future::pending, answer));
             client.write_all(b"GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").await.unwrap();
             let mut got = Vec::new();
@@ -251,7 +249,7 @@ mod tests {
     async fn answering(limits: Limits, bytes: usize) -> (JoinHandle<()>, SocketAddr) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
-        let answer = move |_, _: Request| std::future::ready(Response::new(Body::from(vec![b'x'; bytes])));
+        let answer = move |_, _: Line, _: Request| std::future::ready(Response::new(Body::from(vec![b'x'; bytes])));
         (tokio::spawn(serve_within(limits, listener, std::future::pending, answer)), address)
     }
 

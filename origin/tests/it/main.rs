@@ -60,6 +60,7 @@ mod http_markets;
 mod http_messages;
 mod http_oracles;
 mod http_portfolio;
+mod http_recent;
 mod http_registries;
 mod http_relay;
 mod http_service;

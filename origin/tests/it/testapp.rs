@@ -10,7 +10,7 @@ use rds_origin::clock::Clock;
 use rds_origin::config::Config;
 use rds_origin::door::Door;
 use rds_origin::entropy;
-use rds_origin::http::pipeline;
+use rds_origin::http::pipeline::{self, Through};
 use rds_origin::store::Db;
 use rds_origin::telemetry::AccessLog;
 use rds_origin::webhooks::Outward;
@@ -147,7 +147,7 @@ impl TestApp {
     /// The same from another address.
     pub async fn from(&self, peer: &str, door: Door, request: Request) -> Reply {
         let method = request.method().clone();
-        let answer = pipeline::answer(&self.app, door, peer.parse().unwrap(), request).await;
+        let answer = pipeline::answer(&self.app, Through::new(door, peer.parse().unwrap()), request).await;
         Reply::read(method, answer).await
     }
 }

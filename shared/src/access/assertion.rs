@@ -5,6 +5,7 @@
 
 use crate::wire::hex::{hex, push_hex, unhex_array};
 use crate::wire::page::write_u64;
+use alloc::borrow::Cow;
 use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
@@ -12,6 +13,8 @@ use core::fmt;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 
+/// SHA-256 of an empty body, as hex: most requests are reads.
+const OF_NOTHING: &[u8] = b"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
 /// How far the two clocks may lie apart, in seconds, either way.
 pub const MAX_SKEW_SECONDS: i64 = 30;
 
@@ -59,7 +62,10 @@ impl AssertionKey {
         text.push(b'\n');
         text.extend_from_slice(nonce.as_bytes());
         text.push(b'\n');
-        push_hex(&Sha256::digest(body), &mut text);
+        match body {
+            [] => text.extend_from_slice(OF_NOTHING),
+            body => push_hex(&Sha256::digest(body), &mut text),
+        }
         text.push(b'\n');
         text.extend_from_slice(principal.as_bytes());
         let mut mac = self.keyed.clone();
@@ -89,10 +95,10 @@ pub struct SignedRequest<'a> {
 
 /// A signature as it travels: `v1;<key id>;<unix seconds>;<nonce>;<hex>`.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Assertion {
-    key_id: String,
+pub struct Assertion<'a> {
+    key_id: Cow<'a, str>,
     seconds: i64,
-    nonce: String,
+    nonce: Cow<'a, str>,
     signature: [u8; 32],
 }
 
@@ -109,12 +115,12 @@ pub enum AssertionError {
     Mismatch,
 }
 
-impl Assertion {
+impl<'a> Assertion<'a> {
     /// Signs `request` at `seconds` (unix time, the wall's, never a test clock's) with a fresh random `nonce`.
-    pub fn sign(key: &AssertionKey, request: &SignedRequest<'_>, seconds: i64, nonce: [u8; 16]) -> Self {
+    pub fn sign(key: &'a AssertionKey, request: &SignedRequest<'_>, seconds: i64, nonce: [u8; 16]) -> Self {
         let nonce = hex(&nonce);
         let signature = key.mac(request, seconds, &nonce).finalize().into_bytes().into();
-        Assertion { key_id: key.id.clone(), seconds, nonce, signature }
+        Assertion { key_id: Cow::Borrowed(&key.id), seconds, nonce: Cow::Owned(nonce), signature }
     }
 
     /// The header's value.
@@ -123,7 +129,7 @@ impl Assertion {
     }
 
     /// Reads the header's value.
-    pub fn parse(header: &str) -> Result<Self, AssertionError> {
+    pub fn parse(header: &'a str) -> Result<Self, AssertionError> {
         let mut parts = header.split(';');
         let mut next = || parts.next().ok_or(AssertionError::Malformed);
         let (version, key_id, seconds, nonce, signature) = (next()?, next()?, next()?, next()?, next()?);
@@ -133,7 +139,7 @@ impl Assertion {
         if !well_formed {
             return Err(AssertionError::Malformed);
         }
-        Ok(Assertion { key_id: String::from(key_id), seconds, nonce: String::from(nonce), signature })
+        Ok(Assertion { key_id: Cow::Borrowed(key_id), seconds, nonce: Cow::Borrowed(nonce), signature })
     }
 
     /// Checks the signature, in constant time, and its age against the verifier's wall clock.
@@ -169,16 +175,20 @@ mod tests {
         SignedRequest { method: "POST", target: "/v1/vaults/batch", body: b"{}", principal: "{\"kind\":\"anonymous\"}" }
     }
 
-    fn signed() -> Assertion {
+    fn signed() -> String {
         let key = AssertionKey::parse(SECRET).unwrap();
-        Assertion::parse(&Assertion::sign(&key, &request(), NOW, [9; 16]).to_header()).unwrap()
+        Assertion::sign(&key, &request(), NOW, [9; 16]).to_header()
+    }
+
+    fn verified(keys: &[AssertionKey], request: &SignedRequest<'_>, now_seconds: i64) -> Result<(), AssertionError> {
+        Assertion::parse(&signed()).unwrap().verify(keys, request, now_seconds)
     }
 
     #[test]
     fn the_origin_believes_what_the_edge_signed() {
         let keys = AssertionKey::parse_list(&std::format!("{NEXT},{SECRET}")).unwrap();
-        assert_eq!(signed().verify(&keys, &request(), NOW + 30), Ok(()));
-        assert_eq!(signed().verify(&keys, &request(), NOW - 30), Ok(()));
+        assert_eq!(verified(&keys, &request(), NOW + 30), Ok(()));
+        assert_eq!(verified(&keys, &request(), NOW - 30), Ok(()));
     }
 
     #[test]
@@ -190,17 +200,17 @@ mod tests {
             SignedRequest { body: b"{} ", ..request() },
             SignedRequest { principal: "{\"kind\":\"first_party\",\"origin\":\"https://x\"}", ..request() },
         ] {
-            assert_eq!(signed().verify(&keys, &other, NOW), Err(AssertionError::Mismatch));
+            assert_eq!(verified(&keys, &other, NOW), Err(AssertionError::Mismatch));
         }
     }
 
     #[test]
     fn an_assertion_lives_half_a_minute_and_dies_with_its_key() {
         let keys = AssertionKey::parse_list(SECRET).unwrap();
-        assert_eq!(signed().verify(&keys, &request(), NOW + 31), Err(AssertionError::Expired));
-        assert_eq!(signed().verify(&keys, &request(), NOW - 31), Err(AssertionError::Expired));
+        assert_eq!(verified(&keys, &request(), NOW + 31), Err(AssertionError::Expired));
+        assert_eq!(verified(&keys, &request(), NOW - 31), Err(AssertionError::Expired));
         assert_eq!(
-            signed().verify(&AssertionKey::parse_list(NEXT).unwrap(), &request(), NOW),
+            verified(&AssertionKey::parse_list(NEXT).unwrap(), &request(), NOW),
             Err(AssertionError::UnknownKey)
         );
     }
@@ -208,9 +218,10 @@ mod tests {
     #[test]
     fn what_is_signed_is_the_text_that_the_module_says() {
         let key = AssertionKey::parse(SECRET).unwrap();
-        for seconds in [NOW, 0, -7] {
-            let signed = Assertion::sign(&key, &request(), seconds, [9; 16]);
-            let body = hex(&Sha256::digest(b"{}"));
+        for (seconds, body) in [(NOW, "{}"), (0, ""), (-7, "x")] {
+            let request = SignedRequest { body: body.as_bytes(), ..request() };
+            let signed = Assertion::sign(&key, &request, seconds, [9; 16]);
+            let body = hex(&Sha256::digest(body));
             let text = std::format!(
                 "v1\nPOST\n/v1/vaults/batch\n{seconds}\n{}\n{body}\n{{\"kind\":\"anonymous\"}}",
                 hex(&[9; 16])

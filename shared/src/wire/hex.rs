@@ -35,27 +35,35 @@ pub fn unhex(text: &str) -> Option<Vec<u8>> {
 
 /// The same, of exactly so many bytes.
 pub fn unhex_array<const N: usize>(text: &str) -> Option<[u8; N]> {
-    let mut bytes = [0; N];
     if text.len() != N * 2 {
         return None;
     }
-    for (place, pair) in bytes.iter_mut().zip(text.as_bytes().chunks(2)) {
-        *place = byte(pair)?;
+    let mut bytes = [0; N];
+    // All of them are read, whatever they are: a loop without a way out is done many at a time.
+    let mut all = 0;
+    for (place, [high, low]) in bytes.iter_mut().zip(text.as_bytes().as_chunks().0) {
+        let (high, low) = (value(*high), value(*low));
+        *place = high << 4 | low;
+        all |= high | low;
     }
-    Some(bytes)
+    (all < 16).then_some(bytes)
 }
 
 fn byte(pair: &[u8]) -> Option<u8> {
     let [high, low] = pair else { return None };
-    Some(value(*high)? << 4 | value(*low)?)
+    let (high, low) = (value(*high), value(*low));
+    ((high | low) < 16).then_some(high << 4 | low)
 }
 
-const fn value(digit: u8) -> Option<u8> {
-    match digit {
-        b'0'..=b'9' => Some(digit - b'0'),
-        b'a'..=b'f' => Some(digit - b'a' + 10),
-        b'A'..=b'F' => Some(digit - b'A' + 10),
-        _ => None,
+/// The value of a digit; of anything else a number that is none's.
+const fn value(digit: u8) -> u8 {
+    let (number, letter) = (digit.wrapping_sub(b'0'), (digit | 0x20).wrapping_sub(b'a'));
+    if number < 10 {
+        number
+    } else if letter < 6 {
+        letter + 10
+    } else {
+        u8::MAX
     }
 }
 

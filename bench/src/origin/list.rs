@@ -17,6 +17,8 @@ use crate::{Plan, cores, http};
 const VAULTS: u32 = 10_000;
 /// Of the rate of constant bytes.
 const TARGET_CONSTANT: f64 = 0.7;
+/// Lists that are not alike: more than are answered in a second.
+const DIFFERENT: u32 = 1_000_000;
 /// Times the rate of a peer that asks Postgres.
 const TARGET_SQL: f64 = 10.0;
 
@@ -27,7 +29,10 @@ pub fn measure(cache: &Cache, plan: &Plan, report: &mut Report) -> Result<()> {
     let part = format!("public list at the origin, 20 out of {VAULTS} ({} bytes)", body.len());
     let constant = Constant::start(LIST, &body)?;
     let beside = versus::measure_with_halves(plan, door(&market)?, constant.peer())?;
-    compare(report, &part, "constant bytes in axum", &beside, TARGET_CONSTANT, "");
+    compare(report, &part, "constant bytes in axum", &beside, Target::AtLeast(TARGET_CONSTANT), "");
+    let beside = versus::measure_with_halves(plan, different(&market)?, constant.peer())?;
+    let peer = "constant bytes in axum, no two of our requests alike within a second";
+    compare(report, &part, peer, &beside, Target::Stated, "");
     drop(constant);
 
     peer_table::fill(&market)?;
@@ -38,14 +43,14 @@ pub fn measure(cache: &Cache, plan: &Plan, report: &mut Report) -> Result<()> {
         peer.check(&market).with_context(|| format!("{} is not measured: it answers something else", kind.name()))?;
         let beside = versus::measure_with_halves(plan, door(&market)?, peer.peer())?;
         let store = format!(", and Postgres {:.0} µs CPU", peer.store_cpu(plan, &market)?);
-        compare(report, &part, kind.name(), &beside, TARGET_SQL, &store);
+        compare(report, &part, kind.name(), &beside, Target::AtLeast(TARGET_SQL), &store);
     }
     Ok(())
 }
 
-fn compare(report: &mut Report, part: &str, peer: &str, beside: &Versus, target: f64, more: &str) {
+fn compare(report: &mut Report, part: &str, peer: &str, beside: &Versus, target: Target, more: &str) {
     let (ours, theirs) = beside.told();
-    let (ratio, target) = (beside.ratio(rate), Target::AtLeast(target));
+    let ratio = beside.ratio(rate);
     report.compare(&Comparison { part, peer, of: "requests/s, ours over theirs", ratio, target, ours, theirs }, more);
 }
 
@@ -53,6 +58,16 @@ fn compare(report: &mut Report, part: &str, peer: &str, beside: &Versus, target:
 pub fn door(market: &Market) -> Result<Peer> {
     let (address, pid) = (market.address("origin_edge")?, market.pid("origin")?);
     Ok(Peer { address, pid, write: Box::new(market.signed_list()?) })
+}
+
+/// The same door, asked for as many lists as there are requests in a second.
+fn different(market: &Market) -> Result<Peer> {
+    let (address, pid, mut number) = (market.address("origin_edge")?, market.pid("origin")?, 0);
+    let next = move || {
+        number = (number + 1) % DIFFERENT;
+        LIST.replace("minTvl=1000000", &format!("minTvl={}", 1_000_000 + number))
+    };
+    Ok(Peer { address, pid, write: Box::new(market.signed_targets("", next)?) })
 }
 
 /// Asks once and checks that the answer is the list: filtered, sorted, full. Gives its bytes.

@@ -19,6 +19,8 @@ use crate::{Plan, cores};
 
 const PARTS: [&str; 3] = ["list", "vaults", "processes"];
 const METHOD: &str = "Every request to the origin carries a fresh signature, which the origin verifies; its peers are asked without one. \
+    The list is the same one each time, and the origin puts a list that is repeated together once a second; what it costs where no list is \
+    repeated stands beside it. \
     Constant bytes come from axum of the same version on the same runtime, with one handler that returns a static body. Fastify and FastAPI \
     (`bench/fastify-peer`, `bench/fastapi-peer`) are one process each and read the service's own Postgres: a table that is made for them, with a \
     column for each field of the list, so that they spare themselves joins and rules, and an index for each order and filter; statements are prepared, \

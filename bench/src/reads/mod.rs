@@ -20,7 +20,8 @@ use crate::{Plan, cores, market};
 
 const PARTS: [&str; 6] = ["lists", "series", "feed", "losses", "edge", "start"];
 const METHOD: &str = "Every request to the origin carries a fresh signature, which the origin verifies; the origin's peer is axum of the same \
-    version on the same runtime, with one handler that returns a static body. Beside the lists stand 10 000 \
+    version on the same runtime, with one handler that returns a static body. A list is the same one each time: \
+    most of them are put together once a second (`origin` has one that is not). Beside the lists stand 10 000 \
     rows of each kind; chains, symbols and reviewers are as many as the simulation has. Of these lists, which are many, three pairs of two \
     seconds at most are made. The edge and its peer run on plain workerd.";
 

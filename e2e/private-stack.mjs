@@ -89,7 +89,7 @@ export function isAlive(pid) {
 
 /** The first of `count` loopback ports in a row that are free now. */
 export async function freePorts(count) {
-  for (let first = 31_000 + (process.pid % 100) * 16; first < 60_000; first += count) {
+  for (let first = Number(process.env.RDS_PORTS ?? 31_000) + (process.pid % 100) * 16; first < 60_000; first += count) {
     const free = await Promise.all(Array.from({ length: count }, (_, offset) => isFree(first + offset)));
     if (free.every(Boolean)) return first;
   }

@@ -35,13 +35,15 @@ pub fn run(cache: &Cache, tally: &mut Tally) -> Result<()> {
     if long.len() != LONG.len() {
         bail!("of {LONG:?} the suite has only {long:?}");
     }
-    let lanes = [("e2e", rest), ("e2e-long", long)].map(|(name, files)| -> Result<_> {
+    // Stacks that tests start themselves look for ports from there on: neither lane finds one that the other is about to take.
+    let lanes = [("e2e", rest, 31_000), ("e2e-long", long, 28_000)].map(|(name, files, ports)| -> Result<_> {
         let folder = Scratch::new(cache, name)?;
         let stack = Stack::start(&for_tests(&folder.path), Ports::free()?)?;
         let mut node = node_tests(&suite);
         // A stack has one clock, and tests move it: no two files at once have the same stack.
         node.arg("--test-concurrency=1").args(files).envs(environment.iter().map(|(name, value)| (name, value)));
         node.env("RDS_STACK", stack.description_file()).env("RDS_CACHE_EDGE", &any_origin);
+        node.env("RDS_PORTS", ports.to_string());
         Ok((folder, stack, node))
     });
     let [(_folder, stack, node), (_long_folder, long_stack, long_node)] = both(lanes)?;

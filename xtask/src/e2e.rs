@@ -41,7 +41,7 @@ pub fn run(cache: &Cache, tally: &mut Tally) -> Result<()> {
         let stack = Stack::start(&for_tests(&folder.path), Ports::free()?)?;
         let mut node = node_tests(&suite);
         // A stack has one clock, and tests move it: no two files at once have the same stack.
-        node.arg("--test-concurrency=1").args(files).envs(environment.iter().map(|(name, value)| (name, value)));
+        node.arg("--test-concurrency=1").args(files).envs(&environment);
         node.env("RDS_STACK", stack.description_file()).env("RDS_CACHE_EDGE", &any_origin);
         node.env("RDS_PORTS", ports.to_string());
         Ok((folder, stack, node))
@@ -116,10 +116,10 @@ fn e2e_environment(cache: &Cache) -> Result<BTreeMap<&'static str, OsString>> {
         ("RDS_XTASK", Some(std::env::current_exe()?.into())),
         ("RDS_WORKERD", Some(provision::npm::workerd(cache)?.into())),
         ("RDS_CHROMIUM", Some(browser.program.into())),
-        ("RDS_CHROMIUM_LIBS", browser.libraries.map(Into::into)),
+        ("RDS_CHROMIUM_LIBS", browser.libraries),
         ("FONTCONFIG_PATH", browser.fonts.map(Into::into)),
         ("RDS_PROXIES", Some(programs.into())),
-        ("RDS_PROXY_LIBS", proxies.libraries.map(Into::into)),
+        ("RDS_PROXY_LIBS", proxies.libraries),
     ];
     Ok(there.into_iter().filter_map(|(name, value)| Some((name, value?))).collect())
 }

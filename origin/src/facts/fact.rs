@@ -70,7 +70,7 @@ macro_rules! observations {
             #[serde(default, skip_serializing)]
             pub kind: $crate::facts::fact::Kind,
             /// When the source saw this.
-            pub observed_at: $crate::store::At,
+            pub observed_at: $crate::facts::At,
             /// Who saw it.
             pub source: String,
             $($(#[$field_about])* pub $field: $type,)*
@@ -82,7 +82,7 @@ macro_rules! observations {
             const COLUMNS: &'static [&'static str] = &["observed_at", "source", $(stringify!($field)),*];
             $(const EARLIEST: Option<&'static str> = Some(stringify!($earliest));)?
 
-            fn observed_at(&self) -> $crate::store::At {
+            fn observed_at(&self) -> $crate::facts::At {
                 self.observed_at
             }
 

@@ -8,6 +8,7 @@ mod fanout;
 mod idle;
 mod journal;
 mod moments;
+mod naive;
 mod nchan;
 mod ours;
 mod receivers;
@@ -81,7 +82,10 @@ fn method(plan: &Plan) -> String {
          subscribers each time. Their client is one thread for all; payloads have some 400 bytes. Every subscriber must see every payload \
          once, in order and unchanged, in every turn, and so it is checked before the first one that counts. A frame's CPU is all that the \
          server took while the frames were published and delivered. nchan is Debian's with one worker; durable-streams is as it comes, with \
-         its log on disk. Webhooks go over TLS to receivers on this machine; every one that answers must get every event, and once.",
+         its log on disk. Webhooks go over TLS to receivers on this machine; every one that answers must get every event, and once. \
+         The naive loop (`bench/naive-loop`, one process of Node) is given the same events by the same timetable, and sends each, signed, to one endpoint after the \
+         other, over kept connections and with a deadline of ten seconds; it writes nothing down and tries nothing again. Of what it sends counts what has come \
+         half a minute after the last event.",
         rounds = plan.rounds,
         seconds = plan.seconds,
     )

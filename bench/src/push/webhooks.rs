@@ -1,14 +1,16 @@
 //! A thousand deliveries a second to receivers that answer, while a fifth of all endpoints hangs.
 
+use std::path::Path;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, ensure};
 use rds_shared::access::{Plan, Principal};
 use serde_json::{Value, json};
 
 use super::moments::Moments;
+use super::naive::Naive;
 use super::ours::{self, Ours};
 use super::receivers::{HANGS, Receivers, Round};
 use super::server::Server;
@@ -26,6 +28,9 @@ const RATE: u32 = 11;
 /// How long a round publishes: as long as the attempts at the endpoints that hang are under way.
 const SECONDS: u32 = 8;
 const ROUNDS: usize = 3;
+/// Events of a round, and their deliveries to endpoints that answer.
+const EVENTS: u32 = SECONDS * RATE;
+const ALL: usize = EVENTS as usize * ENDPOINTS[0];
 /// How long deliveries may be on their way after the last event.
 const PATIENCE: Duration = Duration::from_secs(30);
 const FAMILY: &str = "event.published";
@@ -48,18 +53,19 @@ struct Outcome {
 pub fn measure(report: &mut Report) -> Result<()> {
     let folder = std::env::temp_dir().join(format!("rds-bench-hooks-{}", std::process::id()));
     std::fs::create_dir_all(&folder)?;
-    let outcome = measure_in(&folder.join("authority.pem"), report);
+    let outcome = measure_in(&folder, report);
     std::fs::remove_dir_all(&folder)?;
     outcome
 }
 
-fn measure_in(authority: &std::path::Path, report: &mut Report) -> Result<()> {
+fn measure_in(folder: &Path, report: &mut Report) -> Result<()> {
+    let authority = &folder.join("authority.pem");
     // They live on the client's core, on a runtime of their own, that of the publisher being another's.
     let receiving = tokio::runtime::Builder::new_multi_thread().worker_threads(1).enable_all().build()?;
     let receivers = receiving.block_on(Receivers::start(authority))?;
     let ours = Ours::start(|options| {
         options.webhook_allow.push("127.0.0.0/8".to_owned());
-        options.webhook_ca = Some(authority.to_owned());
+        options.webhook_ca = Some(authority.clone());
     })?;
     let owner = ours.principal(Plan::Decisioning)?;
     let load = cores::load();
@@ -77,39 +83,57 @@ fn measure_in(authority: &std::path::Path, report: &mut Report) -> Result<()> {
         rounds.push(round(&ours, &receivers, &mut next)?);
     }
     let middle = |of: fn(&Outcome) -> f64| median(rounds.iter().map(of).collect());
-    let behind = |outcome: [f64; 6]| {
-        let [rate, p50, p99, cpu, store, connections] = outcome;
+    let behind = |outcome: &Outcome| {
+        let Outcome { rate, lag: [p50, p99], cpu: [cpu, store], connections } = outcome;
         format!(
             "{rate:.0}/s, lag p50 {p50:.3}, p99 {p99:.3}, {cpu:.0} µs CPU a delivery and Postgres {store:.0} µs, {connections:.2} connections a delivery"
         )
     };
-    let hanging = [
-        middle(|round| round.rate),
-        middle(|round| round.lag[0]),
-        middle(|round| round.lag[1]),
-        middle(|round| round.cpu[0]),
-        middle(|round| round.cpu[1]),
-        middle(|round| round.connections),
-    ];
-    let calm = [calm.rate, calm.lag[0], calm.lag[1], calm.cpu[0], calm.cpu[1], calm.connections];
-    let [rate, p50, p99, cpu, ..] = hanging;
+    let hanging = Outcome {
+        rate: middle(|round| round.rate),
+        lag: [middle(|round| round.lag[0]), middle(|round| round.lag[1])],
+        cpu: [middle(|round| round.cpu[0]), middle(|round| round.cpu[1])],
+        connections: middle(|round| round.connections),
+    };
+    drop(ours);
+    let [part, calm_part] =
+        [ENDPOINTS[1], 0].map(|hanging| format!("webhook delivery to {} endpoints while {hanging} hang", ENDPOINTS[0]));
     report.compare(
         &Comparison {
-            part: &format!("webhook delivery to {} endpoints while {} hang", ENDPOINTS[0], ENDPOINTS[1]),
-            peer: "a bar of 1000/s: no peer runs beside it",
+            part: &part,
+            peer: "a bar of 1000/s",
             of: "deliveries/s, ours over that; p50 and p99 from commit to receiver",
-            ratio: rate / TARGET_RATE,
+            ratio: hanging.rate / TARGET_RATE,
             target: Target::AtLeast(1.0),
-            ours: Side { cpu, rate, p50: p50 * 1e3, p99: p99 * 1e3 },
+            ours: hanging.side(),
             theirs: Side { cpu: f64::NAN, rate: TARGET_RATE, p50: f64::NAN, p99: f64::NAN },
         },
-        &format!("; {}; none hanging: {}", behind(hanging), behind(calm)),
+        &format!("; {}; none hanging: {}", behind(&hanging), behind(&calm)),
     );
+    let good: Vec<_> = (0..ENDPOINTS[0]).map(|number| format!("https://{}/hook/{number}", receivers.address)).collect();
+    let bad = (0..ENDPOINTS[1]).map(|number| format!("https://{}{HANGS}naive/{number}", receivers.address));
+    let all: Vec<_> = good.iter().cloned().chain(bad).collect();
+    for (part, ours, endpoints) in [(calm_part, &calm, &good), (part, &hanging, &all)] {
+        let mut naive = Naive::start(folder, authority, endpoints)?;
+        let theirs = naive_round(&mut naive, &receivers, &mut next)?;
+        report.compare(
+            &Comparison {
+                part: &part,
+                peer: "a naive loop, which keeps nothing",
+                of: "deliveries/s that came, ours over theirs; p50 and p99 of those",
+                ratio: ours.rate / theirs.rate,
+                target: Target::Stated,
+                ours: ours.side(),
+                theirs: theirs.side(),
+            },
+            &format!("; ours and Postgres {:.0} µs a delivery", ours.cpu[1]),
+        );
+    }
     report.at_most(
         "webhooks: lag of those that answer, from commit to receiver, s (p99)",
-        hanging[2],
+        hanging.lag[1],
         TARGET_LAG,
-        &format!("none hanging: {:.3}; the machine's load before: {load}", calm[2]),
+        &format!("none hanging: {:.3}; the machine's load before: {load}", calm.lag[1]),
     );
     Ok(())
 }
@@ -127,37 +151,69 @@ fn subscribe(ours: &Ours, owner: &Principal, url: &str) -> Result<()> {
 
 /// Publishes for a while; every endpoint that answers must get every event, and none twice.
 fn round(ours: &Ours, receivers: &Receivers, next: &mut u32) -> Result<Outcome> {
-    let (first, events) = (*next, SECONDS * RATE);
-    *next += events;
-    let sent = Arc::new(Moments::new(first, events as usize));
+    let (cpu, store, connections) = (ours.cpu()?, ours.store_cpu()?, receivers.connections.load(Relaxed));
+    let (round, elapsed) = publish(receivers, next, |payload, sent| {
+        let row = [ours::operation(payload, Some(FAMILY))?];
+        Ok(ours.runtime.block_on(ours::commit(&ours.db, &row, sent))?)
+    })?;
+    let came = round.seen.len();
+    ensure!(came == ALL, "{came} of {ALL} deliveries came");
+    let spent = [ours.cpu()? - cpu, ours.store_cpu()?.saturating_sub(store)];
+    Ok(Outcome::of(&round, elapsed, spent, receivers.connections.load(Relaxed) - connections))
+}
+
+/// The same with the naive loop, of which nothing is asked: what came until the end counts.
+fn naive_round(naive: &mut Naive, receivers: &Receivers, next: &mut u32) -> Result<Outcome> {
+    let (cpu, connections) = (naive.cpu()?, receivers.connections.load(Relaxed));
+    let (round, elapsed) = publish(receivers, next, |payload, sent| {
+        sent();
+        naive.publish(payload)
+    })?;
+    let spent = [naive.cpu()?.saturating_sub(cpu), Duration::ZERO];
+    Ok(Outcome::of(&round, elapsed, spent, receivers.connections.load(Relaxed) - connections))
+}
+
+/// Hands events to `hand_over` by the timetable, waits until all deliveries to endpoints that answer have come, or for as long as
+/// anybody would, and says what came and how long that took. None may have come twice.
+fn publish(
+    receivers: &Receivers,
+    next: &mut u32,
+    mut hand_over: impl FnMut(&[u8], &(dyn Fn() + Sync)) -> Result<()>,
+) -> Result<(Round, Duration)> {
+    let first = *next;
+    *next += EVENTS;
+    let sent = Arc::new(Moments::new(first, EVENTS as usize));
     let present = || receivers.round.lock().unwrap_or_else(PoisonError::into_inner);
     *present() = Round { sent: Some(sent.clone()), ..Round::default() };
-    let (cpu, store, connections) = (ours.cpu()?, ours.store_cpu()?, receivers.connections.load(Relaxed));
     let begun = Instant::now();
-    for n in 0..events {
+    for n in 0..EVENTS {
         xtask::signals::check()?;
         std::thread::sleep((Duration::from_secs(1) / RATE * n).saturating_sub(begun.elapsed()));
-        let row = [ours::operation(&sse::payload(first + n), Some(FAMILY))?];
-        ours.runtime.block_on(ours::commit(&ours.db, &row, &|| sent.note(first + n)))?;
+        hand_over(&sse::payload(first + n), &|| sent.note(first + n))?;
     }
-    let expected = events as usize * ENDPOINTS[0];
-    while present().seen.len() < expected {
+    while present().seen.len() < ALL && begun.elapsed() < Duration::from_secs(u64::from(SECONDS)) + PATIENCE {
         xtask::signals::check()?;
-        if begun.elapsed() > Duration::from_secs(u64::from(SECONDS)) + PATIENCE {
-            bail!("{} of {expected} deliveries came", present().seen.len());
-        }
         std::thread::sleep(Duration::from_millis(1));
     }
     let elapsed = begun.elapsed();
-    let [cpu, store] = [ours.cpu()? - cpu, ours.store_cpu()?.saturating_sub(store)];
-    let connections = receivers.connections.load(Relaxed) - connections;
     let round = std::mem::take(&mut *present());
     ensure!(round.again == 0, "{} deliveries came more than once", round.again);
-    let each = |spent: Duration| spent.as_secs_f64() * 1e6 / expected as f64;
-    Ok(Outcome {
-        rate: expected as f64 / elapsed.as_secs_f64(),
-        lag: [round.latencies.percentile(50) / 1e3, round.latencies.percentile(99) / 1e3],
-        cpu: [each(cpu), each(store)],
-        connections: connections as f64 / expected as f64,
-    })
+    Ok((round, elapsed))
+}
+
+impl Outcome {
+    fn of(round: &Round, elapsed: Duration, spent: [Duration; 2], connections: u64) -> Self {
+        let came = round.seen.len() as f64;
+        Outcome {
+            rate: came / elapsed.as_secs_f64(),
+            lag: [round.latencies.percentile(50) / 1e3, round.latencies.percentile(99) / 1e3],
+            cpu: spent.map(|spent| spent.as_secs_f64() * 1e6 / came),
+            connections: connections as f64 / came,
+        }
+    }
+
+    fn side(&self) -> Side {
+        let [p50, p99] = self.lag;
+        Side { cpu: self.cpu[0], rate: self.rate, p50: p50 * 1e3, p99: p99 * 1e3 }
+    }
 }

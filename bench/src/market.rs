@@ -10,7 +10,6 @@ use anyhow::{Context, Result, bail, ensure};
 use rds_shared::access::{Assertion, AssertionKey, Plan, Principal, SignedRequest};
 use rds_shared::wire::headers;
 use serde_json::Value;
-use xtask::up::data::Data;
 use xtask::up::ports::Ports;
 use xtask::up::stack::Stack;
 use xtask::up::{Edge, Options};
@@ -46,17 +45,7 @@ impl Market {
     /// The same with more that `up` is told.
     pub fn start_as(vaults: u32, edge: Edge, wish: impl FnOnce(&mut Options)) -> Result<Self> {
         let folder = std::env::temp_dir().join(format!("rds-bench-{}-{vaults}", std::process::id()));
-        let mut options = Options {
-            data: Some(Data::None),
-            state: folder.join("state"),
-            port: 0,
-            fresh: false,
-            test_clock: false,
-            webhook_allow: Vec::new(),
-            webhook_ca: None,
-            no_signing: false,
-            edge,
-        };
+        let mut options = Options { edge, ..Options::in_folder(folder.join("state")) };
         wish(&mut options);
         std::fs::create_dir_all(&folder)?;
         let stack = cores::on_server(|| Stack::start(&options, Ports::free()?))?;

@@ -106,15 +106,10 @@ fn lay_out_origins(cache: &Cache, folder: &Path, ports: &Ports) -> Result<(State
     // Durable: it is killed with everything that it promised still in memory.
     let cluster = postgres::prepare(&programs, &home, &state, &mut secrets, ports.postgres_from, Durability::Kept)?;
     let options = Options {
-        data: None,
-        state: folder.to_owned(),
-        port: 0,
-        fresh: false,
         test_clock: true,
         webhook_allow: vec!["127.0.0.0/8".to_owned()],
-        webhook_ca: None,
-        no_signing: false,
         edge: Edge::None,
+        ..Options::in_folder(folder.to_owned())
     };
     let origin = Origin::new(program.clone(), &state, &mut secrets, &options, ports, &cluster.url)?;
     let environment = state.path("origin.env");

@@ -12,11 +12,11 @@ use crate::provision::cache::Cache;
 use crate::provision::{self, require_node};
 use crate::tally::Tally;
 use crate::test::{Scratch, count, counted, install_clients, node_tests};
+use crate::up::Options;
 use crate::up::data::Data;
 use crate::up::edge::{self, Binding};
 use crate::up::ports::{Ports, first_free};
 use crate::up::stack::Stack;
-use crate::up::{self, Edge};
 use crate::{wasm, workspace};
 
 /// Tests that ask much and long of a stack, and leave its clock and its services alone: they have one of their own, beside the rest.
@@ -36,17 +36,18 @@ pub fn run(cache: &Cache, tally: &mut Tally) -> Result<()> {
         bail!("of {LONG:?} the suite has only {long:?}");
     }
     // Stacks that tests start themselves look for ports from there on: neither lane finds one that the other is about to take.
-    let lanes = [("e2e", rest, 31_000), ("e2e-long", long, 28_000)].map(|(name, files, ports)| -> Result<_> {
-        let folder = Scratch::new(cache, name)?;
-        let stack = Stack::start(&for_tests(&folder.path), Ports::free()?)?;
-        let mut node = node_tests(&suite);
-        // A stack has one clock, and tests move it: no two files at once have the same stack.
-        node.arg("--test-concurrency=1").args(files).envs(&environment);
-        node.env("RDS_STACK", stack.description_file()).env("RDS_CACHE_EDGE", &any_origin);
-        node.env("RDS_PORTS", ports.to_string());
-        Ok((folder, stack, node))
-    });
-    let [(_folder, stack, node), (_long_folder, long_stack, long_node)] = both(lanes)?;
+    let [lane, long_lane] =
+        [("e2e", rest, 31_000), ("e2e-long", long, 28_000)].map(|(name, files, ports)| -> Result<_> {
+            let folder = Scratch::new(cache, name)?;
+            let stack = Stack::start(&for_tests(&folder.path), Ports::free()?)?;
+            let mut node = node_tests(&suite);
+            // A stack has one clock, and tests move it: no two files at once have the same stack.
+            node.arg("--test-concurrency=1").args(files).envs(&environment);
+            node.env("RDS_STACK", stack.description_file()).env("RDS_CACHE_EDGE", &any_origin);
+            node.env("RDS_PORTS", ports.to_string());
+            Ok((folder, stack, node))
+        });
+    let ((_folder, stack, node), (_long_folder, long_stack, long_node)) = (lane?, long_lane?);
     let mut said = Vec::new();
     let (outcome, long_outcome) = std::thread::scope(|scope| {
         let beside = scope.spawn(|| {
@@ -70,10 +71,6 @@ pub fn run(cache: &Cache, tally: &mut Tally) -> Result<()> {
     outcome.and(long_outcome)
 }
 
-fn both<T>([first, second]: [Result<T>; 2]) -> Result<[T; 2]> {
-    Ok([first?, second?])
-}
-
 /// The suite's test files, in order and as paths inside it.
 fn test_files(suite: &Path) -> Result<Vec<String>> {
     let (mut files, mut folders) = (Vec::new(), vec![PathBuf::new()]);
@@ -93,17 +90,12 @@ fn test_files(suite: &Path) -> Result<Vec<String>> {
 }
 
 /// A stack with the demo's data and a clock that can be moved.
-fn for_tests(folder: &Path) -> up::Options {
-    up::Options {
+fn for_tests(folder: &Path) -> Options {
+    Options {
         data: Some(Data::Demo),
-        state: folder.to_owned(),
-        port: 0,
-        fresh: false,
         test_clock: true,
         webhook_allow: vec!["127.0.0.0/8".to_owned()],
-        webhook_ca: None,
-        no_signing: false,
-        edge: Edge::Workerd,
+        ..Options::in_folder(folder.to_owned())
     }
 }
 

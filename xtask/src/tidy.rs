@@ -68,7 +68,7 @@ fn examine(name: &Path, kind: Kind, text: &str, breaches: &mut Vec<String>) {
         }
     }
     for (line, named) in layers::breaches(name, text) {
-        say(line, &format!("this layer does not lean on `{named}`"));
+        say(line, &format!("this layer does not lean on `crate::{named}`"));
     }
     for (number, line) in text.lines().enumerate() {
         for mark in UNFINISHED {

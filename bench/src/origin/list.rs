@@ -17,10 +17,10 @@ use crate::{Plan, cores, http};
 const VAULTS: u32 = 10_000;
 /// Of the rate of constant bytes.
 const TARGET_CONSTANT: f64 = 0.7;
-/// Lists that are not alike: more than are answered in a second.
-const DIFFERENT: u32 = 1_000_000;
 /// Times the rate of a peer that asks Postgres.
 const TARGET_SQL: f64 = 10.0;
+/// Lists that are not alike: more than are answered in a second.
+const DIFFERENT: u32 = 1_000_000;
 
 /// Measures the list beside each peer.
 pub fn measure(cache: &Cache, plan: &Plan, report: &mut Report) -> Result<()> {
@@ -60,12 +60,13 @@ pub fn door(market: &Market) -> Result<Peer> {
     Ok(Peer { address, pid, write: Box::new(market.signed_list()?) })
 }
 
-/// The same door, asked for as many lists as there are requests in a second.
+/// The same door, asked for another list each time.
 fn different(market: &Market) -> Result<Peer> {
     let (address, pid, mut number) = (market.address("origin_edge")?, market.pid("origin")?, 0);
+    let (before, behind) = LIST.split_once("minTvl=1000000").context("the list has no bound that could be moved")?;
     let next = move || {
         number = (number + 1) % DIFFERENT;
-        LIST.replace("minTvl=1000000", &format!("minTvl={}", 1_000_000 + number))
+        format!("{before}minTvl={}{behind}", 1_000_000 + number)
     };
     Ok(Peer { address, pid, write: Box::new(market.signed_targets("", next)?) })
 }

@@ -14,5 +14,5 @@ pub const VERSION_ID_CHARS: usize = 200;
 pub const PORTFOLIO_REF_CHARS: usize = 200;
 /// The longest `Idempotency-Key`, in bytes.
 pub const IDEMPOTENCY_KEY_BYTES: usize = 255;
-/// Longest `X-Service-Subclient`, in bytes.
+/// The longest `X-Service-Subclient` of a shared key, in bytes.
 pub const SUBCLIENT_BYTES: usize = 128;

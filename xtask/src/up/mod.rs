@@ -56,6 +56,23 @@ pub struct Options {
     pub edge: Edge,
 }
 
+impl Options {
+    /// A whole stack for a program to start, which chooses its ports: in `state`, without data.
+    pub fn in_folder(state: PathBuf) -> Self {
+        Options {
+            data: Some(Data::None),
+            state,
+            port: 0,
+            fresh: false,
+            test_clock: false,
+            webhook_allow: Vec::new(),
+            webhook_ca: None,
+            no_signing: false,
+            edge: Edge::Workerd,
+        }
+    }
+}
+
 /// The host of the Worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Edge {

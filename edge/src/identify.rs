@@ -118,10 +118,19 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
     }
 
     async fn keyed(&self, route: &Route, text: CredentialText<'_>, kind: Kind) -> Identified {
-        let named = Subclient::read(self.inbound.header(SUBCLIENT).as_deref());
-        let client = named.as_ref().cloned().unwrap_or(Subclient::Pooled);
         let digest = text.digest();
-        let holder = match self.judge_key(route, text, digest, client).await {
+        let (named, judged) = match self.spend_reserved(route, text, digest) {
+            Some((record, verdict)) => {
+                let verdict = Some(verdict);
+                (Ok(Subclient::Pooled), Judged::Holds(Holder { record, verdict }))
+            }
+            None => {
+                let named = Subclient::read(self.inbound.header(SUBCLIENT).as_deref());
+                let client = named.as_ref().cloned().unwrap_or(Subclient::Pooled);
+                (named, self.judge_key(route, text, digest, client).await)
+            }
+        };
+        let holder = match judged {
             Judged::Holds(holder) => holder,
             Judged::Rejected => return self.rejected(route).await,
             Judged::Sprayed(verdict) => {
@@ -173,9 +182,13 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         match self.ask_key(text, digest, take).await {
             Some(KeyReply::Known { record, verdict }) => {
                 remembered.spray.borrow_mut().good(digest);
-                if let Some(verdict) = verdict.filter(|verdict| !verdict.admitted) {
-                    let spent = SpentKey { record, verdict };
-                    remembered.denials.borrow_mut().remember_key(digest, route.family, &client, spent, asked_at);
+                match verdict {
+                    Some(verdict) if verdict.admitted => self.note_asked(route, text, digest, (record, verdict)),
+                    Some(verdict) => {
+                        let spent = SpentKey { record, verdict };
+                        remembered.denials.borrow_mut().remember_key(digest, route.family, &client, spent, asked_at);
+                    }
+                    None => {}
                 }
                 Judged::Holds(Holder { record, verdict })
             }
@@ -194,11 +207,13 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
     async fn ask_key(&self, text: CredentialText<'_>, digest: KeyDigest, take: Option<Take>) -> Option<KeyReply> {
         let shown = text.shown().to_owned();
         let tally = self.isolate.guards.reports.borrow_mut().take(&digest);
-        let mut ask = KeyAsk { digest, shown, text: None, take, tally };
+        let settled = self.isolate.guards.reserved.borrow_mut().over(&digest, self.host.now());
+        let mut ask = KeyAsk { digest, shown, text: None, take, tally, settled };
         let mut reply = self.host.key(&digest, &KeyMessage::Ask(ask.clone())).await;
         if reply == Ok(KeyReply::TextNeeded) {
             ask.text = Some(text.expose().to_owned());
             ask.tally.clear();
+            ask.settled.clear();
             reply = self.host.key(&digest, &KeyMessage::Ask(ask)).await;
         }
         match reply {

@@ -42,6 +42,7 @@ mod pages;
 pub mod pipeline;
 pub mod ports;
 mod readiness;
+mod reserving;
 pub mod respond;
 pub mod runtime;
 mod verifying;

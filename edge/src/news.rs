@@ -30,7 +30,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
             self.host.log(&format!("{} news of key {} could not be written: {reply:?}", self.request_id, record.id));
             return Err(ErrorCode::ServiceUnavailable.into());
         }
-        // A refusal remembered in some isolate was given before now, and stands no longer than this.
+        // What some isolate remembers of the key, a refusal or a reservation, it was given before now, and holds no longer than this.
         self.host.wait(KEY_LEASE).await;
         Ok(Answer::Done)
     }

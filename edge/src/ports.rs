@@ -4,7 +4,7 @@
 #![expect(async_fn_in_trait, reason = "the futures stay on the isolate's one thread")]
 
 use crate::cache::Entry;
-use crate::guard::message::{AddressTake, KeyMessage, KeyReply};
+use crate::guard::message::{AddressTake, KeyMessage, KeyReply, ReserveAsk};
 use crate::origin::{Call, OriginAnswer};
 use core::time::Duration;
 use rds_shared::access::KeyDigest;
@@ -85,6 +85,10 @@ pub trait Guards {
 
     /// In a second, after the answer has gone out, sends what there is to report of a key by then.
     fn report_later(&self, digest: KeyDigest);
+
+    /// Asks a key's object to reserve requests, beside the request, however that goes on: the question was begun at `asked_at`.
+    /// When what it reserves is over, that is told.
+    fn reserve_later(&self, asked_at: Timestamp, question: ReserveAsk);
 
     /// Tells the object of the versions what was seen of them, and hears all that are known.
     async fn epochs(&self, seen: &TagVersions) -> Result<TagVersions, Unreachable>;

@@ -62,10 +62,22 @@ test("an answer of the bundle passes untouched, and finishes though its caller h
   const answer = new Response("fine");
   globalThis.bundle = async (request, given, ctx) => {
     assert.equal(given, env);
+    // The first thing that comes from elsewhere.
+    await new Promise(setImmediate);
     assert.equal(ctx.waits.length, 1);
     return answer;
   };
   assert.equal(await ask(), answer);
+});
+
+test("an answer that waits for nothing is not waited for", async () => {
+  let given;
+  globalThis.bundle = async (request, env, ctx) => {
+    given = ctx;
+    return new Response("fine");
+  };
+  assert.equal((await ask()).status, 200);
+  assert.deepEqual(given.waits, []);
 });
 
 test("an exception becomes the envelope", async () => {

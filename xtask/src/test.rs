@@ -142,8 +142,8 @@ fn bundle(cache: &Cache, tally: &mut Tally) -> Result<()> {
     counted(node_tests(&workspace::root().join("xtask/assets")), tally)?;
     let (folder, bundle) = (Scratch::new(cache, "edge")?, wasm::build(cache)?);
     // One Worker for the stories that leave it alone, one for those that kill it, one for those of two isolates, one for
-    // those of decisions.
-    let stacks = [0, 1, 2, 3].map(|number| lay_out_edge(&bundle, &folder.path.join(number.to_string()), number));
+    // those of decisions, one for those of keys that are asked for very often.
+    let stacks = [0, 1, 2, 3, 4].map(|number| lay_out_edge(&bundle, &folder.path.join(number.to_string()), number));
     let stacks: Vec<_> = stacks.into_iter().collect::<Result<_>>()?;
     let mut node = node_tests(&workspace::root().join("edge/tests"));
     node.env("RDS_WORKERD", provision::npm::workerd(cache)?).env("RDS_EDGE_STACKS", serde_json::to_string(&stacks)?);

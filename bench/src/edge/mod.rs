@@ -26,7 +26,7 @@ const VAULTS: u32 = 1_000;
 /// Requests a minute: more than any of them can answer, so that none is refused.
 const RPM: u32 = 1_000_000;
 /// Requests a minute of the key whose limit is tried.
-const LIMIT: u32 = 320;
+const LIMIT: u32 = 4_800;
 /// Loads of each peer where the figures are stated only.
 const FEWER: usize = 3;
 const PARTS: [&str; 2] = ["hit", "tail"];

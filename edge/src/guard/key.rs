@@ -2,13 +2,19 @@
 
 use super::DiskFault;
 use super::ledger::{Bucket, Entry, Ledger};
-use super::message::{Take, Tally};
+use super::message::{Reservation, ReserveAsk, Settled, Take, Tally};
+use super::outstanding::{Out, Outstanding};
 use super::record::{Known, Lease, Standing};
 use super::subclient::Subclient;
 use super::usage::{Batch, Fold, Usage};
-use rds_shared::access::budget::{Verdict, window_of};
+use rds_shared::access::budget::{Verdict, WINDOW_SECONDS, window_of};
 use rds_shared::access::link::{KeyAnswer, UsageBatch, UsageRow};
 use rds_shared::access::{KeyDigest, KeyRecord};
+use rds_shared::route::Family;
+
+/// How long a window's counts are left alone when it has closed, in seconds: its last reservations come back. What comes later than
+/// that is in no usage.
+pub const SETTLING_SECONDS: i64 = 2;
 
 /// Where a key's object keeps what must survive it. Synchronous: a change is ordered before whatever is sent after it.
 pub trait KeyDisk {
@@ -29,6 +35,8 @@ pub struct Stored {
     pub key: Option<StoredKey>,
     /// The admitted requests of the latest window.
     pub buckets: Vec<Bucket>,
+    /// The reservations that are not settled.
+    pub out: Vec<Out>,
     /// The batches, in order.
     pub batches: Vec<Batch>,
 }
@@ -58,6 +66,10 @@ pub enum Change<'a> {
     Lease(Lease),
     /// Requests counted: rows to add to.
     Count(&'a [Entry]),
+    /// Requests counted before they come. They count for the window as others do, and for no usage.
+    Reserve(Out),
+    /// A reservation is over: it counts no more, and what was let through counts instead.
+    Settle(Out, &'a [Entry]),
     /// Closed windows into a batch; no window before [`Fold::before`] is counted in any more.
     Fold(Fold),
     /// A batch takes nothing more.
@@ -72,17 +84,19 @@ pub struct KeyGuard {
     known: Known,
     key: Option<StoredKey>,
     ledger: Ledger,
+    outstanding: Outstanding,
     usage: Usage,
 }
 
 impl KeyGuard {
     /// Reads the disk.
     pub fn load(disk: &impl KeyDisk) -> Result<Self, DiskFault> {
-        let Stored { key, buckets, batches } = disk.load()?;
+        let Stored { key, buckets, out, batches } = disk.load()?;
         let (acknowledged, floor) = key.as_ref().map_or((0, 0), |key| (key.acknowledged, key.floor));
         Ok(KeyGuard {
             known: Known::new(key.as_ref().and_then(|key| key.lease)),
             ledger: Ledger::new(buckets, floor),
+            outstanding: Outstanding::new(out),
             key,
             usage: Usage { acknowledged, batches },
         })
@@ -170,6 +184,60 @@ impl KeyGuard {
         Ok(verdicts)
     }
 
+    /// Reserves requests for who asks, at `now` (milliseconds), if enough are left: under `id`, which no other of this key has. They
+    /// are on disk when this returns.
+    pub fn reserve(
+        &mut self,
+        disk: &impl KeyDisk,
+        record: &KeyRecord,
+        asked: &ReserveAsk,
+        (now, id): (i64, i64),
+    ) -> Result<Option<Reservation>, DiskFault> {
+        let seconds = self.ledger.present(now.div_euclid(1_000));
+        let window = window_of(seconds);
+        // Later than now where the clock was set back.
+        let present = now.max(seconds.saturating_mul(1_000));
+        let left = window.saturating_add(1).saturating_mul(WINDOW_SECONDS * 1_000).saturating_sub(present);
+        let end = now.saturating_add(left).min(self.known.holds_until());
+        let Some(lasts) = self.outstanding.lasts(asked.lasts, now, end) else { return Ok(None) };
+        let Some((size, allowance)) = self.ledger.reserve(record, asked.family, asked.want, seconds) else {
+            return Ok(None);
+        };
+        let out = Out { id, window, family: asked.family, size };
+        disk.write(&Change::Reserve(out))?;
+        let reservation = Reservation { id, size, lasts, allowance };
+        self.outstanding.made(out, &reservation, asked.lasts, now);
+        Ok(Some(reservation))
+    }
+
+    /// Takes reservations back, at `now` (Unix seconds). One that is not out, because it came back before or its window's usage has
+    /// gone, is no matter any more.
+    pub fn settle(&mut self, disk: &impl KeyDisk, settled: &[Settled], now: i64) -> Result<(), DiskFault> {
+        for Settled { id, spent } in settled {
+            let Some(out) = self.outstanding.find(*id) else { continue };
+            let row = |Tally { endpoint, served, .. }: &Tally| Entry {
+                window: out.window,
+                family: Some(out.family),
+                client: Subclient::Pooled,
+                endpoint: endpoint.clone(),
+                served: *served,
+                throttled: 0,
+                last_seen: now,
+            };
+            disk.write(&Change::Settle(out, &spent.iter().map(row).collect::<Vec<_>>()))?;
+            let spent = spent.iter().fold(0_u32, |sum, tally| sum.saturating_add(tally.served));
+            self.ledger.release(out.window, out.family, out.size.saturating_sub(spent));
+            self.outstanding.settled(*id);
+        }
+        Ok(())
+    }
+
+    /// Whether a refusal at `now` (milliseconds) has to wait for reservations that may come back: of one family, or of any.
+    pub fn is_unsettled(&self, family: Option<Family>, now: i64) -> bool {
+        let window = window_of(self.ledger.present(now.div_euclid(1_000)));
+        self.outstanding.is_awaited(family, window, now)
+    }
+
     /// Counts requests that the Worker answered by itself. Of a key that never was, nothing is counted.
     pub fn report(&mut self, disk: &impl KeyDisk, tally: &[Tally], now: i64) -> Result<bool, DiskFault> {
         if self.key.is_none() {
@@ -193,13 +261,14 @@ impl KeyGuard {
 
     /// Folds the windows that have closed by `now` (Unix seconds), and gives the batch that is to be sent next.
     pub fn next_batch(&mut self, disk: &impl KeyDisk, now: i64) -> Result<Option<UsageBatch>, DiskFault> {
-        let present = window_of(self.ledger.present(now));
+        let present = window_of(self.ledger.present(now).saturating_sub(SETTLING_SECONDS));
         for fold in self.usage.folds(&disk.closed_days(present)?, present) {
             disk.write(&Change::Fold(fold))?;
             self.usage.folded(&fold);
         }
         // What was folded is never counted in again, also after a restart with the clock set back.
         self.ledger.enter(present);
+        self.outstanding.enter(present);
         let (Some(key), Some(batch)) = (&self.key, self.usage.first()) else { return Ok(None) };
         if !batch.sealed {
             disk.write(&Change::Seal(batch.sequence))?;

@@ -4,16 +4,18 @@
 use super::DiskFault;
 use super::key::{Change, KeyDisk, Stored, StoredKey};
 use super::ledger::{Bucket, Entry};
+use super::outstanding::Out;
 use super::record::Lease;
 use super::sql::{Database, Row, counted, number};
 use super::subclient::Subclient;
 use super::usage::{Batch, Fold, WINDOWS_PER_DAY};
 use rds_shared::access::KeyDigest;
-use rds_shared::access::link::UsageRow;
+use rds_shared::access::link::{RESERVATION, UsageRow};
 use rds_shared::route::Family;
 use wasm_bindgen::JsValue;
 
-/// A minute is a window's number. A family of '' is for requests that were not charged to the key.
+/// A minute is a window's number. A family of '' is for requests that were not charged to the key; an endpoint of `reserved:7`
+/// ([`RESERVATION`]) for those of the reservation 7, which may never come: no usage has them.
 const TABLES: &str = "
     CREATE TABLE key (
         one INTEGER PRIMARY KEY CHECK (one = 1), digest TEXT NOT NULL, record TEXT NOT NULL, asked_at INTEGER NOT NULL,
@@ -35,10 +37,12 @@ const COUNT: &str = "
         last_seen = max(last_seen, excluded.last_seen)";
 
 const GATHER: &str = "
-    INSERT INTO usage SELECT ?, endpoint, sum(served), sum(throttled), max(last_seen) FROM counts WHERE minute < ?
-    GROUP BY endpoint ON CONFLICT DO UPDATE SET
+    INSERT INTO usage SELECT ?, endpoint, sum(served), sum(throttled), max(last_seen) FROM counts
+    WHERE minute < ? AND endpoint NOT LIKE 'reserved:%' GROUP BY endpoint ON CONFLICT DO UPDATE SET
         served = served + excluded.served, throttled = throttled + excluded.throttled,
         last_seen = max(last_seen, excluded.last_seen)";
+
+const UNRESERVE: &str = "DELETE FROM counts WHERE minute = ? AND family = ? AND client = '' AND endpoint = ?";
 
 impl KeyDisk for Database {
     fn load(&self) -> Result<Stored, DiskFault> {
@@ -52,10 +56,13 @@ impl KeyDisk for Database {
              GROUP BY family, client",
             &[],
         )?;
+        let out = "SELECT substr(endpoint, 10), minute, family, served FROM counts WHERE endpoint LIKE 'reserved:%'";
+        let out = self.rows(out, &[])?;
         let batches = self.rows("SELECT sequence, day, through, sealed FROM batch ORDER BY sequence", &[])?;
         Ok(Stored {
             key: key.into_iter().next().map(read_key).transpose()?,
             buckets: buckets.into_iter().filter_map(|row| read_bucket(row).transpose()).collect::<Result<_, _>>()?,
+            out: out.into_iter().filter_map(|row| read_out(row).transpose()).collect::<Result<_, _>>()?,
             batches: batches.into_iter().map(read_batch).collect::<Result<_, _>>()?,
         })
     }
@@ -82,6 +89,13 @@ impl KeyDisk for Database {
             Change::Count(entries) => {
                 self.together(entries.iter().map(|entry| (COUNT, count_values(entry).to_vec())).collect())
             }
+            Change::Reserve(out) => self.run(COUNT, &reserved_values(out)),
+            Change::Settle(out, spent) => {
+                let [minute, family, _, endpoint, ..] = reserved_values(out);
+                let over = (UNRESERVE, vec![minute, family, endpoint]);
+                let spent = spent.iter().map(|entry| (COUNT, count_values(entry).to_vec()));
+                self.together(std::iter::once(over).chain(spent).collect())
+            }
             Change::Fold(Fold { into: Batch { sequence, day, through, .. }, before }) => self.together(vec![
                 (
                     "INSERT INTO batch VALUES (?, ?, ?, 0) ON CONFLICT DO UPDATE SET through = excluded.through",
@@ -104,7 +118,10 @@ impl KeyDisk for Database {
         if !self.has("key")? {
             return Ok(Vec::new());
         }
-        let days = format!("SELECT DISTINCT minute / {WINDOWS_PER_DAY} FROM counts WHERE minute < ? ORDER BY 1");
+        let days = format!(
+            "SELECT DISTINCT minute / {WINDOWS_PER_DAY} FROM counts
+             WHERE minute < ? AND endpoint NOT LIKE 'reserved:%' ORDER BY 1"
+        );
         self.rows(&days, &[number(window)])?.into_iter().map(|mut row| row.integer()).collect()
     }
 
@@ -144,6 +161,14 @@ fn read_bucket(mut row: Row) -> Result<Option<Bucket>, DiskFault> {
     Ok(family.map(|family| Bucket { window, family, client, used }))
 }
 
+/// None of a family that only newer code knows.
+fn read_out(mut row: Row) -> Result<Option<Out>, DiskFault> {
+    let damaged = || DiskFault("a reservation's row cannot be read".to_owned());
+    let id = row.text()?.parse().map_err(|_| damaged())?;
+    let (window, family, size) = (row.integer()?, Family::parse(&row.text()?), row.small()?);
+    Ok(family.map(|family| Out { id, window, family, size }))
+}
+
 fn read_batch(mut row: Row) -> Result<Batch, DiskFault> {
     Ok(Batch { sequence: row.count()?, day: row.integer()?, through: row.integer()?, sealed: row.integer()? != 0 })
 }
@@ -152,6 +177,18 @@ fn record_text(lease: Option<&Lease>) -> Result<JsValue, DiskFault> {
     serde_json::to_string(&lease.map(|lease| lease.record))
         .map(JsValue::from)
         .map_err(|error| DiskFault(error.to_string()))
+}
+
+fn reserved_values(out: &Out) -> [JsValue; 7] {
+    count_values(&Entry {
+        window: out.window,
+        family: Some(out.family),
+        client: Subclient::Pooled,
+        endpoint: format!("{RESERVATION}{}", out.id),
+        served: out.size,
+        throttled: 0,
+        last_seen: 0,
+    })
 }
 
 fn count_values(entry: &Entry) -> [JsValue; 7] {

@@ -6,9 +6,14 @@
 use super::message::Take;
 use super::subclient::{MOST, Subclient};
 use rds_shared::access::KeyRecord;
-use rds_shared::access::budget::{Count, Verdict, WINDOW_SECONDS, take_key, window_of};
+use rds_shared::access::budget::{Allowance, Count, Verdict, WINDOW_SECONDS, key_limit, take_key, window_of};
 use rds_shared::route::Family;
 use std::collections::{BTreeMap, BTreeSet};
+
+/// A reservation takes at most one in so many of the requests that are left: who else asks finds some.
+const RESERVED_SHARE: u32 = 8;
+/// The smallest reservation. Below it asking for each request costs less than it is worth to be exact about what is out.
+pub const LEAST_RESERVED: u32 = 64;
 
 /// Requests to add to a row of counts.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -112,6 +117,32 @@ impl Ledger {
         Some((verdict, Some(entry)))
     }
 
+    /// Counts requests before they come: how many, at most `want` and at most a share of what is left, and how the budget stands
+    /// without them. None of a shared key, whose clients have limits of their own, and none where too few are left for it to be
+    /// worth anybody's while.
+    pub fn reserve(&mut self, record: &KeyRecord, family: Family, want: u32, now: i64) -> Option<(u32, Allowance)> {
+        let limit = key_limit(family, record.rpm).filter(|_| !record.shared)?;
+        let window = window_of(self.present(now));
+        self.enter(window);
+        let left = limit.saturating_sub(self.totals.get(&family).copied().unwrap_or(0));
+        let size = want.min(left / RESERVED_SHARE);
+        if size < LEAST_RESERVED {
+            return None;
+        }
+        self.admit(family, &Subclient::Pooled, size);
+        let reset = window.saturating_add(1).saturating_mul(WINDOW_SECONDS);
+        Some((size, Allowance { limit, remaining: left.saturating_sub(size), reset }))
+    }
+
+    /// Gives requests of `window` back that were counted and did not come.
+    pub fn release(&mut self, window: i64, family: Family, requests: u32) {
+        if window == self.window {
+            for count in [self.totals.get_mut(&family), self.clients.get_mut(&(family, Subclient::Pooled))] {
+                count.into_iter().for_each(|count| *count = count.saturating_sub(requests));
+            }
+        }
+    }
+
     /// The bucket that a request falls into. Only shared keys have clients, and only so many.
     fn bucket(&self, record: &KeyRecord, asked: &Subclient) -> Subclient {
         match asked {
@@ -185,6 +216,31 @@ mod tests {
         assert!(!admitted(NOW));
         assert!(!admitted(NOW + 60));
         assert!(admitted(NOW + 120));
+    }
+
+    #[test]
+    fn a_reservation_is_a_share_of_what_is_left_and_comes_back() {
+        let (mut ledger, key) = (Ledger::default(), key(1_600, false));
+        let reserve = |ledger: &mut Ledger, want| ledger.reserve(&key, Family::Public, want, NOW);
+        let (size, allowance) = reserve(&mut ledger, 1_000).unwrap();
+        assert_eq!((size, allowance.limit, allowance.remaining), (200, 1_600, 1_400));
+        assert_eq!(reserve(&mut ledger, 100).unwrap().0, 100);
+        let left = |ledger: &mut Ledger| ledger.take(&key, &take(None), NOW).unwrap().0.allowance.remaining;
+        assert_eq!(left(&mut ledger), 1_299);
+        ledger.release(window_of(NOW), Family::Public, 150);
+        assert_eq!(left(&mut ledger), 1_448);
+        ledger.release(window_of(NOW) - 1, Family::Public, 150);
+        assert_eq!(left(&mut ledger), 1_447, "what did not come in the window before is no matter of this one");
+    }
+
+    #[test]
+    fn nothing_is_reserved_of_a_small_rest_or_a_shared_key_or_where_a_key_has_no_budget() {
+        let reserved = |rpm, shared, family, want| Ledger::default().reserve(&key(rpm, shared), family, want, NOW);
+        assert!(reserved(512, false, Family::Public, 64).is_some());
+        assert_eq!(reserved(511, false, Family::Public, 64), None);
+        assert_eq!(reserved(512, false, Family::Public, 63), None);
+        assert_eq!(reserved(1_000_000, true, Family::Public, 64), None);
+        assert_eq!(reserved(1_000_000, false, Family::Health, 64), None);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! New code reaches Workers and objects at different times, so fields are added and never change their meaning.
 
 use super::subclient::Subclient;
-use rds_shared::access::budget::{AddressBudget, Verdict};
+use rds_shared::access::budget::{AddressBudget, Allowance, Verdict};
 use rds_shared::access::{KeyDigest, KeyRecord};
 use rds_shared::route::Family;
 use serde::{Deserialize, Serialize};
@@ -29,6 +29,13 @@ pub enum KeyMessage {
         /// How many, by endpoint.
         tally: Vec<Tally>,
     },
+    /// May some requests be let through without asking, soon? → [`KeyReply::Reserved`].
+    Reserve(ReserveAsk),
+    /// Reservations that are over → [`KeyReply::Done`].
+    Settle {
+        /// What became of them.
+        settled: Vec<Settled>,
+    },
 }
 
 /// The question that every keyed request asks.
@@ -47,6 +54,44 @@ pub struct KeyAsk {
     /// What the Worker answered by itself since it last asked.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub tally: Vec<Tally>,
+    /// Reservations that are over.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub settled: Vec<Settled>,
+}
+
+/// Asks for requests of a key to be counted before they come.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ReserveAsk {
+    /// Whose, and what else there is to tell of the key; nothing to charge.
+    pub ask: KeyAsk,
+    /// The budget.
+    pub family: Family,
+    /// How many, at most.
+    pub want: u32,
+    /// For how many milliseconds from now on, at most.
+    pub lasts: u32,
+}
+
+/// Requests that are counted, and that whoever asked may let through without asking again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reservation {
+    /// Its name.
+    pub id: i64,
+    /// How many.
+    pub size: u32,
+    /// For how many milliseconds from when it was asked for.
+    pub lasts: u32,
+    /// The budget, with all of them taken off.
+    pub allowance: Allowance,
+}
+
+/// What became of a reservation: nobody lets anything through any more on the strength of it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Settled {
+    /// Its name.
+    pub id: i64,
+    /// What was let through. The others were not needed.
+    pub spent: Vec<Tally>,
 }
 
 /// One request to charge.
@@ -65,7 +110,7 @@ pub struct Take {
 pub struct Tally {
     /// The route.
     pub endpoint: String,
-    /// Served without a charge to the key.
+    /// Served, without a charge to the key or on the strength of a reservation.
     pub served: u32,
     /// Answered 429.
     pub throttled: u32,
@@ -88,6 +133,13 @@ pub enum KeyReply {
     TextNeeded,
     /// The key cannot be judged: its record's lease is over and the origin is away, or the disk failed.
     Unable,
+    /// A live key, of which requests were reserved, or not: too few are left, or it is shared.
+    Reserved {
+        /// Its record.
+        record: KeyRecord,
+        /// What was reserved.
+        reservation: Option<Reservation>,
+    },
     /// A message without an answer was taken.
     Done,
 }
@@ -119,7 +171,7 @@ mod tests {
 
     #[test]
     fn a_message_reads_back_as_written() {
-        let ask = KeyMessage::Ask(KeyAsk {
+        let ask = KeyAsk {
             digest: KeyDigest::of("k"),
             shown: "pk_live_0123".to_owned(),
             text: None,
@@ -129,12 +181,21 @@ mod tests {
                 client: Subclient::read(Some("one")).unwrap(),
             }),
             tally: vec![Tally { endpoint: "GET /v1/health".to_owned(), served: 1, throttled: 0 }],
-        });
-        assert_eq!(read::<KeyMessage>(&write(&ask)), Some(ask));
+            settled: vec![Settled {
+                id: 17,
+                spent: vec![Tally { endpoint: "GET /v1/vaults".to_owned(), served: 9, throttled: 0 }],
+            }],
+        };
+        let reserve = ReserveAsk { ask: ask.clone(), family: Family::Public, want: 64, lasts: 250 };
+        for message in [KeyMessage::Ask(ask), KeyMessage::Reserve(reserve)] {
+            assert_eq!(read::<KeyMessage>(&write(&message)), Some(message));
+        }
         let record = KeyRecord { id: 1, org_id: 2, plan: Plan::Data, rpm: 300, shared: true, active: true, version: 9 };
         let allowance = Allowance { limit: 300, remaining: 299, reset: 60 };
         let verdict = Verdict { admitted: true, allowance, subclient: Some(allowance), daily: false };
-        for reply in [KeyReply::Known { record, verdict: Some(verdict) }, KeyReply::Rejected, KeyReply::Done] {
+        let reservation = Some(Reservation { id: 17, size: 64, lasts: 250, allowance });
+        let known = KeyReply::Known { record, verdict: Some(verdict) };
+        for reply in [known, KeyReply::Reserved { record, reservation }, KeyReply::Rejected, KeyReply::Done] {
             let text = write(&reply);
             assert!(text.is_ascii() && !text.contains('\n'));
             assert_eq!(read::<KeyReply>(&text), Some(reply));

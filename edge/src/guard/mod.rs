@@ -3,7 +3,8 @@
 //! A key has one object, [`key::KeyGuard`]: its record, its windows, its usage. The addresses share 256,
 //! [`address::AddressGuard`]. Both are plain state machines over a synchronous disk: every admitted request is counted in a
 //! durable row before it is answered, memory only mirrors the disk, and so neither an eviction nor a crash nor a second instance
-//! admits one request more. [`key_object`] and [`address_object`] are the runtime's shells around them, which let requests that
+//! admits one request more. Of a key that is asked for very often an isolate has requests counted ahead, to let them through by
+//! itself: they are [`reserved`] there, and [`outstanding`] at the object. [`key_object`] and [`address_object`] are the runtime's shells around them, which let requests that
 //! come together [`gather`]; [`client`] is the Worker's way to them.
 
 pub mod address;
@@ -13,13 +14,16 @@ pub mod denials;
 pub mod flight;
 pub mod gather;
 pub mod key;
+mod key_calls;
 mod key_disk;
 pub mod key_object;
 pub mod ledger;
 pub mod message;
+pub mod outstanding;
 pub mod record;
 pub mod reloaded;
 pub mod reports;
+pub mod reserved;
 pub mod sql;
 pub mod stand_in;
 pub mod subclient;
@@ -37,6 +41,8 @@ pub struct Remembered {
     pub spray: RefCell<Spray>,
     /// Counters for when the real ones cannot be reached.
     pub stand_in: RefCell<stand_in::StandIn>,
+    /// Requests of keys that are counted already.
+    pub reserved: RefCell<reserved::Reserved>,
     /// What the objects have yet to be told.
     pub reports: RefCell<reports::Reports>,
 }

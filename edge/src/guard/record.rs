@@ -75,6 +75,11 @@ impl Known {
         self.lease
     }
 
+    /// When the lease ends, in milliseconds; long ago where there is none.
+    pub fn holds_until(&self) -> i64 {
+        self.lease.map_or(0, |lease| lease.asked_at.saturating_add(LEASE_MILLIS))
+    }
+
     /// How a request at `now` stands; `with_text` when it brings the key's text.
     pub fn standing(&self, now: i64, with_text: bool) -> Standing {
         let since = |then: i64| now.saturating_sub(then);

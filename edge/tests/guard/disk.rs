@@ -5,6 +5,7 @@ use rds_edge::guard::DiskFault;
 use rds_edge::guard::key::{Change, KeyDisk, KeyGuard, Stored, StoredKey};
 use rds_edge::guard::ledger::{Bucket, Entry};
 use rds_edge::guard::message::Take;
+use rds_edge::guard::outstanding::Out;
 use rds_edge::guard::subclient::Subclient;
 use rds_edge::guard::usage::{Batch, WINDOWS_PER_DAY};
 use rds_shared::access::budget::Verdict;
@@ -20,6 +21,7 @@ pub const NOW: i64 = 1_795_219_205;
 struct Content {
     key: Option<StoredKey>,
     counts: BTreeMap<(i64, &'static str, Subclient, String), Entry>,
+    reserved: BTreeMap<i64, Out>,
     batches: BTreeMap<u64, Batch>,
     usage: BTreeMap<(u64, String), UsageRow>,
 }
@@ -91,6 +93,18 @@ impl Instance {
     }
 }
 
+impl Content {
+    fn count(&mut self, entries: &[Entry]) {
+        for entry in entries {
+            let family = entry.family.map_or("", |family| family.as_str());
+            let key = (entry.window, family, entry.client.clone(), entry.endpoint.clone());
+            let row = self.counts.entry(key).or_insert(Entry { served: 0, throttled: 0, ..entry.clone() });
+            row.served += entry.served;
+            row.throttled += entry.throttled;
+        }
+    }
+}
+
 impl Disk {
     fn open(&self) -> Result<std::cell::RefMut<'_, Content>, DiskFault> {
         match self.instance == self.platter.latest.get() {
@@ -104,16 +118,22 @@ impl KeyDisk for Disk {
     fn load(&self) -> Result<Stored, DiskFault> {
         let content = self.open()?;
         let charged = content.counts.keys().filter(|(_, family, ..)| !family.is_empty());
-        let latest = charged.map(|(window, ..)| *window).max();
+        let latest = charged.map(|(window, ..)| *window).chain(content.reserved.values().map(|out| out.window)).max();
         let mut buckets = BTreeMap::<_, Bucket>::new();
         for entry in content.counts.values().filter(|entry| Some(entry.window) == latest && entry.served > 0) {
             let Some(family) = entry.family else { continue };
             let empty = Bucket { window: entry.window, family, client: entry.client.clone(), used: 0 };
             buckets.entry((family, entry.client.clone())).or_insert(empty).used += entry.served;
         }
+        for out in content.reserved.values().filter(|out| Some(out.window) == latest) {
+            let (window, family, client) = (out.window, out.family, Subclient::Pooled);
+            let empty = Bucket { window, family, client: client.clone(), used: 0 };
+            buckets.entry((family, client)).or_insert(empty).used += out.size;
+        }
         Ok(Stored {
             key: content.key.clone(),
             buckets: buckets.into_values().collect(),
+            out: content.reserved.values().copied().collect(),
             batches: content.batches.values().copied().collect(),
         })
     }
@@ -126,15 +146,15 @@ impl KeyDisk for Disk {
         match change {
             Change::Create(key) => content.key = Some((*key).clone()),
             Change::Lease(lease) => content.key.as_mut().unwrap().lease = Some(*lease),
-            Change::Count(entries) => entries.iter().for_each(|entry| {
-                let family = entry.family.map_or("", |family| family.as_str());
-                let key = (entry.window, family, entry.client.clone(), entry.endpoint.clone());
-                let row = content.counts.entry(key).or_insert(Entry { served: 0, throttled: 0, ..entry.clone() });
-                row.served += entry.served;
-                row.throttled += entry.throttled;
-            }),
+            Change::Count(entries) => content.count(entries),
+            Change::Reserve(out) => assert_eq!(content.reserved.insert(out.id, *out), None, "a name is given once"),
+            Change::Settle(out, spent) => {
+                assert_eq!(content.reserved.remove(&out.id), Some(*out), "what is settled was out");
+                content.count(spent);
+            }
             Change::Fold(fold) => {
                 content.batches.insert(fold.into.sequence, fold.into);
+                content.reserved.retain(|_, out| out.window >= fold.before);
                 let open = content.counts.split_off(&(fold.before, "", Subclient::Pooled, String::new()));
                 for entry in std::mem::replace(&mut content.counts, open).into_values() {
                     assert_eq!(entry.window.div_euclid(WINDOWS_PER_DAY), fold.into.day, "a batch is of one day");

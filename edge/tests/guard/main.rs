@@ -4,4 +4,5 @@
 mod addresses;
 mod disk;
 mod exactness;
+mod reservations;
 mod usage;

@@ -15,6 +15,7 @@ mod objects;
 mod outages;
 mod readiness;
 mod refusals;
+mod reservations;
 mod signed_calls;
 mod status;
 mod streams;

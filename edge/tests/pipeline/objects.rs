@@ -1,12 +1,11 @@
-//! The objects that count, in this process: the real rules for addresses, a scripted register of keys, and switches that
+//! The objects that count, in this process: the real rules for addresses and windows, a scripted register of keys, and switches that
 //! break either.
 
-use rds_edge::guard::message::{AddressTake, KeyAsk, KeyMessage, KeyReply, Tally};
-use rds_edge::guard::subclient::Subclient;
+use rds_edge::guard::ledger::Ledger;
+use rds_edge::guard::message::{AddressTake, KeyAsk, KeyMessage, KeyReply, Reservation, ReserveAsk, Settled, Tally};
 use rds_edge::ports::Unreachable;
-use rds_shared::access::budget::{AddressBudget, AddressCount, Count, Verdict, take_key};
+use rds_shared::access::budget::{AddressBudget, AddressCount, Verdict};
 use rds_shared::access::{KeyDigest, KeyRecord, Plan};
-use rds_shared::route::Family;
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 
@@ -41,7 +40,11 @@ pub struct Objects {
     pub addresses_are_away: Cell<bool>,
     /// Whether the objects of keys answer that they cannot judge.
     pub origin_is_away: Cell<bool>,
-    used: RefCell<BTreeMap<(KeyDigest, Family, Subclient), Count>>,
+    /// What came of reservations, in the order of their return.
+    pub settled: RefCell<Vec<Settled>>,
+    /// What has been asked for as reservations, and what of it was reserved.
+    pub reserved: RefCell<Vec<(ReserveAsk, Option<Reservation>)>>,
+    ledgers: RefCell<BTreeMap<KeyDigest, Ledger>>,
     addresses: RefCell<BTreeMap<(u8, String, AddressBudget), AddressCount>>,
 }
 
@@ -71,6 +74,40 @@ impl Objects {
                 self.note(*digest, tally);
                 Ok(KeyReply::Done)
             }
+            KeyMessage::Reserve(asked) => Ok(self.reserve(asked, now)),
+            KeyMessage::Settle { settled } => {
+                self.settle(digest, settled);
+                Ok(KeyReply::Done)
+            }
+        }
+    }
+
+    fn reserve(&self, asked: &ReserveAsk, now: i64) -> KeyReply {
+        self.note(asked.ask.digest, &asked.ask.tally);
+        self.settle(&asked.ask.digest, &asked.ask.settled);
+        let Some(record) = self.keys.borrow().get(&asked.ask.digest).copied().filter(|record| record.active) else {
+            return KeyReply::Rejected;
+        };
+        let mut ledgers = self.ledgers.borrow_mut();
+        let ledger = ledgers.entry(asked.ask.digest).or_default();
+        let reservation =
+            ledger.reserve(&record, asked.family, asked.want, now.div_euclid(1_000)).map(|(size, allowance)| {
+                let id = i64::try_from(self.reserved.borrow().len()).unwrap();
+                Reservation { id, size, lasts: asked.lasts, allowance }
+            });
+        self.reserved.borrow_mut().push((asked.clone(), reservation));
+        KeyReply::Reserved { record, reservation }
+    }
+
+    fn settle(&self, digest: &KeyDigest, settled: &[Settled]) {
+        for one in settled {
+            let (asked, reservation) = self.reserved.borrow()[usize::try_from(one.id).unwrap()].clone();
+            let reservation = reservation.unwrap();
+            let spent: u32 = one.spent.iter().map(|tally| tally.served).sum();
+            let window = reservation.allowance.reset / 60 - 1;
+            let mut ledgers = self.ledgers.borrow_mut();
+            ledgers.get_mut(digest).unwrap().release(window, asked.family, reservation.size - spent);
+            self.settled.borrow_mut().push(one.clone());
         }
     }
 
@@ -87,20 +124,13 @@ impl Objects {
             self.keys.borrow_mut().insert(ask.digest, record);
         }
         self.note(ask.digest, &ask.tally);
+        self.settle(&ask.digest, &ask.settled);
         let Some(record) = self.keys.borrow().get(&ask.digest).copied().filter(|record| record.active) else {
             return KeyReply::Rejected;
         };
-        let verdict = ask.take.as_ref().and_then(|take| {
-            let mut used = self.used.borrow_mut();
-            let bucket = |client: Subclient| (ask.digest, take.family, client);
-            let total_bucket = bucket(Subclient::Overflow);
-            let mut total = used.get(&total_bucket).copied().unwrap_or_default();
-            let mut own = used.get(&bucket(take.client.clone())).copied().unwrap_or_default();
-            let verdict = take_key(&record, take.family, &mut total, Some(&mut own), now);
-            used.insert(total_bucket, total);
-            used.insert(bucket(take.client.clone()), own);
-            verdict
-        });
+        let mut ledgers = self.ledgers.borrow_mut();
+        let ledger = ledgers.entry(ask.digest).or_default();
+        let verdict = ask.take.as_ref().and_then(|take| ledger.take(&record, take, now)).map(|(verdict, _)| verdict);
         KeyReply::Known { record, verdict }
     }
 

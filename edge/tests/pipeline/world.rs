@@ -3,7 +3,7 @@
 use crate::objects::Objects;
 use rds_edge::cache::Entry;
 use rds_edge::config::Config;
-use rds_edge::guard::message::{AddressTake, KeyMessage, KeyReply};
+use rds_edge::guard::message::{AddressTake, KeyMessage, KeyReply, ReserveAsk};
 use rds_edge::origin::{Call, OriginAnswer};
 use rds_edge::pipeline::{self, Isolate};
 use rds_edge::ports::{BodyFault, Guards, Host, Inbound, NoAnswer, Unreachable};
@@ -34,6 +34,8 @@ pub struct World {
     pub stored: RefCell<BTreeMap<String, StoredCopy>>,
     pub objects: Objects,
     pub timers: RefCell<Vec<KeyDigest>>,
+    /// When reservations end that were made, and whose they are.
+    reservations: RefCell<Vec<(i64, KeyDigest)>>,
     pub epochs: Epochs,
     /// What other requests hear while the next call to the origin is out.
     pub meanwhile: Cell<TagVersions>,
@@ -60,6 +62,7 @@ impl World {
             stored: RefCell::default(),
             objects: Objects::default(),
             timers: RefCell::default(),
+            reservations: RefCell::default(),
             epochs: Epochs::default(),
             meanwhile: Cell::default(),
             millis: Cell::new(1_795_219_200_000),
@@ -87,6 +90,20 @@ impl World {
     pub fn pass_millis(&self, millis: i64) {
         self.millis.set(self.millis.get() + millis);
         self.land_questions();
+        self.end_reservations();
+    }
+
+    /// Tells the object of reservations that have ended, as the runtime would.
+    fn end_reservations(&self) {
+        let (over, running) = self.reservations.take().into_iter().partition(|(end, _)| *end < self.millis.get());
+        self.reservations.replace(running);
+        let over: Vec<(i64, KeyDigest)> = over;
+        for (_, digest) in over {
+            let settled = self.isolate.guards.reserved.borrow_mut().over(&digest, self.now());
+            if !settled.is_empty() {
+                let _ = self.objects.key(&digest, &KeyMessage::Settle { settled }, self.millis.get());
+            }
+        }
     }
 
     /// Delivers the object's replies that are due by now.
@@ -189,6 +206,19 @@ impl Guards for World {
 
     fn report_later(&self, digest: KeyDigest) {
         self.timers.borrow_mut().push(digest);
+    }
+
+    fn reserve_later(&self, asked_at: Timestamp, question: ReserveAsk) {
+        let digest = question.ask.digest;
+        let answer = match self.objects.key(&digest, &KeyMessage::Reserve(question), self.millis.get()) {
+            Ok(KeyReply::Reserved { record, reservation }) => reservation.map(|reservation| (record, reservation)),
+            _ => None,
+        };
+        let lasts = self.isolate.guards.reserved.borrow_mut().end(&digest, (asked_at, self.now()), answer);
+        if let Some(lasts) = lasts {
+            let end = self.millis.get() + i64::try_from(lasts.as_millis()).unwrap();
+            self.reservations.borrow_mut().push((end, digest));
+        }
     }
 
     async fn epochs(&self, seen: &TagVersions) -> Result<TagVersions, Unreachable> {

@@ -2,7 +2,7 @@
 
 use crate::store::usage::{self as table, Counted, Source};
 use crate::store::{Db, StoreError, index_tokens};
-use rds_shared::access::link::{UsageBatch, UsageRow};
+use rds_shared::access::link::{RESERVATION, UsageBatch, UsageRow};
 use rds_shared::wire::Timestamp;
 use rds_shared::wire::error::{Detail, In};
 use rds_shared::wire::time::Day;
@@ -47,7 +47,8 @@ impl Batch {
             fault("sequence".to_owned(), "must be a number from 1".to_owned());
         }
         let mut rows = Vec::with_capacity(asked.rows.len());
-        for (place, row) in asked.rows.iter().enumerate() {
+        let is_use = |row: &UsageRow| !row.endpoint.starts_with(RESERVATION);
+        for (place, row) in asked.rows.iter().enumerate().filter(|(_, row)| is_use(row)) {
             match counted(row) {
                 Ok(row) => rows.push(row),
                 Err((field, reason)) => fault(format!("rows[{place}].{field}"), reason),
@@ -124,5 +125,15 @@ mod tests {
         let batch = UsageBatch { digest: KeyDigest::of("x"), source: String::new(), sequence: 0, through: 0, rows };
         let names: Vec<_> = Batch::check(batch).unwrap_err().into_iter().map(|fault| fault.name).collect();
         assert_eq!(names, ["source", "sequence", "rows[1].day", "rows[2].endpoint", "rows[3].throttled"]);
+    }
+
+    #[test]
+    fn what_an_edge_has_reserved_is_no_use() {
+        let row =
+            |endpoint: &str| UsageRow { day: 1, endpoint: endpoint.into(), served: 64, throttled: 0, last_seen: 0 };
+        let rows = vec![row("reserved:17"), row("GET /v1/vaults")];
+        let batch = UsageBatch { digest: KeyDigest::of("x"), source: "s".into(), sequence: 1, through: 60, rows };
+        let batch = Batch::check(batch).unwrap();
+        assert_eq!(batch.rows.iter().map(|row| &*row.endpoint).collect::<Vec<_>>(), ["GET /v1/vaults"]);
     }
 }

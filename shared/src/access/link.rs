@@ -28,6 +28,10 @@ pub const TAG_NEWS: &str = "/__origin/tags";
 /// Largest body of a message, in bytes. The largest message is a usage batch, which holds one day: a row for each endpoint at most.
 pub const MESSAGE_BYTES: usize = 64 * 1024;
 
+/// What the names begin with under which an edge counts what it has reserved, and of which no usage is made. An edge that was rolled
+/// back to a release that reserves nothing takes such a name for an endpoint's.
+pub const RESERVATION: &str = "reserved:";
+
 /// How long the edge may act upon a record without asking again, in seconds.
 pub const RECORD_LEASE_SECONDS: i64 = 30;
 

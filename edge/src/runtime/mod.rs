@@ -1,40 +1,45 @@
 //! The Workers runtime behind the pipeline's seams. With [`crate::cache::store`], [`crate::epochs::object`] and the objects of [`crate::guard`], the
 //! only code that touches JavaScript.
 
+mod bodies;
+pub mod calls;
+
 use crate::cache::{Entry, store};
 use crate::config::Config;
 use crate::epochs::EpochMessage;
 use crate::guard::client::Objects;
-use crate::guard::message::{AddressTake, KeyMessage, KeyReply};
-use crate::origin::{self, Call, OriginAnswer};
+use crate::guard::message::{AddressTake, KeyMessage, KeyReply, ReserveAsk};
+use crate::origin::{Call, OriginAnswer};
 use crate::pipeline::{self, Isolate};
 use crate::ports::{BodyFault, Guards, Host, Inbound, NoAnswer, Unreachable};
 use crate::respond::Reply;
+use bodies::Bodies;
 use core::time::Duration;
 use rds_shared::access::KeyDigest;
 use rds_shared::access::budget::Verdict;
 use rds_shared::route::TagVersions;
 use rds_shared::wire::Timestamp;
 use serde::{Serialize, Serializer};
-use std::cell::{Cell, OnceCell};
-use std::future::{Future, poll_fn};
-use std::pin::pin;
+use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
-use std::task::Poll;
 use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsCast, JsValue};
 use worker::js_sys::{self, JSON, Reflect, Uint8Array};
 use worker::wasm_bindgen_futures::JsFuture;
-use worker::web_sys::{
-    AbortController, AbortSignal, Headers, ReadableStream, ReadableStreamDefaultReader, Request, RequestInit, Response,
-    ResponseInit, WorkerGlobalScope,
-};
+use worker::web_sys::{Headers, ReadableStream, ReadableStreamDefaultReader, Request, Response, ResponseInit};
 use worker::{Context, Delay, Env, console_error};
+
+/// How often random bytes are wanted before the generator is asked again.
+const DRAWS: usize = 64;
 
 thread_local! {
     static ISOLATE: Rc<Isolate> = Rc::default();
     /// Read at the first request; a faulty configuration stays `None` until the next deployment.
     static CONFIG: OnceCell<Option<Rc<Config>>> = const { OnceCell::new() };
+    /// Bodies that have been handed to the runtime, and may be again.
+    static HANDED: Bodies = Bodies::default();
+    /// Random bytes that nobody has had.
+    static DRAWN: RefCell<Vec<[u8; 16]>> = const { RefCell::new(Vec::new()) };
     /// Bindings, which are the same for every request; a missing one stays `None` until the next deployment.
     static OBJECTS: OnceCell<Option<Objects>> = const { OnceCell::new() };
 }
@@ -98,11 +103,18 @@ pub fn now() -> Timestamp {
     Timestamp::from_millis(now_millis())
 }
 
-/// Fresh random bytes.
+/// Fresh random bytes. The generator is asked for those of many requests at once: a call costs as much for one.
 pub fn random() -> [u8; 16] {
-    let mut bytes = [0; 16];
-    get_random_values(&mut bytes);
-    bytes
+    DRAWN.with_borrow_mut(|drawn| {
+        if let Some(bytes) = drawn.pop() {
+            return bytes;
+        }
+        let mut bytes = [[0; 16]; DRAWS];
+        get_random_values(bytes.as_flattened_mut());
+        let [first, others @ ..] = bytes;
+        drawn.extend(others);
+        first
+    })
 }
 
 /// What a response or a request is made with, as far as that is text. All of it crosses into JavaScript as one, where each header
@@ -144,7 +156,9 @@ fn response(reply: &Reply, stream: Option<ReadableStream>) -> Result<Response, J
         return Response::new_with_opt_readable_stream_and_init(Some(&stream), &init);
     }
     match &reply.body {
-        Some(bytes) => Response::new_with_opt_buffer_source_and_init(Some(&Uint8Array::from(&**bytes).into()), &init),
+        Some(bytes) => {
+            Response::new_with_opt_buffer_source_and_init(Some(&HANDED.with(|all| all.of(bytes)).into()), &init)
+        }
         None => Response::new_with_opt_buffer_source_and_init(None, &init),
     }
 }
@@ -216,11 +230,11 @@ impl Host for Runtime<'_> {
 
     async fn call(&self, call: &Call, limit: Duration) -> Result<OriginAnswer, NoAnswer> {
         if call.streams {
-            let (answer, stream) = open(self.config, call, limit).await?;
+            let (answer, stream) = calls::open(self.config, call, limit).await?;
             self.stream.set(stream);
             return Ok(answer);
         }
-        self::call(self.config, call, limit).await
+        calls::call(self.config, call, limit).await
     }
 
     async fn load(&self, key: &str) -> Option<Entry> {
@@ -273,6 +287,31 @@ impl Guards for Runtime<'_> {
         });
     }
 
+    fn reserve_later(&self, asked_at: Timestamp, question: ReserveAsk) {
+        let (objects, isolate, limit) = (self.objects.clone(), ISOLATE.with(Rc::clone), self.config.guard_timeout);
+        self.context.wait_until(async move {
+            let digest = question.ask.digest;
+            let answer = match objects.key(&digest, &KeyMessage::Reserve(question), limit).await {
+                Ok(KeyReply::Reserved { record, reservation }) => reservation.map(|reservation| (record, reservation)),
+                Ok(_) => None,
+                Err(unreachable) => {
+                    console_error!("a key's object reserved nothing: {}", unreachable.0);
+                    None
+                }
+            };
+            let lasts = isolate.guards.reserved.borrow_mut().end(&digest, (asked_at, now()), answer);
+            let Some(lasts) = lasts else { return };
+            // Timers count in whole milliseconds, and may fire within the last.
+            Delay::from(lasts.saturating_add(Duration::from_millis(1))).await;
+            let settled = isolate.guards.reserved.borrow_mut().over(&digest, now());
+            if !settled.is_empty()
+                && let Err(unreachable) = objects.key(&digest, &KeyMessage::Settle { settled }, limit).await
+            {
+                console_error!("a reservation was not given back: {}", unreachable.0);
+            }
+        });
+    }
+
     async fn epochs(&self, seen: &TagVersions) -> Result<TagVersions, Unreachable> {
         let message = EpochMessage { seen: *seen };
         self.objects.epochs(&message, self.config.guard_timeout).await.map(|reply| reply.versions)
@@ -292,77 +331,4 @@ impl Guards for Runtime<'_> {
     async fn wait(&self, duration: Duration) {
         Delay::from(duration).await;
     }
-}
-
-/// Asks the origin, and gives up after `limit`.
-pub async fn call(config: &Config, call: &Call, limit: Duration) -> Result<OriginAnswer, NoAnswer> {
-    let limit = u32::try_from(limit.as_millis()).unwrap_or(u32::MAX);
-    let asking = async {
-        let response = fetch(&config.origin_url, call, &AbortSignal::timeout_with_u32(limit)).await?;
-        whole(&response).await
-    };
-    asking.await.map_err(no_answer)
-}
-
-/// Asks the origin for a stream. The limit is to its headers: a signal that fires later would cut the stream off.
-async fn open(
-    config: &Config,
-    call: &Call,
-    limit: Duration,
-) -> Result<(OriginAnswer, Option<ReadableStream>), NoAnswer> {
-    let abort = AbortController::new().map_err(no_answer)?;
-    let signal = abort.signal();
-    let mut asking = pin!(async {
-        let response = fetch(&config.origin_url, call, &signal).await?;
-        let answer = OriginAnswer { body: Vec::new(), ..head(&response) };
-        match answer.is_stream() {
-            true => Ok((answer, response.body())),
-            false => Ok((whole(&response).await?, None)),
-        }
-    });
-    let mut waiting = pin!(Delay::from(limit));
-    let outcome = poll_fn(|cx| match asking.as_mut().poll(cx) {
-        Poll::Ready(outcome) => Poll::Ready(Some(outcome)),
-        Poll::Pending => waiting.as_mut().poll(cx).map(|()| None),
-    });
-    match outcome.await {
-        Some(outcome) => outcome.map_err(no_answer),
-        None => {
-            abort.abort();
-            Err(NoAnswer::Timeout)
-        }
-    }
-}
-
-fn no_answer(cause: JsValue) -> NoAnswer {
-    let text = |name: &str| Reflect::get(&cause, &name.into()).ok().and_then(|value| value.as_string());
-    match text("name").as_deref() {
-        Some("TimeoutError") => NoAnswer::Timeout,
-        _ => NoAnswer::Unreachable(text("message").unwrap_or_else(|| "unknown".to_owned())),
-    }
-}
-
-async fn fetch(origin_url: &str, call: &Call, signal: &AbortSignal) -> Result<Response, JsValue> {
-    let (method, redirect) = (Some(call.method.as_str()), Some("manual"));
-    let init: RequestInit = Init { method, redirect, ..Init::with(&call.headers) }.to_js()?;
-    init.set_signal(Some(signal));
-    if !call.body.is_empty() {
-        init.set_body(&Uint8Array::from(call.body.as_slice()));
-    }
-    let global: WorkerGlobalScope = js_sys::global().unchecked_into();
-    let url = format!("{origin_url}{}", call.target);
-    JsFuture::from(global.fetch_with_str_and_init(&url, &init)).await?.dyn_into()
-}
-
-fn head(response: &Response) -> OriginAnswer {
-    let given = response.headers();
-    let headers =
-        origin::READ.into_iter().filter_map(|name| given.get(name).ok().flatten().map(|value| (name, value))).collect();
-    OriginAnswer { status: response.status(), headers, body: Vec::new() }
-}
-
-/// The answer, read to its end on every path: an unread body would hold one of the few connections.
-async fn whole(response: &Response) -> Result<OriginAnswer, JsValue> {
-    let body = Uint8Array::new(&JsFuture::from(response.array_buffer()?).await?).to_vec();
-    Ok(OriginAnswer { body, ..head(response) })
 }

@@ -1,0 +1,131 @@
+//! What a key's object says to the origin: it asks who the key belongs to, one question at a time, and sends what was used, every
+//! minute, until it is acknowledged.
+
+use super::DiskFault;
+use super::flight::Ticket;
+use super::key::SETTLING_SECONDS;
+use super::key_object::{Inner, new_source};
+use super::message::KeyAsk;
+use crate::config::Config;
+use crate::origin::{Call, OriginAnswer, Seal};
+use crate::ports::NoAnswer;
+use crate::runtime::{self, calls};
+use core::time::Duration;
+use rds_shared::access::budget::{WINDOW_SECONDS, window_of};
+use rds_shared::access::link::{EDGE, KEY_QUESTION, KeyAnswer, KeyQuestion, USAGE};
+use rds_shared::route::Method;
+use rds_shared::wire::RequestId;
+use serde::Serialize;
+use std::rc::Rc;
+use wasm_bindgen::JsValue;
+use worker::console_error;
+use worker::js_sys::{Date, Object};
+
+/// Keys flush their usage spread over this long after the minute, so that they do not all come to the origin at once.
+const SPREAD_SECONDS: i64 = 10;
+/// The wait before usage that could not be delivered is sent again.
+const RETRY: Duration = Duration::from_secs(15);
+/// Batches sent in one go.
+const BATCHES: usize = 8;
+
+impl Inner {
+    /// Asks the origin in the background, unless it is being asked.
+    pub(super) fn question(self: &Rc<Self>, ask: &KeyAsk) {
+        let Some(ticket) = self.question.begin() else { return };
+        let question = KeyQuestion { digest: ask.digest, shown: ask.shown.clone(), text: ask.text.clone() };
+        let inner = Rc::clone(self);
+        self.state.wait_until(async move { inner.put(question, ticket).await });
+    }
+
+    async fn put(&self, question: KeyQuestion, ticket: Ticket) {
+        let asked_at = runtime::now_millis();
+        let answered = self.post(KEY_QUESTION, &question).await;
+        let now = runtime::now_millis();
+        let understood = match &answered {
+            Ok(answer) if answer.status == 200 => serde_json::from_slice::<KeyAnswer>(&answer.body).ok(),
+            _ => None,
+        };
+        // A fault of the disk is told to whoever asks next: they find out by themselves.
+        let _ = self.with(|machine, disk| match &understood {
+            Some(answer) => machine.answered(disk, question.digest, answer, (asked_at, now), new_source()),
+            None => {
+                machine.unanswered(now);
+                Ok(())
+            }
+        });
+        if understood.is_none() {
+            console_error!("{:?}: the origin gave no answer: {}", question.digest, told(&answered));
+        }
+        drop(ticket);
+    }
+
+    /// Sends what was used, and arranges for the next time.
+    pub(super) async fn flush(&self) {
+        self.alarm_is_set.set(false);
+        let delivered = self.deliver().await;
+        if let Err(fault) = &delivered {
+            console_error!("usage: {}", fault.0);
+        }
+        match (delivered, self.with(|machine, disk| machine.owes(disk))) {
+            (Ok(()), Ok(false)) => {}
+            (Ok(()), Ok(true)) => self.arrange_delivery(),
+            _ => self.set_alarm(RETRY),
+        }
+    }
+
+    /// Sends the origin what was used, batch by batch.
+    async fn deliver(&self) -> Result<(), DiskFault> {
+        for _ in 0..BATCHES {
+            let now = runtime::now_millis().div_euclid(1_000);
+            let Some(batch) = self.with(|machine, disk| machine.next_batch(disk, now))? else { return Ok(()) };
+            let answered = self.post(USAGE, &batch).await;
+            match &answered {
+                Ok(answer) if answer.status == 204 => {}
+                _ => return Err(DiskFault(format!("not delivered: {}", told(&answered)))),
+            }
+            self.with(|machine, disk| machine.acknowledged(disk, batch.sequence))?;
+        }
+        Ok(())
+    }
+
+    /// Sees to it that usage is delivered past the end of this minute.
+    pub(super) fn arrange_delivery(&self) {
+        if self.alarm_is_set.get() {
+            return;
+        }
+        let now = runtime::now_millis();
+        let end = window_of(now.div_euclid(1_000)).saturating_add(1).saturating_mul(WINDOW_SECONDS);
+        let spread = self.state.id().to_string().bytes().fold(0_i64, |sum, byte| sum.saturating_add(byte.into()));
+        let settled = end.saturating_add(SETTLING_SECONDS);
+        let at = settled.saturating_add(spread.rem_euclid(SPREAD_SECONDS)).saturating_mul(1_000);
+        self.set_alarm(Duration::from_millis(u64::try_from(at.saturating_sub(now)).unwrap_or_default()));
+    }
+
+    /// The alarm is a row like any other: no answer leaves the object before it is on disk.
+    fn set_alarm(&self, wait: Duration) {
+        let at = runtime::now_millis().saturating_add(i64::try_from(wait.as_millis()).unwrap_or(i64::MAX));
+        let at = Date::new(&JsValue::from_f64(at as f64));
+        let set = self.state.storage().as_raw().set_alarm(at, Object::new());
+        self.alarm_is_set.set(set.is_ok());
+    }
+
+    async fn post<M: Serialize>(&self, target: &str, message: &M) -> Result<OriginAnswer, NoAnswer> {
+        let unusable = |cause: &str| NoAnswer::Unreachable(cause.to_owned());
+        let config: Rc<Config> = runtime::config(&self.env).ok_or_else(|| unusable("no configuration"))?;
+        let body = serde_json::to_vec(message).map_err(|_| unusable("no message"))?;
+        let seal = Seal {
+            now: runtime::now(),
+            nonce: runtime::random(),
+            request_id: RequestId::from_random(runtime::random()),
+        };
+        let call = Call::new(&config, Method::Post, target, body, EDGE.to_owned(), None, seal);
+        calls::call(&config, &call, config.origin_timeout).await
+    }
+}
+
+fn told(answered: &Result<OriginAnswer, NoAnswer>) -> String {
+    match answered {
+        Ok(answer) => format!("status {}", answer.status),
+        Err(cause) => format!("{cause:?}"),
+    }
+}

@@ -1,0 +1,88 @@
+//! Calls to the origin: of an answer that is read whole, or of a stream that is handed on.
+
+use super::Init;
+use crate::config::Config;
+use crate::origin::{self, Call, OriginAnswer};
+use crate::ports::NoAnswer;
+use core::future::{Future, poll_fn};
+use core::pin::pin;
+use core::task::Poll;
+use core::time::Duration;
+use wasm_bindgen::{JsCast, JsValue};
+use worker::Delay;
+use worker::js_sys::{self, Reflect, Uint8Array};
+use worker::wasm_bindgen_futures::JsFuture;
+use worker::web_sys::{AbortController, AbortSignal, ReadableStream, RequestInit, Response, WorkerGlobalScope};
+
+/// Asks the origin, and gives up after `limit`.
+pub async fn call(config: &Config, call: &Call, limit: Duration) -> Result<OriginAnswer, NoAnswer> {
+    let limit = u32::try_from(limit.as_millis()).unwrap_or(u32::MAX);
+    let asking = async {
+        let response = fetch(&config.origin_url, call, &AbortSignal::timeout_with_u32(limit)).await?;
+        whole(&response).await
+    };
+    asking.await.map_err(no_answer)
+}
+
+/// Asks the origin for a stream. The limit is to its headers: a signal that fires later would cut the stream off.
+pub(super) async fn open(
+    config: &Config,
+    call: &Call,
+    limit: Duration,
+) -> Result<(OriginAnswer, Option<ReadableStream>), NoAnswer> {
+    let abort = AbortController::new().map_err(no_answer)?;
+    let signal = abort.signal();
+    let mut asking = pin!(async {
+        let response = fetch(&config.origin_url, call, &signal).await?;
+        let answer = OriginAnswer { body: Vec::new(), ..head(&response) };
+        match answer.is_stream() {
+            true => Ok((answer, response.body())),
+            false => Ok((whole(&response).await?, None)),
+        }
+    });
+    let mut waiting = pin!(Delay::from(limit));
+    let outcome = poll_fn(|cx| match asking.as_mut().poll(cx) {
+        Poll::Ready(outcome) => Poll::Ready(Some(outcome)),
+        Poll::Pending => waiting.as_mut().poll(cx).map(|()| None),
+    });
+    match outcome.await {
+        Some(outcome) => outcome.map_err(no_answer),
+        None => {
+            abort.abort();
+            Err(NoAnswer::Timeout)
+        }
+    }
+}
+
+fn no_answer(cause: JsValue) -> NoAnswer {
+    let text = |name: &str| Reflect::get(&cause, &name.into()).ok().and_then(|value| value.as_string());
+    match text("name").as_deref() {
+        Some("TimeoutError") => NoAnswer::Timeout,
+        _ => NoAnswer::Unreachable(text("message").unwrap_or_else(|| "unknown".to_owned())),
+    }
+}
+
+async fn fetch(origin_url: &str, call: &Call, signal: &AbortSignal) -> Result<Response, JsValue> {
+    let (method, redirect) = (Some(call.method.as_str()), Some("manual"));
+    let init: RequestInit = Init { method, redirect, ..Init::with(&call.headers) }.to_js()?;
+    init.set_signal(Some(signal));
+    if !call.body.is_empty() {
+        init.set_body(&Uint8Array::from(call.body.as_slice()));
+    }
+    let global: WorkerGlobalScope = js_sys::global().unchecked_into();
+    let url = format!("{origin_url}{}", call.target);
+    JsFuture::from(global.fetch_with_str_and_init(&url, &init)).await?.dyn_into()
+}
+
+fn head(response: &Response) -> OriginAnswer {
+    let given = response.headers();
+    let headers =
+        origin::READ.into_iter().filter_map(|name| given.get(name).ok().flatten().map(|value| (name, value))).collect();
+    OriginAnswer { status: response.status(), headers, body: Vec::new() }
+}
+
+/// The answer, read to its end on every path: an unread body would hold one of the few connections.
+async fn whole(response: &Response) -> Result<OriginAnswer, JsValue> {
+    let body = Uint8Array::new(&JsFuture::from(response.array_buffer()?).await?).to_vec();
+    Ok(OriginAnswer { body, ..head(response) })
+}

@@ -105,6 +105,32 @@ export class Glutton extends Caller {
   }
 }
 
+/** Asks under one key in bursts, at one door after the other: so often that requests of it are reserved, and more often than its limit allows. */
+export class Crowd extends Caller {
+  static SIZE = 24;
+  static WAVES = 3;
+
+  constructor(name, { dice, doors, answers, key, limit }) {
+    super();
+    Object.assign(this, { name, dice, doors, answers, key, limit });
+  }
+
+  async run() {
+    while (!this.stopped) {
+      const door = this.dice.between(0, this.doors.length - 1);
+      const member = async () => {
+        for (let wave = 0; wave < Crowd.WAVES && !this.stopped; wave += 1) {
+          const facts = { who: this.name, door, target: '/v1/chains', kind: 'crowded', key: this.key.id, limit: this.limit };
+          const note = await this.ask({ ...facts, headers: this.key.headers });
+          delete note.json;
+        }
+      };
+      await Promise.all(Array.from({ length: Crowd.SIZE }, member));
+      await sleep(this.dice.between(300, 900));
+    }
+  }
+}
+
 /** Makes keys, has them revoked, and goes on trying them. */
 export class Revoked extends Caller {
   /** `{headers, at}`, `at` when the command said that it is done. */

@@ -14,7 +14,7 @@ import * as pushed from '../campaign/verdict.mjs';
 import { bearer, mint, verb } from '../operator.mjs';
 import { authority } from '../receiver.mjs';
 import { request, unasked, until } from '../stack.mjs';
-import { Glutton, Reader, Revoked } from './callers.mjs';
+import { Crowd, Glutton, Reader, Revoked } from './callers.mjs';
 import { faultsOf } from './faults.mjs';
 import { Answers, Written, grouped } from './record.mjs';
 import { Stack } from './stack.mjs';
@@ -35,6 +35,8 @@ const SETTLE_SECONDS = 30;
 const PUT_OFF_SECONDS = 6 * 3600;
 /** Requests a minute of the key whose limit is tried: few enough for the load to reach it. */
 const LIMIT = 60;
+/** The same of the key that a crowd shares: enough for requests of it to be reserved. */
+const CROWDED = 900;
 const SHOWN = 8;
 const HOOKS = [{ path: '/events', families: ['event.published'] }, { path: '/more', families: ['event.published'] }];
 const sleep = (millis) => new Promise((resolve) => setTimeout(resolve, millis));
@@ -71,6 +73,7 @@ async function set() {
   await verb(description, 'graph', 'build');
   const key = await mint(description, { plan: 'decisioning', rpm: 100_000 });
   const metered = await mint(description, { plan: 'data', rpm: LIMIT });
+  const crowded = await mint(description, { plan: 'data', rpm: CROWDED });
   endpoints = new Endpoints();
   await endpoints.start();
   for (const hook of HOOKS) {
@@ -85,6 +88,7 @@ async function set() {
   writers = groups.map((group) => new Writer(group, { dice: dice.of(group.name), origins: stack.origins, written }));
   callers = [0, 0, 1, 1].map((door, place) => new Reader(`reader ${place}`, door, { ...common, dice: dice.of(`reader ${place}`), groups, key, decision }));
   callers.push(...[0, 1].map((place) => new Glutton(`glutton ${place}`, { ...common, dice: dice.of(`glutton ${place}`), key: metered, limit: LIMIT })));
+  callers.push(new Crowd('crowd', { ...common, dice: dice.of('crowd'), key: crowded, limit: CROWDED }));
   revoked = new Revoked({ ...common, dice: dice.of('revoked'), description });
   callers.push(revoked);
   for (const actor of [...writers, ...callers]) actor.start();
@@ -263,8 +267,8 @@ describe('after every fault of the whole stack', () => {
     assert.equal(stack.faults.length, ROUNDS);
     assert.ok(written.committed.size > ROUNDS * 4, `${written.committed.size} batches`);
     assert.ok(revoked.keys.length > 0, 'no key was revoked');
-    for (const kind of ['list', 'detail', 'events', 'verify', 'metered', 'revoked']) assert.ok(answers.all.some((answer) => answer.kind === kind && answer.status === 200), kind);
-    assert.ok(answers.all.some(({ kind, status }) => kind === 'metered' && status === 429), 'the limit was never reached');
+    for (const kind of ['list', 'detail', 'events', 'verify', 'metered', 'crowded', 'revoked']) assert.ok(answers.all.some((answer) => answer.kind === kind && answer.status === 200), kind);
+    for (const limited of ['metered', 'crowded']) assert.ok(answers.all.some(({ kind, status }) => kind === limited && status === 429), `the limit of ${limited} was never reached`);
   });
 
   test('no list mixes two states', () => none(verdict.torn(answers.all)));

@@ -103,14 +103,18 @@ export function unexpectedEndings(endings, faults) {
     .map(({ name, how, at }) => `${name} ended by itself (${how}) at ${Math.round(at)}`);
 }
 
-/** Requests that were let in beyond a limit, or that were charged to one place twice. */
+/**
+ * Requests that were let in beyond a limit, or that were charged to one place twice. Of a crowd some places are told by isolates that do not
+ * know of each other's, so that only their number counts.
+ */
 export function overLimit(answers) {
-  const windows = grouped(answers.filter(({ kind, reset, status }) => kind === 'metered' && reset !== undefined && status !== 429), ({ key, reset }) => `key ${key} until ${reset}`);
+  const isLetIn = ({ kind, reset, status }) => ['metered', 'crowded'].includes(kind) && reset !== undefined && status !== 429;
+  const windows = grouped(answers.filter(isLetIn), ({ key, reset }) => `key ${key} until ${reset}`);
   return [...windows].flatMap(([window, admitted]) => {
-    const [{ limit }] = admitted;
+    const [{ kind, limit }] = admitted;
     const left = admitted.map(({ remaining }) => remaining);
     const faults = admitted.length > limit ? [`${window}: ${admitted.length} were let in where ${limit} may be`] : [];
-    return new Set(left).size < left.length ? [...faults, `${window}: two requests had the same place`] : faults;
+    return kind === 'metered' && new Set(left).size < left.length ? [...faults, `${window}: two requests had the same place`] : faults;
   });
 }
 

@@ -117,6 +117,9 @@ describe('the verdict on the whole stack', () => {
     assert.deepEqual(after(({ answers }) => answers.push(metered(-1))), ['overLimit']);
     assert.deepEqual(after(({ answers }) => (answers[12].remaining = 2)), ['overLimit']);
     assert.deepEqual(after(({ answers }) => answers.push(metered(1, { reset: 120 }))), []);
+    const crowded = (places) => ({ answers }) => answers.push(...places.map((place) => metered(place, { kind: 'crowded', key: 3 })));
+    assert.deepEqual(after(crowded([2, 1, 1])), [], 'isolates count for themselves');
+    assert.deepEqual(after(crowded([2, 1, 1, 0])), ['overLimit']);
   });
 
   test('sees a key that outlives its revocation, and a proof that fails', () => {

@@ -30,7 +30,7 @@ const LIMIT: u32 = 4_800;
 /// Loads of each peer where the figures are stated only.
 const FEWER: usize = 3;
 const PARTS: [&str; 2] = ["hit", "tail"];
-const METHOD: &str = "\"Bare\" is `bench/bare-js`: of a copy, a JavaScript Worker that answers every request with the same bytes, without key, limit \
+const METHOD: &str = "Of a key that is asked for very often the edge has requests counted ahead at its object, for a quarter of a second. \"Bare\" is `bench/bare-js`: of a copy, a JavaScript Worker that answers every request with the same bytes, without key, limit \
     or cache; of the long tail, one that hands every request on as it came. The Hono Worker (`bench/hono-peer`) does the edge's job by Hono's router and middleware: \
     it looks the key up by its SHA-256 in a Durable Object, which is called once and writes a row for each admitted request, keeps copies in the isolate's memory and in \
     the Cache API, confirms them by ETag, and signs what it asks the origin. It differs where it does less: no change of facts reaches its copies before their time, \

@@ -14,8 +14,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Pages that are kept, at most: one in each place.
 const PLACES: usize = 256;
-/// The longest page that is kept, in bytes: all places together hold 8 MiB.
-const LONGEST: usize = 32 << 10;
+/// The longest page that is kept, in bytes: all places together hold 16 MiB.
+const LONGEST: usize = 64 << 10;
 /// For how long, in microseconds.
 const KEPT_FOR: i64 = 1_000_000;
 

@@ -2,6 +2,7 @@
 
 use crate::chaos::ChaosProxy;
 use crate::edge_peer::{EdgePeer, Mood, link};
+use crate::streaming::eventually;
 use crate::tags::{newest, touch};
 use crate::testapp::{EDGE_KEY, TestApp};
 use rds_origin::edge_link::tags::{PATIENCE, Round, Shown, tell_due, until_shown};
@@ -158,8 +159,10 @@ async fn without_a_way_to_the_edge_a_command_waits_for_the_service_that_has_one(
     let touched = touch(&test.app.db, EVENTS).await;
     assert_eq!(shown().await, Shown::Everywhere);
     assert_eq!(edge.acknowledged_tags().last(), Some(&touched));
-    let scrape = test.admin("GET", "/metrics", "").await.text();
-    assert!(scrape.contains("rds_edge_tags_acknowledged_total 2"), "{scrape}");
+    let scrape = async || test.admin("GET", "/metrics", "").await.text();
+    // They are counted behind the commit that a command waits for.
+    eventually("both are counted", async || scrape().await.contains("rds_edge_tags_acknowledged_total 2")).await;
+    let scrape = scrape().await;
     let lag = scrape.lines().find_map(|line| line.strip_prefix("rds_edge_tags_lag_seconds ")).unwrap();
     assert!(lag.parse::<f64>().unwrap() < 5.0, "{lag}");
     jobs.stop().await;

@@ -82,7 +82,7 @@ export function undocumented(answers) {
     const { status, kind, code, envelope } = answer;
     if (status === 0) return [];
     if (envelope !== undefined) return [`${named(answer)} ${envelope}`];
-    const usual = [200, 304, ...(kind === 'metered' ? [429] : []), ...(kind === 'revoked' ? [401, 429] : [])];
+    const usual = [200, 304, ...(isMetered(kind) ? [429] : []), ...(kind === 'revoked' ? [401, 429] : [])];
     const allowed = usual.includes(status) || DOCUMENTED[status]?.includes(code);
     return allowed ? [] : [`${named(answer)} ${code ?? ''}`];
   });
@@ -103,12 +103,15 @@ export function unexpectedEndings(endings, faults) {
     .map(({ name, how, at }) => `${name} ended by itself (${how}) at ${Math.round(at)}`);
 }
 
+/** Whether a limit is tried: alone, or by a crowd. */
+const isMetered = (kind) => kind === 'metered' || kind === 'crowded';
+
 /**
  * Requests that were let in beyond a limit, or that were charged to one place twice. Of a crowd some places are told by isolates that do not
  * know of each other's, so that only their number counts.
  */
 export function overLimit(answers) {
-  const isLetIn = ({ kind, reset, status }) => ['metered', 'crowded'].includes(kind) && reset !== undefined && status !== 429;
+  const isLetIn = ({ kind, reset, status }) => isMetered(kind) && reset !== undefined && status !== 429;
   const windows = grouped(answers.filter(isLetIn), ({ key, reset }) => `key ${key} until ${reset}`);
   return [...windows].flatMap(([window, admitted]) => {
     const [{ kind, limit }] = admitted;

@@ -6,6 +6,7 @@
 
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { after, before, describe, test } from 'node:test';
 import { Dice } from '../campaign/dice.mjs';
 import { Endpoints } from '../campaign/endpoints.mjs';
@@ -256,6 +257,13 @@ after(async () => {
   await endpoints?.stop();
 });
 
+/** What the origins logged of the request whose answer this is. */
+function logged(answer) {
+  const [, id] = answer.match(/"request_id":"(\w+)"/) ?? [];
+  const log = ['origin-a', 'origin-b'].map((name) => readFileSync(join(description.logs, `${name}.log`), 'utf8')).join('\n');
+  return (id && log.split('\n').find((line) => line.includes(id))) ?? 'nothing was logged of it';
+}
+
 /** Fails with the first violations. */
 function none(violations) {
   const { length } = violations;
@@ -282,7 +290,7 @@ describe('after every fault of the whole stack', () => {
   test('nobody was let in beyond a limit, and no place was given twice', () => none(verdict.overLimit(answers.all)));
   test('no revoked key was let in after its revocation was acknowledged', () => none(verdict.admittedRevoked(answers.all)));
   test('a signed decision is proven whatever is broken', () => none(verdict.unproven(answers.all)));
-  test('no batch was refused', () => none(writers.flatMap(({ refusals }) => refusals)));
+  test('no batch was refused', () => none(writers.flatMap(({ refusals }) => refusals).map((refusal) => `${refusal}\n    ${logged(refusal)}`)));
 
   test('every state that was committed is in the history', async () => {
     const kept = new Map();

@@ -237,7 +237,17 @@ impl Db {
     /// A connection whose statements all read the facts of one instant, that of the first. Nothing is to be committed: it ends
     /// when it is dropped. Whoever has one needs no other meanwhile, for the pool is small.
     pub async fn snapshot(&self) -> Result<Tx<'static>, StoreError> {
-        Ok(self.pool.begin_with("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await?)
+        self.begin("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY").await
+    }
+
+    /// Begins a transaction by `statement`.
+    ///
+    /// sqlx knows of a transaction once it is told that it has begun. Whoever gives up before that must not leave a connection in the
+    /// pool that is in one: so it is begun to its end in any case, and ended by being dropped.
+    pub async fn begin(&self, statement: &'static str) -> Result<Tx<'static>, StoreError> {
+        let pool = self.pool.clone();
+        let begun = tokio::spawn(async move { pool.begin_with(statement).await }).await;
+        Ok(begun.unwrap_or(Err(sqlx::Error::PoolClosed))?)
     }
 
     /// Runs `body` in one transaction and commits it.
@@ -251,7 +261,7 @@ impl Db {
     {
         let mut attempt = 1;
         loop {
-            let result = match self.pool.begin().await.map_err(StoreError::from) {
+            let result = match self.begin("BEGIN").await {
                 Ok(mut tx) => match body(&mut tx).await {
                     Ok(value) => tx.commit().await.map(|()| value).map_err(|error| E::from(StoreError::from(error))),
                     Err(error) => Err(error),

@@ -37,7 +37,7 @@ pub enum Verdict {
 
 /// Gives a stream its place, if there is one.
 pub async fn admit(db: &Db, wish: Wish<'_>) -> Result<Verdict, StoreError> {
-    let mut tx = db.pool.begin().await?;
+    let mut tx = db.begin("BEGIN").await?;
     let verdict = take(&mut tx, wish).await?;
     tx.commit().await?;
     Ok(verdict)

@@ -101,6 +101,7 @@ mod streaming;
 mod tags;
 mod tags_told;
 mod testapp;
+mod transactions;
 mod webhooks_breaker;
 mod webhooks_fanout;
 mod webhooks_kept;

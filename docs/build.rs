@@ -19,7 +19,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     println!("cargo::rerun-if-changed={}", contract.display());
     // The folder around the verifier's build: a path that is not there would make cargo build this each time.
     println!("cargo::rerun-if-changed={}", here.join("../shared/verifier").display());
-    let documents = render::site(&here, &fs::read_to_string(&contract)?)?;
+    let contract = fs::read_to_string(&contract)?;
+    let documents = render::site(&here, &contract)?;
     let mut table = String::from("/// Every document.\npub static DOCUMENTS: &[Document] = &[\n");
     let mut all = Vec::new();
     for document in &documents {
@@ -28,6 +29,13 @@ fn main() -> Result<(), Box<dyn Error>> {
         writeln!(table, "    {},", entry(document, begins..all.len()))?;
     }
     table.push_str("];\n");
+    let begins = all.len();
+    all.extend_from_slice(contract.as_bytes());
+    writeln!(
+        table,
+        "/// Where the OpenAPI document stands among them.\nconst CONTRACT: Range<usize> = {begins}..{};",
+        all.len()
+    )?;
     writeln!(table, "/// Bytes of all of them.\nconst UNPACKED: usize = {};", all.len())?;
     fs::write(out.join("packed"), zstd::bulk::compress(&all, LEVEL)?)?;
     fs::write(out.join("documents.rs"), table)?;

@@ -55,7 +55,7 @@ describe('the alert rules', () => {
         assert.ok(OF_OTHERS.includes(metric) || page.includes(`# TYPE ${metric} `) || page.includes(`# TYPE ${family} histogram`), metric);
       }
       for (const label of asked) {
-        assert.ok(['job', 'mountpoint'].includes(label) || new RegExp(`[{,]${label}="`).test(page), `${label} in ${expr}`);
+        assert.ok(['job', 'mountpoint', 'instance'].includes(label) || new RegExp(`[{,]${label}="`).test(page), `${label} in ${expr}`);
       }
       assert.ok(['page', 'ticket'].includes(labels.severity));
       assert.match(annotations.summary, /\.$/);
@@ -63,6 +63,18 @@ describe('the alert rules', () => {
       assert.match(rest.for ?? '1m', /^\d+[mh]$/);
     });
   }
+
+  test('that speak of a machine say which one, and the others do not ask for it', () => {
+    for (const { alert, expr, annotations } of rules) {
+      const named = annotations.summary.includes('$labels.instance');
+      // An aggregation drops the label unless it is kept by name.
+      const aggregates = /\b(sum|max|min|count)\b/.test(expr.replace(/on \(\) max\(.*?\)/g, ''));
+      if (aggregates) assert.equal(/by \(instance\)/.test(expr), named, alert);
+    }
+    for (const alert of ['RdsClockOff', 'RdsWritesRefused', 'RdsAssertionsRefused', 'RdsEdgeBehind']) {
+      assert.ok(rules.find((rule) => rule.alert === alert).annotations.summary.includes('$labels.instance'), alert);
+    }
+  });
 
   test('would not be noticed if they asked for what is not there', () => {
     assert.deepEqual([...parts('sum(rate(rds_nothing_total{x="1"}[5m])) by (y) > 0').metrics], ['rds_nothing_total']);

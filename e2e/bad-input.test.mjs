@@ -105,7 +105,7 @@ describe('an address', () => {
 describe('what does not exist', () => {
   const nobody = '0x00000000000000000000000000000000000000ee';
   for (const target of [
-    '/', '/v1', '/v1/nope', '/v1/vaults/', '/v1/vault/devnet', '/v1/VAULTS', '/v1/vaults/nobody-31337-0x00', '/v1/protocols/nobody', '/v1/curators/nobody',
+    '/nope', '/v2', '/v1/nope', '/v1/vaults/', '/v1/vault/devnet', '/v1/VAULTS', '/v1/vaults/nobody-31337-0x00', '/v1/protocols/nobody', '/v1/curators/nobody',
     '/v1/curators/nobody/events', `/v1/vault/atlantis/${nobody}`, `/v1/vault/devnet/${nobody}`, `/v1/vault/devnet/${nobody}/snapshots`,
     `/v1/vault/devnet/${nobody}/score-history`, `/v1/vault/devnet/${nobody}/events`, '/v1/vaults/%2e%2e%2fadmin', '/v1/protocols/a%2Fb',
   ]) {

@@ -80,6 +80,11 @@ export const BasketVersionRow = record({
   signer_address: nullable(text),
   signature: nullable(text),
   created_at: instant,
+  // additive: what is said of it by now
+  support_status: oneOf('current', 'deprecated', 'retired'),
+  deprecated_at: nullable(instant),
+  retired_at: nullable(instant),
+  successor_version_id: nullable(text),
 });
 
 /** Change row. */

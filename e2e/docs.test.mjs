@@ -44,6 +44,26 @@ function quiet({ strangers, faults }) {
 }
 
 describe('over HTTP', () => {
+  test('what people and machines try first leads to the documentation', async () => {
+    const html = { headers: { accept: 'text/html,*/*;q=0.8' } };
+    const led = await stack.get('/', html);
+    assert.deepEqual([led.status, led.headers.get('location')], [302, DOCS]);
+    const index = await stack.ok('/');
+    for (const name of ['documentation', 'openapi', 'health', 'status', 'llms']) await stack.ok(index.json[name]);
+    assert.equal((await stack.ok('/llms.txt')).text, (await stack.ok(`${DOCS}/llms.txt`)).text);
+    assert.match((await stack.ok('/robots.txt')).text, /^Allow: \/v1\/docs$/m);
+    assert.match((await stack.ok('/favicon.ico')).headers.get('content-type'), /^image\/svg/);
+    const security = (await stack.ok('/.well-known/security.txt')).text;
+    const contact = new URL(security.match(/^Contact: (.*)$/m)[1]);
+    assert.equal(contact.host, new URL(stack.edge).host);
+    await stack.ok(contact.pathname);
+    assert.ok(Date.parse(security.match(/^Expires: (.*)$/m)[1]) > Date.now());
+    const missing = await stack.get(`${DOCS}/nope`, html);
+    assert.equal(missing.status, 404);
+    assert.match(missing.text, /<h1>Page not found<\/h1>[\s\S]*href="\/v1\/docs\/reference"/);
+    assert.equal((await stack.get(`${DOCS}/nope`)).json.error.code, 'NOT_FOUND');
+  });
+
   test('a page says how it may be kept and what it may load, and is confirmed by its ETag', async () => {
     for (const base of [stack.edge, stack.relay]) {
       const page = await request(base, DOCS);
@@ -140,10 +160,13 @@ describe('in the browser', () => {
     const list = await form(seen.page, 'VaultList');
     await list.field('limit').fill('3');
     await list.field('sortOrder').selectOption('asc');
+    await list.section.getByRole('group', { name: 'riskTier' }).getByLabel('prime').check();
+    await list.section.getByRole('group', { name: 'riskTier' }).getByLabel('edge').check();
     await list.send.click();
     await answered(list.status, /^200/);
     const { data, meta } = JSON.parse(await list.body.textContent());
     assert.deepEqual([data.length, meta.limit], [3, 3]);
+    assert.ok(data.every(({ risk_tier: tier }) => ['Prime', 'Edge'].includes(tier)), 'lists are written as the service reads them');
     await list.section.locator('.answer summary').click();
     assert.match(await list.section.locator('.answer details code').textContent(), /x-request-id: [0-9a-f]{32}/);
 
@@ -266,6 +289,18 @@ describe('in the browser', () => {
     await seen.page.locator(new URL(link, stack.edge).hash).waitFor();
     assert.match(await seen.page.locator('main').innerText(), /aum_scope[\s\S]*use canonical_aum/);
     await seen.context.close();
+  });
+
+  test('the first stop of Tab is the skip link, wherever the page stands in the navigation', async () => {
+    for (const name of ['', 'errors', 'status', 'reference-vaults', 'reference-service']) {
+      const seen = await open(name);
+      // The page's own entry is in sight all the same.
+      const [entry, frame] = await Promise.all(['#nav [aria-current]', '#nav'].map((part) => seen.page.locator(part).boundingBox()));
+      assert.ok(entry.y >= frame.y - 1 && entry.y + entry.height <= frame.y + frame.height + 1, name);
+      await seen.page.keyboard.press('Tab');
+      assert.equal(await seen.page.evaluate(() => document.activeElement.className), 'skip', name);
+      await seen.context.close();
+    }
   });
 
   test('it is used with the keyboard, and keeps the theme that was chosen', async () => {

@@ -82,12 +82,12 @@ export function sharedStack() {
 
 /** This run's part of the documentation network, so that runs within one minute do not meet. */
 const RUN = randomBytes(2).toString('hex');
-let callers = 0;
+let callers = randomBytes(2).readUInt16BE();
 
-/** A caller nobody was before: a network of its own, because allowances are counted by /64. */
+/** A caller nobody was before: a site of its own, because allowances are counted by /64 and by /48. */
 export function newCaller() {
   callers += 1;
-  return `2001:db8:${RUN}:${(callers & 0xffff).toString(16)}::1`;
+  return `2001:db8:${(callers & 0xffff).toString(16)}:${RUN}::1`;
 }
 
 /** A caller nobody was before, with an address of the old kind (the range is set apart for benchmarks). */

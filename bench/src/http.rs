@@ -4,7 +4,7 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Error, Result, bail};
 
 /// Longer than any measured answer takes; a server that is stuck ends the run.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -59,7 +59,7 @@ impl Connection {
     /// Takes in what has come of an answer, and says whether that was the end of it. Fails unless it is a 200.
     pub fn arrived(&mut self) -> Result<bool> {
         match self.read() {
-            Ok(0) => bail!("the server closed the connection"),
+            Ok(0) => return Err(closed().into()),
             Ok(_) => {}
             Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(false),
             Err(error) => return Err(error.into()),
@@ -114,7 +114,7 @@ impl Connection {
                 return Ok((head, end));
             }
             if self.read()? == 0 {
-                bail!("the server closed the connection");
+                return Err(closed().into());
             }
         }
     }
@@ -133,6 +133,24 @@ impl Connection {
         self.buffer.copy_within(end..self.filled, 0);
         self.filled -= end;
     }
+}
+
+fn closed() -> std::io::Error {
+    std::io::Error::new(ErrorKind::UnexpectedEof, "the server closed the connection")
+}
+
+/// Whether an exchange failed because the server cut the connection, without a word about the request.
+pub fn was_cut(error: &Error) -> bool {
+    let kind = error.downcast_ref::<std::io::Error>().map(std::io::Error::kind);
+    matches!(
+        kind,
+        Some(
+            ErrorKind::ConnectionReset
+                | ErrorKind::ConnectionAborted
+                | ErrorKind::BrokenPipe
+                | ErrorKind::UnexpectedEof
+        )
+    )
 }
 
 /// One request on a connection of its own.

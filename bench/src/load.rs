@@ -9,7 +9,7 @@ use anyhow::{Context, Result, ensure};
 use rustix::event::Timespec;
 use rustix::event::epoll::{self, EventData, EventFlags};
 
-use crate::http::Connection;
+use crate::http::{self, Connection};
 
 /// How late a sleeper may be woken: what is due sooner is awaited awake.
 const SLACK: Duration = Duration::from_micros(100);
@@ -29,7 +29,14 @@ pub struct Load {
     pub p50: Duration,
     /// And 99 of 100 at most this long.
     pub p99: Duration,
+    /// Connections that the server cut with a request under way. Such a request counts nowhere else.
+    pub cuts: u64,
 }
+
+/// Share of the requests that may end with a cut connection before the figure means nothing.
+const CUT_SHARE: f64 = 0.01;
+/// Cuts that are always forgiven: a short load has few requests.
+const CUTS_FORGIVEN: u64 = 10;
 
 impl Load {
     /// Requests a second.
@@ -37,14 +44,17 @@ impl Load {
         self.requests as f64 / self.elapsed.as_secs_f64()
     }
 
-    fn of(mut micros: Vec<u32>, elapsed: Duration) -> Result<Self> {
+    fn of(mut micros: Vec<u32>, cuts: u64, elapsed: Duration) -> Result<Self> {
+        let answered = micros.len() as u64;
+        let bearable = CUTS_FORGIVEN.max((answered as f64 * CUT_SHARE) as u64);
+        ensure!(cuts <= bearable, "the server cut {cuts} connections and answered {answered} requests");
         micros.sort_unstable();
         let percentile = |percent: usize| -> Result<Duration> {
             let at = (micros.len() * percent / 100).min(micros.len().saturating_sub(1));
             let micros = micros.get(at).context("no request was answered")?;
             Ok(Duration::from_micros(u64::from(*micros)))
         };
-        Ok(Load { requests: micros.len() as u64, elapsed, p50: percentile(50)?, p99: percentile(99)? })
+        Ok(Load { requests: answered, elapsed, p50: percentile(50)?, p99: percentile(99)?, cuts })
     }
 }
 
@@ -66,22 +76,41 @@ pub fn run(
         flights.push((connection, Instant::now()));
     }
     let mut micros: Vec<u32> = Vec::with_capacity(1 << 20);
+    let mut cuts = 0;
     let mut stopping = false;
     while !stopping {
         // A round is finished on every connection, so that none is left with an answer half read.
         stopping = begun.elapsed() >= duration;
         for (connection, sent) in &mut flights {
-            connection.expect_ok()?;
-            micros.push(u32::try_from(sent.elapsed().as_micros()).unwrap_or(u32::MAX));
+            match connection.expect_ok() {
+                Ok(()) => micros.push(u32::try_from(sent.elapsed().as_micros()).unwrap_or(u32::MAX)),
+                Err(error) if http::was_cut(&error) => {
+                    cuts += 1;
+                    *connection = Connection::open(address)?;
+                }
+                Err(error) => return Err(error),
+            }
             if !stopping {
                 request.clear();
                 write(&mut request);
                 *sent = Instant::now();
-                connection.send(&request)?;
+                send(connection, address, &request, &mut cuts)?;
             }
         }
     }
-    Load::of(micros, begun.elapsed())
+    Load::of(micros, cuts, begun.elapsed())
+}
+
+/// Sends a request, on a new connection where the server has cut the one before.
+fn send(connection: &mut Connection, address: SocketAddr, request: &[u8], cuts: &mut u64) -> Result<()> {
+    match connection.send(request) {
+        Err(error) if http::was_cut(&error) => {
+            *cuts += 1;
+            *connection = Connection::open(address)?;
+            connection.send(request)
+        }
+        sent => sent,
+    }
 }
 
 /// Sends `rate` requests a second for `duration`, to `addresses` in turn, each at its instant, whether those before it are answered or not. A latency
@@ -96,26 +125,36 @@ pub fn paced(
     ensure!(rate > 0.0, "a rate of {rate}");
     let poll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
     let mut flights = Vec::with_capacity(connections);
-    for (at, address) in addresses.iter().cycle().take(connections).enumerate() {
-        let mut connection = Connection::open(*address)?;
+    let open = |at: usize, address: SocketAddr| -> Result<Connection> {
+        let mut connection = Connection::open(address)?;
         epoll::add(&poll, connection.never_block()?, EventData::new_u64(at as u64), EventFlags::IN)?;
-        flights.push((connection, Instant::now()));
+        Ok(connection)
+    };
+    for (at, address) in addresses.iter().cycle().take(connections).enumerate() {
+        flights.push((open(at, *address)?, *address, Instant::now()));
     }
     let mut free: VecDeque<usize> = (0..connections).collect();
     let total = (duration.as_secs_f64() * rate).ceil() as usize;
     let (mut request, mut events) = (Vec::with_capacity(1024), Vec::with_capacity(connections));
     let mut micros: Vec<u32> = Vec::with_capacity(total);
-    let (begun, mut sent) = (Instant::now(), 0);
+    let (begun, mut sent, mut cuts) = (Instant::now(), 0, 0);
     let due = |n: usize| begun + Duration::from_secs_f64(n as f64 / rate);
-    while micros.len() < total {
+    while micros.len() + cuts < total {
         while sent < total
             && due(sent) <= Instant::now()
             && let Some(at) = free.pop_front()
         {
-            let (connection, since) = flights.get_mut(at).context("no such connection")?;
+            let (connection, address, since) = flights.get_mut(at).context("no such connection")?;
             request.clear();
             write(&mut request);
-            connection.send(&request)?;
+            if let Err(error) = connection.send(&request) {
+                if !http::was_cut(&error) {
+                    return Err(error);
+                }
+                // The server closed it while it was idle, so no request was under way.
+                *connection = open(at, *address)?;
+                connection.send(&request)?;
+            }
             *since = due(sent);
             sent += 1;
         }
@@ -128,14 +167,26 @@ pub fn paced(
         epoll::wait(&poll, rustix::buffer::spare_capacity(&mut events), Some(&wait))?;
         for event in &events {
             let at = usize::try_from(event.data.u64())?;
-            let (connection, since) = flights.get_mut(at).context("nobody's event")?;
-            if connection.arrived()? {
-                micros.push(u32::try_from(since.elapsed().as_micros()).unwrap_or(u32::MAX));
-                free.push_back(at);
+            let (connection, address, since) = flights.get_mut(at).context("nobody's event")?;
+            match connection.arrived() {
+                Ok(false) => {}
+                Ok(true) => {
+                    micros.push(u32::try_from(since.elapsed().as_micros()).unwrap_or(u32::MAX));
+                    free.push_back(at);
+                }
+                Err(error) if http::was_cut(&error) => {
+                    *connection = open(at, *address)?;
+                    // One that was idle had no request to lose.
+                    if !free.contains(&at) {
+                        cuts += 1;
+                        free.push_back(at);
+                    }
+                }
+                Err(error) => return Err(error),
             }
         }
     }
-    Load::of(micros, begun.elapsed())
+    Load::of(micros, cuts as u64, begun.elapsed())
 }
 
 #[cfg(test)]
@@ -157,6 +208,37 @@ mod tests {
             }
         });
         address
+    }
+
+    /// Answers each connection's first `answers` requests, and cuts it with the next one under way.
+    fn cutting_server(answers: usize) -> SocketAddr {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        std::thread::spawn(move || {
+            for stream in listener.incoming() {
+                let mut stream = stream.unwrap();
+                std::thread::spawn(move || {
+                    let mut request = [0; 64];
+                    for _ in 0..answers {
+                        if !stream.read(&mut request).is_ok_and(|read| read > 0) {
+                            return;
+                        }
+                        stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 2\r\n\r\nhi").unwrap();
+                    }
+                    let _ = stream.read(&mut request);
+                });
+            }
+        });
+        address
+    }
+
+    #[test]
+    fn a_cut_connection_is_counted_and_the_load_goes_on() {
+        let write = |out: &mut Vec<u8>| out.extend_from_slice(b"GET / HTTP/1.1\r\n\r\n");
+        let paced = paced(&[cutting_server(30)], 1, 100.0, Duration::from_secs(1), write).unwrap();
+        assert_eq!((paced.requests, paced.cuts), (97, 3));
+        let always = run(cutting_server(0), 4, Duration::from_millis(200), write).unwrap_err();
+        assert!(always.to_string().contains("the server cut"), "{always}");
     }
 
     #[test]

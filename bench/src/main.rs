@@ -18,6 +18,7 @@ mod parts;
 mod push;
 mod reads;
 mod report;
+mod scoring;
 mod summary;
 mod versus;
 
@@ -51,6 +52,8 @@ enum What {
     Push(push::Options),
     /// Decisioning: a check at the origin, a decision verified at the edge.
     Graph(graph::Options),
+    /// Score runs over a long history: with nothing changed, with one vault changed, over everything.
+    Scoring(scoring::Options),
     /// Serves one file's bytes on a loopback port: the peer that the origin is measured against.
     #[command(hide = true)]
     Constant {
@@ -111,6 +114,7 @@ fn run(what: Option<What>) -> Result<()> {
         Some(What::Edge(options)) => edge::run(&options),
         Some(What::Push(options)) => push::run(&options),
         Some(What::Graph(options)) => graph::run(&options),
+        Some(What::Scoring(options)) => scoring::run(&options),
         Some(What::All(plan)) => all(&plan),
         None => all(&Plan::default()),
     }
@@ -118,13 +122,14 @@ fn run(what: Option<What>) -> Result<()> {
 
 /// Every measurement, one after another; fails at the end when one of them did.
 fn all(plan: &Plan) -> Result<()> {
-    let measurements: [(&str, &dyn Fn() -> Result<()>); 6] = [
+    let measurements: [(&str, &dyn Fn() -> Result<()>); 7] = [
         ("origin", &|| origin::run(&origin::Options::of(plan))),
         ("reads", &|| reads::run(&reads::Options::of(plan))),
         ("access", &|| access::run(plan)),
         ("edge", &|| edge::run(&edge::Options::of(plan))),
         ("push", &|| push::run(&push::Options::of(plan))),
         ("graph", &|| graph::run(&graph::Options::of(plan))),
+        ("scoring", &|| scoring::run(&scoring::Options::default())),
     ];
     let (begun, mut failed) = (Instant::now(), Vec::new());
     for (name, measure) in measurements {

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use anyhow::{Context, Result, bail, ensure};
-use rds_shared::access::{Assertion, AssertionKey, Plan, Principal, SignedRequest};
+use rds_shared::access::{Assertion, AssertionKey, BodyDigest, Plan, Principal, SignedHead};
 use rds_shared::wire::headers;
 use serde_json::Value;
 use xtask::up::ports::Ports;
@@ -203,8 +203,7 @@ impl Market {
         let principal = Principal::Key { id: 1, org_id: 1, plan: Plan::Data }.to_json();
         Ok(move |out: &mut Vec<u8>| {
             let target = next();
-            let request = SignedRequest { method: "GET", target: &target, body: b"", principal: &principal };
-            out.extend_from_slice(&http::get(&target, &format!("{lines}{}", signature(&key, &request))));
+            out.extend_from_slice(&http::get(&target, &signed(&key, "GET", &target, &principal, &lines, b"")));
         })
     }
 
@@ -217,8 +216,7 @@ impl Market {
     ) -> Result<impl FnMut(&mut Vec<u8>) + use<>> {
         let (key, target, principal) = (self.assertion_key()?, target.to_owned(), principal.to_json());
         Ok(move |out: &mut Vec<u8>| {
-            let request = SignedRequest { method, target: &target, body: &body, principal: &principal };
-            let lines = format!("accept: application/json\r\n{}", signature(&key, &request));
+            let lines = signed(&key, method, &target, &principal, "accept: application/json\r\n", &body);
             out.extend_from_slice(&http::request(method, &target, &lines, &body));
         })
     }
@@ -229,16 +227,22 @@ impl Market {
     }
 }
 
-/// The lines by which the origin knows a request for one of the edge's.
-fn signature(key: &AssertionKey, request: &SignedRequest<'_>) -> String {
+/// Header lines with those by which the origin knows a request for one of the edge's.
+fn signed(key: &AssertionKey, method: &str, target: &str, principal: &str, lines: &str, body: &[u8]) -> String {
     // Spread like the edge's random ones: the origin shards them by their first bits.
     let spread = NONCES.fetch_add(1, Ordering::Relaxed).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let count = u128::from(spread) << 64 | u128::from(std::process::id());
     let seconds = i64::try_from(now()).unwrap_or(i64::MAX);
-    let assertion = Assertion::sign(key, request, seconds, count.to_be_bytes()).to_header();
-    let principal = request.principal;
+    let request_id = format!("{count:032x}");
+    let mut forwarded: Vec<_> = lines.lines().filter_map(|line| line.split_once(": ")).collect();
+    forwarded.push((headers::REQUEST_ID, request_id.as_str()));
+    if !body.is_empty() {
+        forwarded.push((headers::CONTENT_TYPE, headers::JSON));
+    }
+    let head = SignedHead { method, target, principal, forwarded: &forwarded };
+    let assertion = Assertion::sign_head(key, &head, BodyDigest::of(body), seconds, count.to_be_bytes()).to_header();
     format!(
-        "{}: {assertion}\r\n{}: {principal}\r\n{}: {count:032x}\r\n",
+        "{lines}{}: {assertion}\r\n{}: {principal}\r\n{}: {request_id}\r\n",
         headers::ASSERTION,
         headers::PRINCIPAL,
         headers::REQUEST_ID

@@ -119,6 +119,14 @@ impl Versus {
         )
     }
 
+    /// How many connections each server cut under the whole load, in words; nothing where none was.
+    pub fn cuts(&self) -> String {
+        let pairs = self.pairs.iter().map(|(a, b)| (&a.load, &b.load));
+        let loads = pairs.chain(self.halves.iter().map(|(a, b)| (a, b)));
+        let (ours, theirs) = loads.fold((0, 0), |(ours, theirs), (a, b)| (ours + a.cuts, theirs + b.cuts));
+        if ours + theirs == 0 { String::new() } else { format!("; connections cut: ours {ours}, theirs {theirs}") }
+    }
+
     /// The median of something on either side.
     pub fn sides(&self, of: impl Fn(&Sample) -> f64) -> (f64, f64) {
         (

@@ -4,7 +4,7 @@
 /** Characters of a body that are shown. */
 const SHOWN = 200_000;
 /** Response headers worth a look, in this order; the others follow. */
-const FIRST = ['content-type', 'x-cache', 'age', 'etag', 'x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset', 'retry-after', 'x-request-id'];
+const FIRST = ['x-service-ignored-parameters', 'x-service-unknown-values', 'content-type', 'x-cache', 'age', 'etag', 'x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset', 'retry-after', 'x-request-id'];
 
 const keyField = document.getElementById('key');
 const keyForm = document.getElementById('console');
@@ -26,8 +26,15 @@ function made(tag, attributes = {}, ...children) {
 
 /** The field for a parameter's row of the table. */
 function field(operation, row) {
-  const { name, in: place, choices, example, required } = row.dataset;
+  const { name, in: place, choices, many, example, required } = row.dataset;
   const id = `${operation}-${place}-${name}`;
+  const label = [name, made('span', { class: 'mark-in' }, place)];
+  if (many) {
+    const boxes = many.split('|').map((value) => made('label', { class: 'choice' }, made('input', { type: 'checkbox', value }), value));
+    const group = made('fieldset', { id, class: 'field' }, made('legend', {}, ...label), ...boxes);
+    Object.assign(group.dataset, { in: place, name });
+    return group;
+  }
   let input;
   if (choices) {
     input = made('select', { id }, ...['', ...choices.split('|')].map((value) => made('option', { value }, value || 'not sent')));
@@ -38,7 +45,13 @@ function field(operation, row) {
   input.dataset.in = place;
   input.dataset.name = name;
   if (required !== undefined) input.required = true;
-  return made('div', { class: 'field' }, made('label', { for: id }, name, made('span', { class: 'mark-in' }, place)), input);
+  return made('div', { class: 'field' }, made('label', { for: id }, ...label), input);
+}
+
+/** What a field says: of several boxes, those that are ticked, as a list is written in an address. */
+function said(input) {
+  if (input.tagName !== 'FIELDSET') return input.value.trim();
+  return [...input.querySelectorAll(':checked')].map((box) => box.value).join(',');
 }
 
 /** What the form asks for: address, method, headers, body. */
@@ -47,7 +60,7 @@ function request(section, form) {
   const query = new URLSearchParams();
   const headers = new Headers();
   for (const input of form.querySelectorAll('[data-in]')) {
-    const value = input.value.trim();
+    const value = said(input);
     if (input.dataset.in === 'path') path = path.replace(`{${input.dataset.name}}`, encodeURIComponent(value));
     else if (value !== '' && input.dataset.in === 'query') query.append(input.dataset.name, value);
     else if (value !== '') headers.set(input.dataset.name, value);

@@ -100,8 +100,15 @@ if (links.size > 0) {
   }
 }
 
-// The page's own place in the navigation is in sight.
-document.querySelector('nav [aria-current]')?.scrollIntoView({ block: 'nearest' });
+// The page's own place in the navigation is in sight. `scrollIntoView` would do it too, but may move the point from which a browser
+// looks for the next stop of Tab: the skip link would be behind it.
+const nav = document.getElementById('nav');
+const here = nav?.querySelector('[aria-current]');
+if (here) {
+  const [frame, place] = [nav.getBoundingClientRect(), here.getBoundingClientRect()];
+  if (place.bottom > frame.bottom) nav.scrollTop += place.bottom - frame.bottom;
+  else if (place.top < frame.top) nav.scrollTop -= frame.top - place.top;
+}
 
 // The menu closes when a place on the same page was chosen, and by Escape.
 document.addEventListener('keydown', (event) => {

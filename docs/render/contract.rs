@@ -258,7 +258,11 @@ pub fn text(value: &Value) -> Option<String> {
     value.as_str().map(str::to_owned)
 }
 
-/// A value as one would write it into an address.
+/// A value as one would write it into an address: the entries of a list are separated by commas.
 pub fn plain(value: &Value) -> String {
-    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(entries) => entries.iter().map(plain).collect::<Vec<_>>().join(","),
+        other => other.to_string(),
+    }
 }

@@ -1,6 +1,7 @@
 //! What the guides say in numbers, taken from where the service takes it.
 
-use rds_shared::access::budget::{ANONYMOUS_PER_DAY, AddressBudget, WINDOW_SECONDS, key_limit};
+use rds_shared::access::Neighbourhood;
+use rds_shared::access::budget::{ANONYMOUS_PER_DAY, AddressBudget, FIRST_PARTY_PER_DAY, WINDOW_SECONDS, key_limit};
 use rds_shared::access::paging::KEYLESS_ROWS;
 use rds_shared::access::plan::{INDEX_TOKEN_RPM, Plan};
 use rds_shared::push::cursor::{REPLAY_LIMIT, WINDOW_SECONDS as STREAM_WINDOW};
@@ -31,6 +32,9 @@ pub fn table(name: &str) -> Result<String, String> {
         "retries" => retries(),
         "anonymous-rpm" => AddressBudget::Anonymous.limit().to_string(),
         "anonymous-day" => grouped(ANONYMOUS_PER_DAY),
+        "first-party-day" => grouped(FIRST_PARTY_PER_DAY),
+        "neighbours-v4" => Neighbourhood::V4(core::net::Ipv4Addr::UNSPECIFIED).ratio().to_string(),
+        "neighbours-v6" => Neighbourhood::V6(core::net::Ipv6Addr::UNSPECIFIED).ratio().to_string(),
         "window" => WINDOW_SECONDS.to_string(),
         "tiers" => tiers(),
         "copy-age" => span(ROUTES.iter().map(|route| route.cache.fresh).max().unwrap_or_default().into()),

@@ -15,7 +15,8 @@ pub fn llms(contract: &Contract, guides: &[Guide]) -> Document {
     let _ = writeln!(out, "Version {}. The whole contract, machine-readable: /v1/openapi.json\n", contract.version());
     out.push_str(
         "Success bodies are `{\"data\": …}`, lists add `meta`; errors are `{\"error\": {\"code\", \"message\", \"request_id\"}}`. \
-         Keys go into `Authorization: Bearer pk_live_…`. Null is written, never left out.\n\n## Guides\n\n",
+         Keys go into `Authorization: Bearer pk_live_…`. Null is written, never left out. Every operation takes \
+         `strict=true`, which refuses unknown parameters instead of ignoring them.\n\n## Guides\n\n",
     );
     for guide in guides {
         let file = if guide.name.is_empty() { "index" } else { &guide.name };
@@ -41,7 +42,7 @@ fn line(out: &mut String, operation: &Operation) {
         operation.link(),
         operation.summary
     );
-    for parameter in operation.parameters.iter().filter(|parameter| parameter.place != "header") {
+    for parameter in operation.parameters.iter().filter(|it| it.place != "header" && it.name != "strict") {
         let required = if parameter.required { ", required" } else { "" };
         let about = parameter.description.split_whitespace().collect::<Vec<_>>().join(" ");
         let _ = writeln!(out, "  - `{}` ({}{required}): {about}", parameter.name, parameter.place);

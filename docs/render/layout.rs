@@ -38,7 +38,7 @@ const GUIDES: [(&str, &[(&str, &str)]); 4] = [
     ),
     ("Be told", &[("stream", "Event stream"), ("webhooks", "Webhooks")]),
     ("Trust it", &[("methodology", "Methodology"), ("decisions", "Signed decisions"), ("verify", "Verify a decision")]),
-    ("Service", &[("status", "Status")]),
+    ("Service", &[("status", "Status"), ("security", "Report a vulnerability")]),
 ];
 
 /// What the pages have in common.

@@ -178,6 +178,11 @@ fn parameters(main: &mut String, contract: &Contract, operation: &Operation) {
 fn choices(parameter: &Parameter) -> String {
     let values = parameter.schema["enum"].as_array().into_iter().flatten().filter_map(Value::as_str);
     let values: Vec<_> = values.collect();
+    let many = parameter.schema["items"]["enum"].as_array().into_iter().flatten().filter_map(Value::as_str);
+    let many: Vec<_> = many.collect();
+    if !many.is_empty() {
+        return format!(" data-many=\"{}\"", escape(&many.join("|")));
+    }
     let is_flag = parameter.schema["type"] == "boolean";
     match (values.is_empty(), is_flag) {
         (false, _) => format!(" data-choices=\"{}\"", escape(&values.join("|"))),

@@ -32,7 +32,7 @@ include!(concat!(env!("OUT_DIR"), "/documents.rs"));
 /// What all documents hold, one behind the other, packed as one: pages resemble each other.
 static PACKED: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/packed"));
 
-/// The unpacked documents: some two million bytes. A host opens it once, when the first one is asked for.
+/// The unpacked documents: some three million bytes. A host opens it once, when the first one is asked for.
 #[derive(Debug)]
 pub struct Library(Vec<u8>);
 
@@ -49,6 +49,11 @@ impl Library {
     /// What `document` holds.
     pub fn body(&self, document: &Document) -> &[u8] {
         self.0.get(document.place.clone()).unwrap_or_default()
+    }
+
+    /// The OpenAPI document, byte for byte as it is committed. It is packed with the pages, which repeat most of it.
+    pub fn contract(&self) -> &[u8] {
+        self.0.get(CONTRACT).unwrap_or_default()
     }
 }
 

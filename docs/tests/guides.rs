@@ -27,6 +27,8 @@ const ALLOWED: &[&str] = &[
     "over the 64 characters",
     "up to 64 bits",
     "0 to 10",
+    "IPv6 /48",
+    "IPv4 /24",
     "begins at 1",
     "number, from 1",
     "limit of 60 percent",

@@ -22,6 +22,7 @@ export class Client {
   cursor = null;
   stopped = false;
   #stop = new AbortController();
+  #return;
 
   constructor(name, { dice, origins, key, habit, vault, seen }) {
     Object.assign(this, { name, dice, origins, key, habit: HABITS[habit], vault: HABITS[habit].filtered ? vault : null, seen });
@@ -38,6 +39,7 @@ export class Client {
   /** Ends it. */
   stop() {
     this.stopped = true;
+    this.comeBack();
     this.#stop.abort();
     return this.done;
   }
@@ -47,6 +49,17 @@ export class Client {
     return this.cursor === null ? -1n : numberOf(this.cursor);
   }
 
+  /** Goes, and stays away until it comes back with the last id that it was given. */
+  leave() {
+    this.away = new Promise((resolve) => (this.#return = resolve));
+    this.#stop.abort();
+  }
+
+  comeBack() {
+    this.#return?.();
+    this.away = undefined;
+  }
+
   /** From now on it behaves. */
   calm() {
     this.habit = {};
@@ -54,6 +67,7 @@ export class Client {
 
   async run() {
     while (!this.stopped) {
+      await this.away;
       this.#stop = new AbortController();
       await this.connection().catch(() => {}); // However it ended, it comes back.
       await sleep(this.dice.between(10, 200));

@@ -84,6 +84,8 @@ export class Validator {
     if (sent !== undefined && !content[sent]) faults.push(`${sent} is not documented`);
     const schema = content['application/json']?.schema;
     if (schema && sent === 'application/json') faults.push(...this.faults(schema, answer.json));
+    const { code } = answer.json?.error ?? {};
+    if (code !== undefined && !response['x-codes']?.includes(code)) faults.push(`${code} is not documented for ${answer.status}`);
     return faults;
   }
 }

@@ -5,52 +5,26 @@
 // All checks, every operation; what is not counted as a failure stands with its reason in `schemathesis/hooks.py`. The tool is
 // installed, at the versions of `schemathesis/requirements.txt`, into the cache of tools. Ends with its exit code: 0 when nothing failed.
 
-import { spawn, spawnSync } from 'node:child_process';
-import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync, rmSync } from 'node:fs';
-import { homedir, tmpdir } from 'node:os';
+import { spawn } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { mint } from '../operator.mjs';
 import { Stack } from '../stack.mjs';
 import { FILE } from './document.mjs';
+import { environment, unable } from './python-tools.mjs';
+
+export { unable };
 
 const HERE = new URL('schemathesis/', import.meta.url);
 const REQUIREMENTS = fileURLToPath(new URL('requirements.txt', HERE));
 /** Without options: what is tried in some minutes. `fuzzing` looks longer, and finds what nobody thought of. */
 const PHASES = 'examples,coverage';
 
-/** Where tools are kept: as `cargo xtask` has it. */
-function cache() {
-  if (process.env.RDS_CACHE) return process.env.RDS_CACHE;
-  if (process.getuid?.() === 0) return '/var/cache/rds';
-  return join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'rds');
-}
-
-/** Why it cannot run here; undefined when it can. */
-export function unable() {
-  const { status } = spawnSync('python3', ['-c', 'import venv, ensurepip'], { stdio: 'ignore' });
-  return status === 0 ? undefined : 'there is no python3 with venv on this machine';
-}
-
 /** The program, installed when it is not there yet. */
 function program() {
-  const lock = createHash('sha256').update(readFileSync(REQUIREMENTS)).digest('hex').slice(0, 12);
-  const folder = join(cache(), `schemathesis-${lock}`);
-  if (!existsSync(folder)) {
-    mkdirSync(cache(), { recursive: true });
-    const half = mkdtempSync(join(cache(), 'schemathesis-'));
-    installed('python3', '-m', 'venv', half);
-    installed(join(half, 'bin/python'), '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--no-deps', '--requirement', REQUIREMENTS);
-    renameSync(half, folder);
-  }
-  // Scripts of a virtual environment name the folder that it was made in; its interpreter finds its own.
-  return [join(folder, 'bin/python'), '-c', 'from schemathesis.cli import schemathesis; schemathesis()'];
-}
-
-function installed(command, ...words) {
-  const { status, stderr, error } = spawnSync(command, words, { encoding: 'utf8' });
-  if (status !== 0) throw new Error(`${command} ${words.join(' ')}: ${error ?? stderr}`);
+  return [join(environment('schemathesis', REQUIREMENTS), 'bin/python'), '-c', 'from schemathesis.cli import schemathesis; schemathesis()'];
 }
 
 /** Runs it against a stack. Resolves to `{code, said}`. */

@@ -1,7 +1,7 @@
 // Requests that carry a secret where none belongs: in every header, in addresses and in bodies, at every door.
 //
 // What the edge has to hand on, because only the origin can read it, is marked `handedOn`. What stands where the name of a field or a
-// kind is looked for is marked `toldBack`: whoever sent it is told which name is none.
+// kind is looked for is marked `toldBack`: whoever sent it is told which name is none. Of a key as a parameter's name only the kind is told.
 
 /** Headers that somebody reads: the edge, the origin, or whoever stands before them. */
 const HEADERS = [
@@ -26,9 +26,10 @@ export function* inHeaders(secret, credential) {
 /** In queries, as what no parameter is or takes. */
 export function* inQueries(secret, credential) {
   const value = encodeURIComponent(secret);
-  for (const query of [`api_key=${value}`, `${value}=1`, `limit=${value}`, `page=1&chain=${value}%00`, `sortBy=${value}`, `minTvl=${value}`]) {
+  for (const query of [`api_key=${value}`, `limit=${value}`, `page=1&chain=${value}%00`, `sortBy=${value}`, `minTvl=${value}`]) {
     yield { target: `/v1/vaults?${query}`, headers: credential };
   }
+  yield { target: `/v1/vaults?${value}=1`, headers: credential, toldBack: !/^[pi][kx]_live_/.test(secret) };
   yield { target: `/v1/vaults/scores?token=${value}`, headers: {} };
   yield { target: `/v1/events/stream?since=${value}`, headers: credential, handedOn: true };
   yield { target: `/metrics?${value}`, headers: {} };

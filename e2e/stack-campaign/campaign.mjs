@@ -145,43 +145,106 @@ async function recovered() {
   return probes;
 }
 
-/** Takes a backup while all goes on, lets time pass, and puts it in the place of what was written since. */
-async function restore(die, { stopsOrigins }) {
-  const { postgres, disk, origins } = stack;
+/** Takes a backup while all goes on: of each group `held` is surely in it, and `kept` the most that may be; `steps` were made before it. */
+async function backUp(name) {
   // What was committed before it began is in it, and of what was begun before it ended some may be.
-  const held = new Map(groups.map(({ name }) => [name, written.newest(name)]));
-  const backup = await disk.backUp(postgres, 'backup');
+  const held = new Map(groups.map(({ name: group }) => [group, written.newest(group)]));
+  const steps = await count('incarnation');
+  const folder = await stack.disk.backUp(stack.postgres, name);
   const kept = new Map(writers.map(({ group, batches }) => [group.name, batches.length]));
+  return { folder, held, kept, steps };
+}
+
+/** Takes a backup, lets time pass, and puts it in the place of what was written since. */
+async function restore(die, { stopsOrigins }) {
+  const backup = await backUp('backup');
   await sleep(die.between(2000, 5000));
+  await putBack(backup, { stopsOrigins });
+}
+
+/**
+ * Two restores from one backup. Whoever was in the first past, and comes back when the second has come further than that, must not be
+ * given the second's operations as if they followed the first's.
+ */
+async function restoreTwice(die) {
+  const backup = await backUp('twice');
+  for (const leaves of [false, true]) {
+    await sleep(die.between(2000, 4000));
+    await putBack(backup, { stopsOrigins: die.chance(0.5), leaves });
+  }
+}
+
+/** A restore, and then one from a backup that is older: it knows nothing of the first one's step. */
+async function restoreOlder(die) {
+  const old = await backUp('old');
+  await sleep(die.between(1000, 2000));
+  await restore(die, { stopsOrigins: die.chance(0.5) });
+  await sleep(die.between(1000, 3000));
+  await putBack(old, { stopsOrigins: die.chance(0.5), leaves: true });
+}
+
+/** A change of primary that loses nothing, so that nobody is told of anything; and then a restore from before it. */
+async function restorePromoted(die) {
+  const { postgres, disk } = stack;
+  const backup = await backUp('promoted');
+  await stack.without([postgres], async () => {
+    await postgres.end('SIGINT');
+    disk.promote();
+  });
+  await until('the change of primary was noticed', RECOVERY_SECONDS, async () => (await count('incarnation')) > backup.steps, PROBE_MILLIS);
+  await sleep(die.between(2000, 4000));
+  await putBack(backup, { stopsOrigins: die.chance(0.5), leaves: true });
+}
+
+/**
+ * Puts a backup in the place of what was written since, and what was written is sent again. Where somebody `leaves`, one client goes
+ * before that and comes back when this past has given more numbers than the one that it was in.
+ */
+async function putBack({ folder, held, kept, steps }, { stopsOrigins, leaves }) {
+  const { postgres, disk, origins } = stack;
   // What is lost is known: everybody finishes what they are at.
   await Promise.all([...writers, revoked].map((actor) => actor.rest()));
   await arrived();
+  const away = leaves ? [dice.pick(clients)] : [];
+  for (const client of away) client.leave();
+  const given = await numbersGiven();
   const fault = { from: performance.now(), to: Infinity, until: Infinity, kept };
   restores.push(fault);
   await stack.without(stopsOrigins ? [postgres, ...origins] : [postgres], async () => {
     if (stopsOrigins) await Promise.all(origins.map((origin) => origin.end('SIGTERM')));
     await postgres.end('SIGINT');
-    await disk.restore(backup);
+    await disk.restore(folder);
   });
-  await until('the state of the backup is shown at every door', RECOVERY_SECONDS, async () => (await stack.isReady()) && (await isAsKept(kept)), PROBE_MILLIS);
+  await until('the state of the backup is shown at every door', RECOVERY_SECONDS, async () => (await stack.isReady()) && (await isAsKept(kept, steps)), PROBE_MILLIS);
   fault.to = performance.now();
   await sleep(2000);
   fault.until = performance.now();
   for (const { group, batches } of writers) for (let number = held.get(group.name) + 1; number <= batches.length; number += 1) said.add(`${group.name} ${number}`);
   await Promise.all(writers.map((writer) => writer.sayAgain(held.get(writer.group.name))));
   for (const actor of [...writers, revoked]) actor.goOn();
+  if (!leaves) return;
+  await until('this past has given more numbers than the one before', RECOVERY_SECONDS, async () => (await numbersGiven()) > given, PROBE_MILLIS);
+  for (const client of away) client.comeBack();
+}
+
+const count = async (table) => (await stack.postgres.ask(`select count(*)::int as rows from ${table}`))[0].rows;
+
+/** How many numbers the journal has given since the last step. */
+async function numbersGiven() {
+  const [{ given }] = await stack.postgres.ask('select (head - coalesce((select max(to_seq) from incarnation), 0))::text as given from journal_state');
+  return BigInt(given);
 }
 
 /**
- * Whether a restore is over: the service has noticed it, the edge has acknowledged that all facts may be others, and what nobody
- * asked before is as the backup has it, at every door.
+ * Whether a restore is over: the service has stepped once more than the backup had, the edge has acknowledged that all facts may be
+ * others, and what nobody asked before is as the backup has it, at every door.
  */
-async function isAsKept(kept) {
+async function isAsKept(kept, before) {
   const sql = `
     select (select count(*)::int from incarnation) as steps,
            not exists (select from data_tag t left join edge_tag e using (tag) where t.version > coalesce(e.version, 0)) as is_told`;
   const [{ steps, is_told: isTold }] = await stack.postgres.ask(sql);
-  if (!isTold || steps < restores.length) return false;
+  if (!isTold || steps <= before) return false;
   const pages = stack.doors.flatMap((door) => groups.map(async ({ name, protocol }) => {
     const { status, json } = await request(door, unasked(`/v1/vaults?protocol=${protocol}`), { timeout: 5000 });
     return status === 200 && json.data.every((row) => numberIn(row) <= kept.get(name));
@@ -226,7 +289,7 @@ async function arrived() {
 
 /** The faults of this run, in the order of their rounds: all that this machine can have, before any comes again. */
 function drawn() {
-  const faults = Object.entries(faultsOf(stack, { writers, restore }));
+  const faults = Object.entries(faultsOf(stack, { writers, restore, restoreTwice, restoreOlder, restorePromoted }));
   for (const [what, { why }] of faults) if (why) skipped.set(what, why);
   const possible = faults.filter(([what, { why }]) => why === undefined && ONLY.test(what));
   const order = [];
@@ -305,6 +368,7 @@ describe('after every fault of the whole stack', () => {
   test('and none that was not committed', () => none(pushed.inventedOnStreams(ours(), written.committed)));
   test('nobody was shown anything twice, but after being told that its place is gone', () => none(ours().flatMap((client) => pushed.repeatedOnStreams(verdict.lives(client)))));
   test('whoever held a place that a restore undid was told', () => none(verdict.untold(clients, restores)));
+  test('no number was given to two operations, in whatever past', () => none(verdict.givenTwice(clients)));
   test('every webhook was told of every event', () => none(pushed.lostDeliveries(HOOKS, received(), written.committed)));
   test('and of no other', () => none(pushed.inventedDeliveries(HOOKS, received(), written.committed)));
   test('an event kept its id and its content over every attempt and restore', () => none(pushed.changedEvents(received().filter(({ title }) => !said.has(title)))));

@@ -105,6 +105,13 @@ export class Disk {
     this.#handOver(this.data);
   }
 
+  /** Has the server begin a timeline of its own where it was stopped, as a replica does that had everything. The server must not run. */
+  promote() {
+    const signal = join(this.data, 'recovery.signal');
+    writeFileSync(signal, '');
+    this.#handOver(signal);
+  }
+
   release() {
     if (this.mounted === undefined) return;
     try {

@@ -10,11 +10,15 @@ const NOTICED_SECONDS = 30;
 /** What `/ready` of an origin says. */
 const readiness = (origin) => request(origin.relay, '/ready', { timeout: 5000 }).then(({ status }) => status, () => 0);
 
+/** What it says of writes while it is ready. */
+const writes = (origin) =>
+  request(origin.relay, '/ready', { timeout: 5000 }).then(({ status, json }) => (status === 200 ? (json.writes ?? 'taken') : `${status}`), () => 'away');
+
 /**
  * The faults by name: `{act, hit, why}`. `hit` names the parts that a connection may break at: `edge`, or nothing. `why` says why
  * this machine cannot have it.
  */
-export function faultsOf(stack, { writers, restore }) {
+export function faultsOf(stack, { writers, restore, restoreTwice, restoreOlder, restorePromoted }) {
   const { postgres, origins, edge, link, disk } = stack;
   const [a, b] = origins;
   const away = (parts, signal, least, most) => (dice) =>
@@ -38,6 +42,9 @@ export function faultsOf(stack, { writers, restore }) {
     'Postgres and both origins stop at once': { act: (dice) => away([postgres, ...origins], dice.pick(['SIGQUIT', 'SIGKILL']), 0, 2000)(dice) },
     'Postgres is restored from a backup': { act: (dice) => restore(dice, { stopsOrigins: true }), restores: true },
     'Postgres is restored behind running origins': { act: (dice) => restore(dice, { stopsOrigins: false }), restores: true },
+    'Postgres is restored twice from one backup': { act: restoreTwice, restores: true },
+    'Postgres is restored from before its last restore': { act: restoreOlder, restores: true },
+    'Postgres is promoted, and then restored from before that': { act: restorePromoted, restores: true },
     'the edge is killed': { act: away([edge], 'SIGKILL', 0, 1500), hit: 'edge' },
     'the edge is replaced by its other version': {
       act: async () => {
@@ -82,8 +89,11 @@ export function faultsOf(stack, { writers, restore }) {
           const [now, later] = [writers.map(({ batches }) => batches.length), await sleep(2000).then(() => writers.map(({ batches }) => batches.length))];
           return now.every((count, place) => count === later[place]) && now.some((count, place) => count >= before[place]);
         });
+        const told = (wanted) => async () => (await Promise.all([a, b].map(writes))).every((said) => said === wanted);
+        await until('both origins say that writes are refused, and stay ready', NOTICED_SECONDS, told('failing'));
         await sleep(dice.between(500, 3000));
         disk.free();
+        await until('both origins see that writes are taken again', NOTICED_SECONDS, told('taken'));
       },
       why: disk.limit,
       fills: true,

@@ -151,6 +151,17 @@ export function untold(clients, restores) {
   });
 }
 
+/** Numbers that stand for two operations, whichever pasts of the database gave them and to whomever. */
+export function givenTwice(clients) {
+  const titles = new Map();
+  return clients.flatMap(({ name, frames }) =>
+    frames.filter(({ title }) => title !== undefined).flatMap(({ number, title }) => {
+      const first = titles.get(number) ?? titles.set(number, title).get(number);
+      return first === title ? [] : [`${name} was shown ${title} with the id of ${first}`];
+    }),
+  );
+}
+
 /** Committed states of which the history keeps nothing. `kept` is each group's `Set` of numbers. */
 export function lostStates(kept, written) {
   return [...written.groups].flatMap(([group, { told }]) => [...told.keys()].filter((number) => !kept.get(group).has(number)).map((number) => `${group} ${number} is not in the history`));

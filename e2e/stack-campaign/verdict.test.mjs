@@ -65,6 +65,7 @@ function broken({ answers, faults, restores, clients, kept, endings, written: al
     admittedRevoked: verdict.admittedRevoked(answers),
     unproven: verdict.unproven(answers),
     untold: verdict.untold(clients, restores),
+    givenTwice: verdict.givenTwice(clients),
     unexpectedEndings: verdict.unexpectedEndings(endings, faults),
     lostStates: verdict.lostStates(kept, all),
   };
@@ -132,6 +133,16 @@ describe('the verdict on the whole stack', () => {
     assert.deepEqual(after(({ clients }) => clients[0].frames.push(gap('cursor_unknown'))), ['untold']);
     assert.deepEqual(after(({ clients }) => clients[0].frames.push(gap('queue_overflow'))), []);
     assert.deepEqual(verdict.lives(record().clients[0]).map(({ frames }) => frames.length), [1, 2]);
+  });
+
+  test('sees a client that one of two restores resumed in the other without a word', () => {
+    assert.deepEqual(after(({ restores }) => restores.push({ from: 60, to: 61, until: 62, kept: new Map([['north', 3]]) })), ['untold']);
+  });
+
+  test('sees a number that two pasts gave to two operations, whoever was shown them', () => {
+    assert.deepEqual(after(({ clients }) => clients[0].frames.push(frame(9n, 'north 3'))), ['givenTwice']);
+    assert.deepEqual(after(({ clients }) => clients.push({ ...clients[0], frames: [gap('cursor_unknown'), frame(9n, 'north 3')] })), ['givenTwice']);
+    assert.deepEqual(after(({ clients }) => clients.push({ ...clients[0], frames: [gap('cursor_unknown'), frame(9n, 'north 2')] })), []);
   });
 
   test('sees a process that ended by itself', () => {

@@ -1,12 +1,11 @@
 //! Where an answer comes from: a fresh copy, the origin, or the last good copy when the origin cannot be read.
 
-use crate::breaker::Permit;
 use crate::cache::{Condition, Entry, policy};
-use crate::origin::{Call, Meaning, OriginAnswer, Passed, Seal};
+use crate::origin::{OriginAnswer, Passed};
 use crate::pipeline::{Asked, Walk};
-use crate::ports::{Guards, Host, Inbound, NoAnswer};
+use crate::ports::{Guards, Host, Inbound};
 use crate::respond::{Answer, Content, Served};
-use rds_shared::route::{Route, RouteId, Tag, TagVersions};
+use rds_shared::route::{Route, RouteId, TagVersions};
 use rds_shared::wire::headers::{self, XCache};
 use rds_shared::wire::{ApiError, ErrorCode, Timestamp};
 use std::rc::Rc;
@@ -124,73 +123,6 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         }
     }
 
-    /// Asks the origin for an answer that has the changes up to `known`, if the breaker lets us; with `copy` at hand, only
-    /// whether that is still good, and not for long.
-    pub(crate) async fn ask(
-        &self,
-        asked: &Asked,
-        copy: Option<&Entry>,
-        known: &TagVersions,
-    ) -> Result<OriginAnswer, Failure> {
-        let now = self.host.now();
-        // How the service does is asked of the service, whatever came of other questions; and its word on that ends no caution.
-        let is_held_off = asked.route.id != RouteId::Status;
-        if is_held_off && let Permit::Refused { retry_after } = self.isolate.breaker.borrow_mut().permit(now) {
-            return Err(Failure::HeldOff { retry_after });
-        }
-        let seal = Seal { now, nonce: self.host.random(), request_id: self.request_id };
-        let etag = copy.and_then(|copy| copy.headers.get("etag"));
-        let principal = asked.principal.to_json();
-        let call = Call::new(self.config, asked.route.method, &asked.target, asked.body.clone(), principal, etag, seal)
-            .named(asked.idempotency_key.as_deref())
-            .not_older_than(&known.with(Tag::FailSafe, self.isolate.epochs.borrow().known().of(Tag::FailSafe)));
-        let call = if asked.route.streams() { call.streaming(asked.said.clone()) } else { call };
-        let limit = match copy {
-            None if is_held_off => self.config.read_deadline,
-            _ => self.config.origin_timeout.min(self.config.read_deadline),
-        };
-        let outcome = self.host.call(&call, limit).await;
-        let (verdict, alive) = self.judge(outcome, etag.is_some());
-        let mut breaker = self.isolate.breaker.borrow_mut();
-        match alive {
-            _ if !is_held_off => {}
-            true => breaker.succeeded(),
-            false => breaker.failed(self.host.now()),
-        }
-        verdict
-    }
-
-    /// Reads an outcome, and says whether the origin is alive: whoever writes its own error is.
-    fn judge(&self, outcome: Result<OriginAnswer, NoAnswer>, asked: bool) -> (Result<OriginAnswer, Failure>, bool) {
-        let id = self.request_id;
-        let answer = match outcome {
-            Ok(answer) => answer,
-            Err(NoAnswer::Timeout) => {
-                self.host.log(&format!("{id} the origin did not answer in time"));
-                return (Err(Failure::Timeout), false);
-            }
-            Err(NoAnswer::Unreachable(cause)) => {
-                self.host.log(&format!("{id} the origin cannot be reached: {cause}"));
-                return (Err(Failure::Unreachable), false);
-            }
-        };
-        let meaning = match answer.meaning(asked) {
-            Meaning::Word if answer.status >= 400 && !answer.speaks_of(id) => Meaning::Foreign,
-            meaning => meaning,
-        };
-        match meaning {
-            Meaning::Word | Meaning::Unchanged => (Ok(answer), true),
-            Meaning::Unable => {
-                self.host.log(&format!("{id} the origin answered {}", answer.status));
-                (Err(Failure::Unable(answer)), true)
-            }
-            Meaning::Foreign => {
-                self.host.log(&format!("{id} a {} that is not the origin's word", answer.status));
-                (Err(Failure::Unreachable), false)
-            }
-        }
-    }
-
     /// Serves what the origin said, and keeps it or lets go of what was kept.
     pub(crate) fn keep(&self, asked: &Asked, answer: OriginAnswer, copy: Option<Rc<Entry>>) -> Answer {
         let now = self.host.now();
@@ -243,10 +175,9 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
     /// What is left to say when the origin cannot be read and nothing stands in for it.
     fn failed(&self, failure: Failure, x_cache: XCache) -> Answer {
         let error: ApiError = match failure {
-            Failure::Unable(answer) if answer.speaks_of(self.request_id) => return hand_on(answer, x_cache),
-            Failure::Unable(OriginAnswer { status: 500, .. }) => ErrorCode::InternalError.into(),
-            Failure::Unable(OriginAnswer { status: 504, .. }) | Failure::Timeout => ErrorCode::DeadlineExceeded.into(),
-            Failure::Unable(_) | Failure::Unreachable => ErrorCode::ServiceUnavailable.into(),
+            Failure::Unable(answer) => return hand_on(answer, x_cache),
+            Failure::Timeout => ErrorCode::DeadlineExceeded.into(),
+            Failure::Unreachable => ErrorCode::ServiceUnavailable.into(),
             Failure::HeldOff { retry_after } => ApiError::from(ErrorCode::ServiceUnavailable).retry_after(retry_after),
         };
         Answer::Error(error)

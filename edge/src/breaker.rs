@@ -1,11 +1,13 @@
-//! The circuit breaker before the origin: while it is open, nobody waits for a timeout that is sure to come.
+//! The circuit breaker before the origin: while it is open, nobody waits for an answer that will not come.
 //!
-//! It counts calls that got no answer from the service. An error that the origin itself wrote is quick and says that the
-//! origin is alive, so it does not count.
+//! Only the edge's own question whether the origin is there ([`crate::origin::Question::alive`]) opens it. A caller's request whose
+//! call fails merely raises the suspicion, on which that question is asked. So nothing that a caller sends, however slow or
+//! malformed, counts against the origin.
 
+use core::time::Duration;
 use rds_shared::wire::Timestamp;
 
-/// Failures within [`WINDOW`] that open the breaker.
+/// Failed probes within [`WINDOW`] that open the breaker.
 const FAILURES: usize = 3;
 /// Seconds in which they have to fall.
 const WINDOW: i64 = 10;
@@ -19,21 +21,25 @@ const PROBE: i64 = 3;
 pub struct Breaker {
     state: State,
     failures: [Option<Timestamp>; FAILURES],
+    /// While a probe is out on a suspicion, no second one is sent before this instant.
+    probing_until: Option<Timestamp>,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum State {
     #[default]
     Closed,
-    /// Nobody calls before this instant, and after it one caller at a time.
+    /// Nobody calls before this instant, and after it one prober at a time.
     Open { until: Timestamp },
 }
 
 /// What a caller may do.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Permit {
-    /// Call, and report the outcome.
+    /// Call.
     Call,
+    /// Ask first whether the origin is there, and report what came of that.
+    Probe,
     /// Do not call; a retry makes sense after so many seconds.
     Refused {
         /// Whole seconds, at least 1.
@@ -47,8 +53,8 @@ impl Breaker {
         matches!(self.state, State::Open { until } if now < until)
     }
 
-    /// Asks to call. Once an open breaker's time is over the first to ask becomes the probe, and holds off the others
-    /// until it reports or [`PROBE`] seconds have passed.
+    /// Asks to call. Once an open breaker's time is over the first to ask has to probe, and the others are held off until the probe
+    /// reports or [`PROBE`] seconds have passed.
     pub fn permit(&mut self, now: Timestamp) -> Permit {
         match self.state {
             State::Closed => Permit::Call,
@@ -58,26 +64,52 @@ impl Breaker {
             }
             State::Open { .. } => {
                 self.state = State::Open { until: now.plus_seconds(PROBE) };
-                Permit::Call
+                Permit::Probe
             }
         }
     }
 
-    /// The origin answered: it is alive.
+    /// Whether the asker is to probe on its suspicion; false while another request's probe is out, for `limit` at most.
+    pub fn begins_probe(&mut self, now: Timestamp, limit: Duration) -> bool {
+        if self.probing_until.is_some_and(|until| now < until) {
+            return false;
+        }
+        let limit = i64::try_from(limit.as_millis()).unwrap_or(i64::MAX);
+        self.probing_until = Some(Timestamp::from_millis(now.as_millis().saturating_add(limit)));
+        true
+    }
+
+    /// A signed answer came: the origin is alive.
     pub fn succeeded(&mut self) {
         *self = Breaker::default();
     }
 
-    /// The origin did not answer. A failed probe, or the third failure within the window, opens the breaker.
+    /// A probe got an answer that proves neither: nobody is held off for it, and nothing is forgotten.
+    pub fn undecided(&mut self) {
+        (self.state, self.probing_until) = (State::Closed, None);
+    }
+
+    /// A probe did not reach the origin. The third within the window, or one while the breaker is open, opens it.
     pub fn failed(&mut self, now: Timestamp) {
+        self.probing_until = None;
         self.failures.rotate_left(1);
         if let Some(last) = self.failures.last_mut() {
             *last = Some(now);
         }
         let lately = self.failures.iter().flatten().filter(|at| now.seconds_since(**at) < WINDOW).count();
         if self.state != State::Closed || lately == FAILURES {
-            self.state = State::Open { until: now.plus_seconds(OPEN) };
+            self.open(now);
         }
+    }
+
+    /// A probe got no answer in time: the origin hangs. One is enough, for each more would make a caller wait as long.
+    pub fn hung(&mut self, now: Timestamp) {
+        self.probing_until = None;
+        self.open(now);
+    }
+
+    fn open(&mut self, now: Timestamp) {
+        self.state = State::Open { until: now.plus_seconds(OPEN) };
     }
 }
 
@@ -104,7 +136,27 @@ mod tests {
         let mut breaker = opened_at_zero();
         assert_eq!(breaker.permit(at(0)), Permit::Refused { retry_after: 2 });
         assert_eq!(breaker.permit(at(1_999)), Permit::Refused { retry_after: 1 });
-        assert_eq!(breaker.permit(at(2_000)), Permit::Call);
+        assert_eq!(breaker.permit(at(2_000)), Permit::Probe);
+    }
+
+    #[test]
+    fn a_probe_that_gets_no_answer_in_time_opens_it_at_once() {
+        let mut breaker = Breaker::default();
+        assert!(breaker.begins_probe(at(0), Duration::from_secs(1)));
+        assert!(!breaker.begins_probe(at(999), Duration::from_secs(1)), "one at a time");
+        breaker.hung(at(1_000));
+        assert!(breaker.is_open(at(2_999)));
+        assert_eq!(breaker.permit(at(3_000)), Permit::Probe);
+    }
+
+    #[test]
+    fn a_probe_that_decides_nothing_holds_nobody_off() {
+        let mut breaker = opened_at_zero();
+        assert_eq!(breaker.permit(at(2_000)), Permit::Probe);
+        breaker.undecided();
+        assert_eq!(breaker.permit(at(2_001)), Permit::Call);
+        breaker.failed(at(2_002));
+        assert!(breaker.is_open(at(2_002)), "the failures before are not forgotten");
     }
 
     #[test]
@@ -124,11 +176,11 @@ mod tests {
     #[test]
     fn one_probe_at_a_time_and_its_outcome_decides() {
         let mut breaker = opened_at_zero();
-        assert_eq!(breaker.permit(at(2_000)), Permit::Call);
+        assert_eq!(breaker.permit(at(2_000)), Permit::Probe);
         assert!(matches!(breaker.permit(at(2_001)), Permit::Refused { .. }));
         breaker.failed(at(2_500));
         assert!(breaker.is_open(at(4_499)));
-        assert_eq!(breaker.permit(at(4_500)), Permit::Call);
+        assert_eq!(breaker.permit(at(4_500)), Permit::Probe);
         breaker.succeeded();
         assert_eq!(breaker.permit(at(4_501)), Permit::Call);
         assert_eq!(breaker.permit(at(4_502)), Permit::Call);
@@ -137,14 +189,14 @@ mod tests {
     #[test]
     fn a_probe_whose_caller_went_away_does_not_shut_the_door_for_ever() {
         let mut breaker = opened_at_zero();
-        assert_eq!(breaker.permit(at(2_000)), Permit::Call);
+        assert_eq!(breaker.permit(at(2_000)), Permit::Probe);
         assert!(breaker.is_open(at(4_999)));
-        assert_eq!(breaker.permit(at(5_000)), Permit::Call);
+        assert_eq!(breaker.permit(at(5_000)), Permit::Probe);
     }
 
     proptest! {
         #[test]
-        fn it_never_refuses_for_more_than_three_seconds(steps in prop::collection::vec((0i64..4_000, 0u8..3), 1..60)) {
+        fn it_never_refuses_for_more_than_three_seconds(steps in prop::collection::vec((0i64..4_000, 0u8..5), 1..60)) {
             let mut breaker = Breaker::default();
             let mut now = 0;
             for (wait, step) in steps {
@@ -152,6 +204,8 @@ mod tests {
                 match step {
                     0 => breaker.failed(at(now)),
                     1 => breaker.succeeded(),
+                    2 => breaker.hung(at(now)),
+                    3 => breaker.undecided(),
                     _ => { breaker.permit(at(now)); }
                 }
                 prop_assert!(!breaker.is_open(at(now + 3_000)));

@@ -6,17 +6,19 @@
 //! | `ASSERTION_KEY` | secret | `k2:<64 hex characters>,k1:<…>`: the first signs, all verify | a fault |
 //! | `FIRST_PARTY_ORIGINS` | variable | `https://app.example,https://www.example` | none |
 //! | `CLIENT_IP_HEADER` | variable | `CF-Connecting-IP` | `CF-Connecting-IP` |
+//! | `TRUSTED_PROXIES` | variable | `platform`, or `10.0.0.0/8,fd00::/8` | loopback: who may name a caller's address in that header |
 //! | `CACHE_HOST` | variable | `api.example`, the service's own host | `rds-edge.invalid` |
 //! | `ORIGIN_TIMEOUT_MS` | variable | `2500` | 2500: the wait for a fresh answer while a stale one is at hand |
 //! | `GUARD_TIMEOUT_MS` | variable | `1000` | 1000: the wait for an object that counts; `ORIGIN_TIMEOUT_MS` more for a key that is new here |
 //! | `STREAM_ANONYMOUS` | variable | `1` | 0: whether callers without a key may open an event stream |
 //! | `GRAPH` | variable | `1` | 0: whether the graph family is there; where it is not, its routes are 404 for anybody |
+//! | `SECURITY_CONTACT` | variable | `mailto:security@example` | the page `/v1/docs/security`: where `security.txt` sends reports |
 //! | `READ_DEADLINE_MS` | variable | `61000` | 61000: the wait when there is nothing else to serve |
 
 use core::fmt;
 use core::time::Duration;
 use rds_shared::access::cors::is_host;
-use rds_shared::access::{AssertionKey, FirstParty};
+use rds_shared::access::{AssertionKey, FirstParty, Salt, TrustedProxies};
 
 /// The wait while a stale copy is at hand: longer than any healthy answer, shorter than a caller's patience.
 const ORIGIN_TIMEOUT: Duration = Duration::from_millis(2_500);
@@ -24,6 +26,9 @@ const ORIGIN_TIMEOUT: Duration = Duration::from_millis(2_500);
 const READ_DEADLINE: Duration = Duration::from_secs(61);
 /// A healthy object answers within milliseconds, across an ocean within a quarter of a second.
 const GUARD_TIMEOUT: Duration = Duration::from_secs(1);
+
+/// On a bare runtime a proxy on the same machine is the usual one.
+const LOOPBACK: &str = "127.0.0.0/8,::1";
 
 /// A checked configuration.
 #[derive(Debug, Clone)]
@@ -38,6 +43,10 @@ pub struct Config {
     pub first_party: FirstParty,
     /// The header in which the proxy in front of us names the caller, lower case.
     pub client_ip_header: String,
+    /// Whose word on the caller's address counts.
+    pub trusted_proxies: Trust,
+    /// What addresses are named with where they are counted. It follows from the signing key: with another one counters begin anew.
+    pub salt: Salt,
     /// The host under which copies are named in the Cache API.
     pub cache_host: String,
     /// The wait for the origin while a stale copy is at hand.
@@ -48,8 +57,19 @@ pub struct Config {
     pub guard_timeout: Duration,
     /// Whether callers without a key may open an event stream; the origin has a switch of its own.
     pub anonymous_stream: bool,
+    /// Where reports of vulnerabilities go, as a URI; the documentation's own page where it is not set.
+    pub security_contact: Option<String>,
     /// Whether the graph family is there; the origin has a switch of its own, which is behind the gates here.
     pub graph: bool,
+}
+
+/// Who may name a caller's address in a header.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Trust {
+    /// Everybody who can connect: nobody but a platform's front, or a proxy that writes the header itself, can.
+    Platform,
+    /// Peers at these addresses. On Cloudflare the platform's own header counts besides.
+    Peers(TrustedProxies),
 }
 
 /// One variable that cannot be used. Shows no value: it may be a secret.
@@ -91,6 +111,15 @@ impl Config {
             "cf-connecting-ip".to_owned(),
             header_name,
         );
+        let trusted_proxies = reader.optional(
+            "TRUSTED_PROXIES",
+            "must be platform, or networks such as 10.0.0.0/8 separated by commas",
+            Trust::Peers(TrustedProxies::parse(LOOPBACK).unwrap_or_default()),
+            |text| match text {
+                "platform" => Some(Trust::Platform),
+                list => TrustedProxies::parse(list).ok().map(Trust::Peers),
+            },
+        );
         let cache_host = reader.optional("CACHE_HOST", "must be a host name", "rds-edge.invalid".to_owned(), |name| {
             is_host(name).then(|| name.to_owned())
         });
@@ -99,21 +128,30 @@ impl Config {
         let guard_timeout = reader.optional("GUARD_TIMEOUT_MS", MILLIS, GUARD_TIMEOUT, millis);
         let anonymous_stream = reader.optional("STREAM_ANONYMOUS", SWITCH, false, switch);
         let graph = reader.optional("GRAPH", SWITCH, false, switch);
+        let security_contact = reader.optional(
+            "SECURITY_CONTACT",
+            "must be a URI such as mailto:security@example or https://example/report",
+            None,
+            |text| contact(text).map(Some),
+        );
         let signing = keys.as_ref().and_then(|keys| keys.first().cloned());
         match (origin_url, signing, keys) {
             (Some(origin_url), Some(assertion_key), Some(verification_keys)) if reader.faults.is_empty() => {
                 Ok(Config {
                     origin_url,
+                    salt: assertion_key.salt("addresses"),
                     assertion_key,
                     verification_keys,
                     first_party,
                     client_ip_header,
+                    trusted_proxies,
                     cache_host,
                     origin_timeout,
                     read_deadline,
                     guard_timeout,
                     anonymous_stream,
                     graph,
+                    security_contact,
                 })
             }
             _ => Err(reader.faults),
@@ -178,6 +216,12 @@ fn base_url(text: &str) -> Option<String> {
     is_host(host).then(|| url.to_owned())
 }
 
+/// RFC 9116, section 2.5.3: a URI, on one line.
+fn contact(text: &str) -> Option<String> {
+    let has_scheme = ["mailto:", "https://", "tel:"].iter().any(|scheme| text.starts_with(scheme));
+    (has_scheme && text.bytes().all(|byte| byte.is_ascii_graphic())).then(|| text.to_owned())
+}
+
 fn header_name(text: &str) -> Option<String> {
     let valid = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
     valid.then(|| text.to_ascii_lowercase())
@@ -202,6 +246,8 @@ mod tests {
         assert_eq!((config.origin_timeout.as_millis(), config.read_deadline.as_millis()), (2_500, 61_000));
         assert_eq!(config.client_ip_header, "cf-connecting-ip");
         assert_eq!(config.first_party, FirstParty::default());
+        let Trust::Peers(proxies) = config.trusted_proxies else { panic!("nobody else is trusted") };
+        assert!(proxies.contains([127, 0, 0, 1].into()) && !proxies.contains([10, 0, 0, 1].into()));
     }
 
     #[test]
@@ -220,12 +266,14 @@ mod tests {
             ("ASSERTION_KEY", "k1:00"),
             ("FIRST_PARTY_ORIGINS", "*"),
             ("CLIENT_IP_HEADER", "x forwarded"),
+            ("TRUSTED_PROXIES", "10.0.0.1/8"),
             ("CACHE_HOST", "a/b"),
             ("ORIGIN_TIMEOUT_MS", "0"),
             ("READ_DEADLINE_MS", "soon"),
             ("GUARD_TIMEOUT_MS", "-1"),
             ("STREAM_ANONYMOUS", "maybe"),
             ("GRAPH", "on"),
+            ("SECURITY_CONTACT", "security@example"),
         ];
         assert_eq!(read(&all).unwrap_err(), all.map(|(name, _)| name));
     }

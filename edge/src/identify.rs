@@ -3,20 +3,21 @@
 //! One call to the key's object or to the address's, as the budget table of `shared` says; both only in families that
 //! charge both. Source: interface, "Authentication", 2 to 8, and "Rate limits".
 
+use crate::guard::address::{Place, place};
 use crate::guard::denials::SpentKey;
-use crate::guard::message::{KeyAsk, KeyMessage, KeyReply, Take};
+use crate::guard::message::{AddressTake, Around, KeyAsk, KeyMessage, KeyReply, Take};
 use crate::guard::subclient::Subclient;
 use crate::pipeline::Walk;
 use crate::ports::{Guards, Host, Inbound};
-use rds_shared::access::budget::{AddressBudget, Charge, Payer, Verdict, charge, either, key_limit};
+use crate::registering::Registered;
+use rds_shared::access::budget::{
+    AddressBudget, Charge, Payer, Verdict, charge, charges_neighbourhood, either, key_limit,
+};
 use rds_shared::access::credential::{CredentialText, Kind};
-use rds_shared::access::{ClientNet, KeyDigest, KeyRecord, Presented, Principal, gate};
-use rds_shared::route::{Access, Route};
-use rds_shared::wire::headers::{CLIENT_IP, LAST_EVENT_ID, SUBCLIENT};
-use rds_shared::wire::{ApiError, ErrorCode};
-
-/// Characters of a stream's headers that are handed on: more than any that means something, so that a longer one still means nothing.
-const LONGEST_SAID: usize = 128;
+use rds_shared::access::{ClientNet, KeyDigest, KeyRecord, Presented, Principal, forwarded, gate};
+use rds_shared::route::{Access, Method, Route};
+use rds_shared::wire::ApiError;
+use rds_shared::wire::headers::{CLIENT_IP, IDEMPOTENCY_KEY, LAST_EVENT_ID, SUBCLIENT};
 
 /// The caller, and what their budget said.
 #[derive(Debug)]
@@ -44,8 +45,6 @@ struct Holder {
 enum Judged {
     Holds(Holder),
     Rejected,
-    /// Its address has guessed too many keys for another look-up.
-    Sprayed(Verdict),
     /// It could not be judged.
     Unknown,
 }
@@ -75,34 +74,44 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         self.own_origin.map_or(Principal::Anonymous, |origin| Principal::FirstParty { origin: origin.to_owned() })
     }
 
-    /// What the origin is told of a stream's caller beside who it is: the last cursor, in the caller's own spelling, and whose
-    /// the stream is. A relay with a key reports its viewer; of anybody else it is the address that is known here.
-    pub(crate) fn said_of_stream(&self, principal: &Principal) -> Vec<(&'static str, String)> {
-        let given = |name: &'static str| {
-            let value = self.inbound.header(name)?;
-            Some((name, value.chars().take(LONGEST_SAID).collect::<String>()))
-        };
-        let viewer = match principal {
-            Principal::Key { .. } => given(CLIENT_IP),
-            Principal::Anonymous | Principal::FirstParty { .. } | Principal::IndexToken { .. } => {
-                let address = match self.client() {
-                    ClientNet::V4(address) => address.to_string(),
-                    ClientNet::V6(network) => network.to_string(),
-                };
-                Some((CLIENT_IP, address))
+    /// The caller's headers that the origin is told of, or a 400 that names one which cannot be forwarded. On writes that is the
+    /// caller's name for what it creates; of a stream its last cursor, and whose it is. A relay with a key reports its viewer; of
+    /// anybody else it is the address that is known here.
+    pub(crate) fn said(&self, route: &Route, principal: &Principal) -> Result<Vec<(&'static str, String)>, ApiError> {
+        let mut said = Vec::new();
+        let mut forward = |name: &'static str, value: Option<String>| -> Result<(), ApiError> {
+            if let Some(value) = value
+                && let Some(value) = forwarded::filter(name, &value)?
+            {
+                said.push((name, value.into_owned()));
             }
+            Ok(())
         };
-        given(LAST_EVENT_ID).into_iter().chain(viewer).collect()
+        if route.method == Method::Post {
+            forward(IDEMPOTENCY_KEY, self.inbound.header(IDEMPOTENCY_KEY))?;
+        }
+        if route.streams() {
+            // An empty one is how an event source writes that it has no cursor yet.
+            forward(LAST_EVENT_ID, self.inbound.header(LAST_EVENT_ID).filter(|cursor| !cursor.is_empty()))?;
+            let viewer = match principal {
+                Principal::Key { .. } => self.inbound.header(CLIENT_IP),
+                Principal::Anonymous | Principal::FirstParty { .. } | Principal::IndexToken { .. } => {
+                    Some(match self.client() {
+                        ClientNet::V4(address) => address.to_string(),
+                        ClientNet::V6(network) => network.to_string(),
+                    })
+                }
+            };
+            forward(CLIENT_IP, viewer)?;
+        }
+        Ok(said)
     }
 
     /// A caller who pays by their address alone.
     async fn charged_to_address(&self, route: &Route, payer: Payer, principal: Principal) -> Identified {
         let verdict = match charge(route.family, payer) {
             Charge::Nothing | Charge::Key => None,
-            Charge::Address(budget) | Charge::KeyAndAddress(budget) => match self.take_address(budget).await {
-                Ok(verdict) => Some(verdict),
-                Err(error) => return Identified::failed(error),
-            },
+            Charge::Address(budget) | Charge::KeyAndAddress(budget) => Some(self.take_address(budget, payer).await),
         };
         self.gated(route, principal, verdict)
     }
@@ -133,20 +142,16 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         let holder = match judged {
             Judged::Holds(holder) => holder,
             Judged::Rejected => return self.rejected(route).await,
-            Judged::Sprayed(verdict) => {
-                let outcome = Err(gate::spent(&verdict, self.host.now().as_seconds()));
-                return Identified { verdict: Some(verdict), outcome };
+            // A credential that was presented is never anonymous access.
+            Judged::Unknown => {
+                if !self.isolate.guards.spray.borrow().knows(&digest) {
+                    self.uncounted.set(true);
+                }
+                return Identified::failed(gate::unverifiable_key());
             }
-            Judged::Unknown if route.access == Access::Public => {
-                return self.charged_to_address(route, Payer::Anonymous, Principal::Anonymous).await;
-            }
-            Judged::Unknown => return Identified::failed(ErrorCode::ServiceUnavailable.into()),
         };
         let record = holder.record;
-        let verdict = match self.charged(route, holder).await {
-            Ok(verdict) => verdict,
-            Err(error) => return Identified::failed(error),
-        };
+        let verdict = self.charged(route, holder).await;
         let principal = match kind {
             Kind::ApiKey => Principal::Key { id: record.id, org_id: record.org_id, plan: record.plan },
             Kind::IndexToken => Principal::IndexToken { id: record.id },
@@ -163,6 +168,14 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         }
     }
 
+    /// What is left to say of a key that nobody can check now: refused if it was refused lately, else unknown.
+    fn unjudged(&self, digest: &KeyDigest) -> Judged {
+        match self.isolate.guards.refused.borrow().is_refused(digest, self.host.now().as_seconds()) {
+            true => Judged::Rejected,
+            false => Judged::Unknown,
+        }
+    }
+
     /// Finds out about a key: from memory if it was refused a moment ago, else from its object.
     async fn judge_key(&self, route: &Route, text: CredentialText<'_>, digest: KeyDigest, client: Subclient) -> Judged {
         let asked_at = self.host.now();
@@ -170,9 +183,20 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         if let Some(spent) = remembered.denials.borrow().key(digest, route.family, &client, asked_at) {
             return Judged::Holds(Holder { record: spent.record, verdict: Some(spent.verdict) });
         }
-        let net = self.client();
-        if let Some(verdict) = remembered.spray.borrow().refusal(net, &digest, asked_at.as_seconds()) {
-            return Judged::Sprayed(verdict);
+        if remembered.spray.borrow().refuses(&digest, asked_at.as_millis()) {
+            return Judged::Rejected;
+        }
+        let is_known = remembered.spray.borrow().knows(&digest);
+        if !is_known {
+            match self.registered(text, digest).await {
+                Registered::Perhaps => {}
+                Registered::No => {
+                    remembered.spray.borrow_mut().rejected(&digest, asked_at.as_millis());
+                    remembered.refused.borrow_mut().note(digest, asked_at.as_seconds());
+                    return Judged::Rejected;
+                }
+                Registered::Unknown => return self.unjudged(&digest),
+            }
         }
         let take = key_limit(route.family, 0).map(|_| Take {
             family: route.family,
@@ -182,6 +206,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         match self.ask_key(text, digest, take).await {
             Some(KeyReply::Known { record, verdict }) => {
                 remembered.spray.borrow_mut().good(digest);
+                remembered.refused.borrow_mut().holds(&digest);
                 match verdict {
                     Some(verdict) if verdict.admitted => self.note_asked(route, text, digest, (record, verdict)),
                     Some(verdict) => {
@@ -193,13 +218,11 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
                 Judged::Holds(Holder { record, verdict })
             }
             Some(KeyReply::Rejected) => {
-                remembered.spray.borrow_mut().rejected(net, &digest, asked_at.as_seconds());
+                remembered.spray.borrow_mut().rejected(&digest, asked_at.as_millis());
+                remembered.refused.borrow_mut().note(digest, asked_at.as_seconds());
                 Judged::Rejected
             }
-            _ => {
-                remembered.spray.borrow_mut().unjudged(net, &digest, asked_at.as_seconds());
-                Judged::Unknown
-            }
+            _ => self.unjudged(&digest),
         }
     }
 
@@ -226,42 +249,41 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
     }
 
     /// Adds the address's verdict where the family asks for it.
-    async fn charged(&self, route: &Route, holder: Holder) -> Result<Charged, ApiError> {
+    async fn charged(&self, route: &Route, holder: Holder) -> Charged {
         let key = holder.verdict;
         let counted = key.is_some_and(|verdict| verdict.admitted);
         let combined = match charge(route.family, Payer::Key) {
             Charge::Nothing => None,
             Charge::Key => key,
-            Charge::Address(budget) => Some(self.take_address(budget).await?),
-            Charge::KeyAndAddress(budget) => match (key, self.take_address(budget).await) {
-                (Some(key), Ok(address)) => Some(either(key, address)),
-                // One of the two is enough to let a request pass.
-                (Some(key), Err(_)) if key.admitted => Some(key),
-                (_, address) => Some(address?),
-            },
+            Charge::Address(budget) => Some(self.take_address(budget, Payer::Key).await),
+            Charge::KeyAndAddress(budget) => {
+                let address = self.take_address(budget, Payer::Key).await;
+                Some(key.map_or(address, |key| either(key, address)))
+            }
         };
-        Ok(Charged { combined, counted })
+        Charged { combined, counted }
     }
 
-    /// Charges the caller's address, at its object or, while that is away, in this isolate.
-    async fn take_address(&self, budget: AddressBudget) -> Result<Verdict, ApiError> {
-        let (net, now) = (self.client(), self.host.now());
-        if let Some(refusal) = self.isolate.guards.denials.borrow().address(net, budget, now) {
-            return Ok(refusal);
+    /// Charges the caller's address, and its neighbourhood where `payer` does not bring a valid key: at their object or, while that
+    /// is away, in this isolate.
+    async fn take_address(&self, budget: AddressBudget, payer: Payer) -> Verdict {
+        let (net, now, shared) = (self.client(), self.host.now(), charges_neighbourhood(payer));
+        if let Some(refusal) = self.isolate.guards.denials.borrow().address(net, shared, budget, now) {
+            return refusal;
         }
-        let (shard, address) = crate::guard::address::place(&net);
-        let take = crate::guard::message::AddressTake { address, budget };
-        match self.host.address(shard, &take).await {
+        let Place { shard, address, neighbourhood: name, times } = place(&net, &self.config.salt);
+        let neighbourhood = Some(Around { name, times, charged: shared });
+        match self.host.address(shard, &AddressTake { address, budget, neighbourhood }).await {
             Ok(verdict) => {
                 if !verdict.admitted {
                     self.isolate.guards.denials.borrow_mut().remember_address(net, budget, verdict, now);
                 }
-                Ok(verdict)
+                verdict
             }
             Err(unreachable) => {
                 self.host.log(&format!("{} an address's object gave no answer: {}", self.request_id, unreachable.0));
                 let mut stand_in = self.isolate.guards.stand_in.borrow_mut();
-                stand_in.take(net, budget, now.as_seconds()).ok_or_else(|| ErrorCode::ServiceUnavailable.into())
+                stand_in.take((net, budget), shared, &self.config.salt, now.as_seconds())
             }
         }
     }

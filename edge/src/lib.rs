@@ -24,13 +24,18 @@
 )]
 
 pub mod admit;
+pub mod answered;
 mod answering;
 #[cfg(any(test, feature = "any-origin"))]
 mod any_origin;
+pub mod asking;
 pub mod breaker;
 pub mod cache;
+mod caller;
 pub mod config;
+mod entrance;
 pub mod epochs;
+pub mod exchange;
 mod fail_safe;
 pub mod guard;
 pub mod identify;
@@ -42,6 +47,7 @@ mod pages;
 pub mod pipeline;
 pub mod ports;
 mod readiness;
+mod registering;
 mod reserving;
 pub mod respond;
 pub mod runtime;

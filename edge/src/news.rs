@@ -30,29 +30,37 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
             self.host.log(&format!("{} news of key {} could not be written: {reply:?}", self.request_id, record.id));
             return Err(ErrorCode::ServiceUnavailable.into());
         }
+        // A register that cannot be told asks the origin when the key is used.
+        let listed = self.host.register(&digest, &KeyMessage::List { digest }).await;
+        if listed != Ok(KeyReply::Done) {
+            self.host.log(&format!("{} key {} could not be listed: {listed:?}", self.request_id, record.id));
+        }
         // What some isolate remembers of the key, a refusal or a reservation, it was given before now, and holds no longer than this.
         self.host.wait(KEY_LEASE).await;
         Ok(Answer::Done)
     }
 
-    /// Takes a message about changed facts. A replay is harmless: versions only grow.
+    /// Takes a message about changed facts. A replay is harmless: versions only grow. The answer says every version that is known: an
+    /// origin whose database has yet to give one of them knows by that that the database was set back.
     pub(crate) async fn receive_tag_news(&self) -> Result<Answer, ApiError> {
         let Some(TagNews { versions }) = self.read_news(TAG_NEWS).await else {
             return Err(ApiError::not_found("route"));
         };
         let reply = self.host.epochs(&versions).await;
-        if !reply.as_ref().is_ok_and(|known| known.covers(&versions)) {
+        let Some(known) = reply.as_ref().ok().filter(|known| known.covers(&versions)) else {
             self.host.log(&format!(
                 "{} news of {} could not be written: {reply:?}",
                 self.request_id,
                 versions.to_text()
             ));
             return Err(ErrorCode::ServiceUnavailable.into());
-        }
+        };
         self.isolate.epochs.borrow_mut().heard(&versions);
-        // A lease that some isolate holds was given before now, and lapses within this.
-        self.host.wait(TAG_LEASE).await;
-        Ok(Answer::Done)
+        // A lease that some isolate holds was given before now, and lapses within this. Who tells nothing only asks what is known.
+        if !versions.is_empty() {
+            self.host.wait(TAG_LEASE).await;
+        }
+        Ok(Answer::Known(*known))
     }
 
     async fn read_news<T: DeserializeOwned>(&self, target: &str) -> Option<T> {

@@ -1,18 +1,17 @@
 //! The OpenAPI document, which is part of the program: it is served while the origin is away.
 
 use crate::origin::Passed;
+use crate::pages;
 use crate::respond::{Answer, Content, Served};
 use rds_shared::route::Route;
 use rds_shared::wire::etag::EtagBuilder;
 use rds_shared::wire::headers::{self, XCache};
 use std::rc::Rc;
 
-/// The bytes that are committed; a check keeps them what the code makes.
-const DOCUMENT: &[u8] = include_bytes!("../../openapi/openapi.json");
-
 thread_local! {
     /// Hashed and copied once for an isolate.
-    static KEPT: (String, Rc<[u8]>) = (EtagBuilder::of(DOCUMENT).strong(), Rc::from(DOCUMENT));
+    static KEPT: (String, Rc<[u8]>) =
+        pages::with_contract(|document| (EtagBuilder::of(document).strong(), Rc::from(document)));
 }
 
 /// The answer of `route`.

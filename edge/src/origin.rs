@@ -1,13 +1,13 @@
 //! The signed call to the origin: what goes out, what may come back, and what an answer means.
 
 use crate::cache::entry::Headers;
-use crate::config::Config;
-use rds_shared::access::{Assertion, SignedRequest};
+use rds_shared::access::answer_signature::SIGNED;
+use rds_shared::access::{AnswerError, AnswerHead, Assertion, AssertionKey, BodyDigest, SignedHead, forwarded, link};
 use rds_shared::route::{Method, TagVersions};
 use rds_shared::wire::{RequestId, Timestamp, headers};
 
 /// Response headers that reach the caller. Everything else the origin, or a proxy before it, may say ends here.
-const PASSED: [&str; 7] = [
+const PASSED: [&str; 8] = [
     "content-type",
     "cache-control",
     "etag",
@@ -15,16 +15,104 @@ const PASSED: [&str; 7] = [
     headers::LINK,
     headers::DATA_VERSION,
     headers::FAIL_SAFE_MODE,
+    headers::UNKNOWN_VALUES,
 ];
 
-/// Response headers that are read at all: those, and what only the edge acts upon.
-pub const READ: [&str; 9] = {
-    let [a, b, c, d, e, f, g] = PASSED;
-    [a, b, c, d, e, f, g, headers::CDN_CACHE_CONTROL, headers::TAGS]
-};
+/// Response headers that are read at all: those that the origin signs.
+pub const READ: [&str; 10] = SIGNED;
 
-/// Longest error body that is handed on, in bytes.
-const MAX_ERROR: usize = 64 << 10;
+/// One question to the origin before it is signed. It is signed anew for each attempt.
+#[derive(Debug, Clone)]
+pub struct Question {
+    method: Method,
+    target: String,
+    principal: String,
+    /// Headers of [`forwarded::FORWARDED`], each of which has passed its filter.
+    forwarded: Vec<(&'static str, String)>,
+    body: Vec<u8>,
+    digest: BodyDigest,
+    streams: bool,
+    /// Whether asking twice does no more than asking once.
+    pub is_repeatable: bool,
+}
+
+impl Question {
+    /// A question for `target`. `principal` is the JSON of whom it is asked for.
+    pub fn new(method: Method, target: &str, body: Vec<u8>, principal: String, request_id: RequestId) -> Self {
+        let question = Question {
+            method,
+            target: target.to_owned(),
+            principal,
+            forwarded: Vec::with_capacity(4),
+            digest: BodyDigest::of(&body),
+            body,
+            streams: false,
+            is_repeatable: method == Method::Get,
+        };
+        let question = question
+            .with("accept", headers::JSON)
+            .with(headers::REQUEST_ID, core::str::from_utf8(&request_id.to_text()).unwrap_or_default());
+        match method {
+            Method::Post => question.with(headers::CONTENT_TYPE, headers::JSON),
+            Method::Get | Method::Delete => question,
+        }
+    }
+
+    /// Whether the origin is there: a question that depends on no caller.
+    pub fn alive(request_id: RequestId) -> Self {
+        Question::new(Method::Get, link::ALIVE, Vec::new(), link::EDGE.to_owned(), request_id)
+    }
+
+    /// The same with a forwarded header in place of what it said before; a value that the filter does not pass is left out.
+    pub fn with(mut self, name: &'static str, value: &str) -> Self {
+        if let Ok(Some(value)) = forwarded::filter(name, value) {
+            self.forwarded.retain(|(known, _)| *known != name);
+            self.forwarded.push((name, value.into_owned()));
+        }
+        self
+    }
+
+    /// The same for an answer that may be "unchanged": `etag` is that of our own copy, never the caller's.
+    pub fn unless(self, etag: Option<&str>) -> Self {
+        match etag {
+            Some(etag) => self.with("if-none-match", etag),
+            None => self,
+        }
+    }
+
+    /// The same for a stream.
+    pub fn streaming(self) -> Self {
+        Question { streams: true, ..self.with("accept", headers::EVENT_STREAM) }
+    }
+
+    /// The same for an answer that has every change up to `known`.
+    pub fn not_older_than(self, known: &TagVersions) -> Self {
+        if known.is_empty() { self } else { self.with(headers::TAGS, &known.to_text()) }
+    }
+
+    /// The question as it is sent, signed with `key` and `seal`.
+    pub fn sign(&self, key: &AssertionKey, seal: Seal) -> Call {
+        let forwarded: Vec<_> = self.forwarded.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        let head = SignedHead {
+            method: self.method.as_str(),
+            target: &self.target,
+            principal: &self.principal,
+            forwarded: &forwarded,
+        };
+        let assertion = Assertion::sign_head(key, &head, self.digest, seal.now.as_seconds(), seal.nonce);
+        let mut headers = self.forwarded.clone();
+        headers.push((headers::ASSERTION, assertion.to_header()));
+        headers.push((headers::PRINCIPAL, self.principal.clone()));
+        Call {
+            method: self.method,
+            target: self.target.clone(),
+            headers,
+            body: self.body.clone(),
+            streams: self.streams,
+            nonce: assertion.nonce().to_owned(),
+        }
+    }
+}
 
 /// One request to the origin, complete: the headers listed are the only ones it is sent with.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,69 +127,17 @@ pub struct Call {
     pub body: Vec<u8>,
     /// Whether a stream is asked for: its body is handed through as it comes.
     pub streams: bool,
+    /// The assertion's nonce, which the answer's signature repeats.
+    pub nonce: String,
 }
 
-impl Call {
-    /// The call for `target`, signed with the `seal`. `principal` is the JSON of whom it is made for; `etag` is that of our
-    /// own copy, never the caller's.
-    pub fn new(
-        config: &Config,
-        method: Method,
-        target: &str,
-        body: Vec<u8>,
-        principal: String,
-        etag: Option<&str>,
-        seal: Seal,
-    ) -> Self {
-        let signed = SignedRequest { method: method.as_str(), target, body: &body, principal: &principal };
-        let assertion = Assertion::sign(&config.assertion_key, &signed, seal.now.as_seconds(), seal.nonce);
-        let mut out = vec![
-            ("accept", headers::JSON.to_owned()),
-            (headers::REQUEST_ID, seal.request_id.to_string()),
-            (headers::ASSERTION, assertion.to_header()),
-            (headers::PRINCIPAL, principal),
-        ];
-        if method == Method::Post {
-            out.push(("content-type", headers::JSON.to_owned()));
-        }
-        out.extend(etag.map(|etag| ("if-none-match", etag.to_owned())));
-        Call { method, target: target.to_owned(), headers: out, body, streams: false }
-    }
-
-    /// The same call for a stream, with what the caller says about it.
-    pub fn streaming(mut self, said: Vec<(&'static str, String)>) -> Self {
-        self.headers.retain(|(name, _)| *name != "accept");
-        self.headers.push(("accept", headers::EVENT_STREAM.to_owned()));
-        self.headers.extend(said);
-        self.streams = true;
-        self
-    }
-
-    /// The same call for an answer that has every change up to `known`. Not signed: it can only make the origin wait a moment.
-    pub fn not_older_than(mut self, known: &TagVersions) -> Self {
-        if !known.is_empty() {
-            self.headers.push((headers::TAGS, known.to_text()));
-        }
-        self
-    }
-
-    /// The same with the caller's name for what it creates. The signature does not cover it: whoever could change it on the way
-    /// could as well send the request twice.
-    pub fn named(mut self, idempotency_key: Option<&str>) -> Self {
-        self.headers.extend(idempotency_key.map(|key| (headers::IDEMPOTENCY_KEY, key.to_owned())));
-        self
-    }
-}
-
-/// What makes one call unlike every other.
+/// What makes one attempt unlike every other.
 #[derive(Debug, Clone, Copy)]
 pub struct Seal {
     /// The wall clock; the origin takes half a minute of difference.
     pub now: Timestamp,
     /// Fresh random bytes; the origin takes them once.
     pub nonce: [u8; 16],
-    /// The request that the call is made for.
-    pub request_id: RequestId,
 }
 
 /// What came back, with the headers of [`READ`] only.
@@ -113,9 +149,13 @@ pub struct OriginAnswer {
     pub headers: Vec<(&'static str, String)>,
     /// The whole body; of a stream none, for that stays with the host until the answer goes out.
     pub body: Vec<u8>,
+    /// The origin's signature, if there is one: [`headers::ANSWER`].
+    pub signature: Option<String>,
+    /// The body's digest, as the host computed it; `None` for a stream.
+    pub digest: Option<BodyDigest>,
 }
 
-/// What an answer means for the request.
+/// What an answer of the origin's means for the request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Meaning {
     /// A success, or an error that is the caller's own: authoritative.
@@ -124,8 +164,8 @@ pub enum Meaning {
     Unchanged,
     /// The origin is there and cannot answer; its envelope may say when it can.
     Unable,
-    /// Not the origin's words: a proxy's page, a redirect, or a refusal of our assertion.
-    Foreign,
+    /// Nothing that this edge understands, such as a redirect.
+    Unclear,
 }
 
 impl OriginAnswer {
@@ -150,28 +190,20 @@ impl OriginAnswer {
         self.header("content-type").is_some_and(is_json)
     }
 
-    /// What it means; `asked` tells whether the call named a copy of ours.
+    /// Checks that the origin gave this answer, to `call` and no other, signed with `key`.
+    pub fn verify(&self, key: &AssertionKey, call: &Call) -> Result<(), AnswerError> {
+        let head = AnswerHead { nonce: &call.nonce, status: self.status, header: |name| self.header(name) };
+        key.verify_answer(self.signature.as_deref(), &head, self.digest.as_ref())
+    }
+
+    /// What it means, once its signature holds; `asked` tells whether the call named a copy of ours.
     pub fn meaning(&self, asked: bool) -> Meaning {
         match self.status {
             304 if asked => Meaning::Unchanged,
-            200..=299 => Meaning::Word,
-            // The edge's own assertion was refused; that is our fault and not the caller's.
-            401 => Meaning::Foreign,
-            400..=499 if self.is_json() => Meaning::Word,
-            500 | 502..=504 if self.is_json() => Meaning::Unable,
-            _ => Meaning::Foreign,
+            200..=299 | 400..=499 => Meaning::Word,
+            500..=599 => Meaning::Unable,
+            _ => Meaning::Unclear,
         }
-    }
-
-    /// Whether an error body may be handed on: JSON of a sane size, and an envelope which names this very request. Only
-    /// readiness and health, at 503, report trouble in a shape of their own; any other JSON is some proxy's.
-    pub fn speaks_of(&self, request_id: RequestId) -> bool {
-        let names_it = || memchr::memmem::find(&self.body, request_id.to_string().as_bytes()).is_some();
-        let is_ours = match self.body.starts_with(b"{\"error\"") {
-            true => names_it(),
-            false => self.status == 503,
-        };
-        self.is_json() && self.body.len() <= MAX_ERROR && is_ours
     }
 }
 
@@ -233,43 +265,35 @@ impl From<&OriginAnswer> for Passed {
 mod tests {
     use super::*;
 
-    fn answer(status: u16, content_type: &str, body: &str) -> OriginAnswer {
-        OriginAnswer {
-            status,
-            headers: vec![("content-type", content_type.to_owned())],
-            body: body.as_bytes().to_vec(),
-        }
+    const KEY: &str = "k1:00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
+
+    #[test]
+    fn only_the_origins_answer_to_this_very_call_is_believed() {
+        let key = AssertionKey::parse(KEY).unwrap();
+        let question = Question::alive(RequestId::from_random([7; 16]));
+        let seal = |nonce| Seal { now: Timestamp::from_seconds(0), nonce };
+        let call = question.sign(&key, seal([1; 16]));
+        let mut answer = OriginAnswer { status: 404, digest: Some(BodyDigest::of(b"{}")), ..OriginAnswer::default() };
+        assert_eq!(answer.verify(&key, &call), Err(AnswerError::Unsigned), "a proxy's page");
+        let head = AnswerHead { nonce: &call.nonce, status: 404, header: |_| None };
+        answer.signature = Some(key.sign_answer(&head, Some(&BodyDigest::of(b"{}"))));
+        assert_eq!(answer.verify(&key, &call), Ok(()));
+        let other = question.sign(&key, seal([2; 16]));
+        assert_eq!(answer.verify(&key, &other), Err(AnswerError::Mismatch), "an answer to another call");
+        answer.status = 200;
+        assert_eq!(answer.verify(&key, &call), Err(AnswerError::Mismatch));
     }
 
     #[test]
-    fn a_proxys_page_is_not_taken_for_the_origins_word() {
-        assert_eq!(answer(502, "text/html", "<h1>Bad Gateway").meaning(false), Meaning::Foreign);
-        assert_eq!(answer(404, "text/html", "<h1>Not here").meaning(false), Meaning::Foreign);
-        assert_eq!(answer(301, "text/html", "").meaning(false), Meaning::Foreign);
-        assert_eq!(answer(304, "", "").meaning(false), Meaning::Foreign, "we named no copy");
-        assert_eq!(answer(304, "", "").meaning(true), Meaning::Unchanged);
-        assert_eq!(answer(404, "application/json", "{}").meaning(true), Meaning::Word);
-        assert_eq!(answer(503, "application/json; charset=utf-8", "{}").meaning(true), Meaning::Unable);
-    }
-
-    #[test]
-    fn a_refused_assertion_is_never_the_callers_401() {
-        assert_eq!(answer(401, "application/json", "{}").meaning(false), Meaning::Foreign);
-    }
-
-    #[test]
-    fn an_envelope_of_another_request_is_not_handed_on() {
-        let id = RequestId::from_random([7; 16]);
-        let envelope =
-            |id: &str| format!("{{\"error\":{{\"code\":\"NOT_FOUND\",\"message\":\"\",\"request_id\":\"{id}\"}}}}");
-        assert!(answer(404, "application/json", &envelope(&id.to_string())).speaks_of(id));
-        assert!(!answer(404, "application/json", &envelope("07")).speaks_of(id));
-        assert!(
-            answer(503, "application/json", "{\"status\":\"not_ready\"}").speaks_of(id),
-            "readiness is no envelope"
-        );
-        assert!(!answer(503, "text/plain", "").speaks_of(id));
-        assert!(!answer(403, "application/json", "{\"message\":\"Forbidden\"}").speaks_of(id), "a gateway's");
+    fn a_question_forwards_what_passes_the_filter_and_nothing_else() {
+        let question =
+            Question::new(Method::Get, "/v1/x", Vec::new(), "{}".to_owned(), RequestId::from_random([7; 16]))
+                .with(headers::LAST_EVENT_ID, "v2:1\u{1}")
+                .with("if-none-match", "\u{7f}")
+                .with("cookie", "a=b")
+                .streaming();
+        let names: Vec<_> = question.forwarded.iter().map(|(name, value)| (*name, value.as_str())).collect();
+        assert_eq!(names[1..], [(headers::LAST_EVENT_ID, "invalid"), ("accept", headers::EVENT_STREAM)]);
     }
 
     #[test]

@@ -5,9 +5,17 @@ use rds_docs::{Document, Library};
 use rds_shared::wire::{ApiError, etag};
 use std::borrow::Cow;
 
+/// The page that says that there is none.
+pub(crate) const NOT_FOUND: &str = "not-found";
+
 thread_local! {
     /// Unpacked when an isolate is first asked for a page.
     static LIBRARY: Library = Library::open();
+}
+
+/// What `read` makes of the OpenAPI document.
+pub(crate) fn with_contract<T>(read: impl FnOnce(&[u8]) -> T) -> T {
+    LIBRARY.with(|library| read(library.contract()))
 }
 
 /// The page that a path names; without a name, the one to begin with.

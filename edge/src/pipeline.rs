@@ -1,9 +1,11 @@
 //! The way of a request: route → identify and meter → query → admit → copy or origin → finish.
 
 use crate::admit::{admit, is_longer_with_key};
+use crate::answered::Answered;
 use crate::breaker::Breaker;
 use crate::cache::{Memory, key};
 use crate::config::Config;
+use crate::entrance::{self, Entrance};
 use crate::epochs::Lease;
 use crate::guard::Remembered;
 use crate::identify::Identified;
@@ -13,14 +15,11 @@ use crate::pages;
 use crate::ports::{BodyFault, Guards, Host, Inbound};
 use crate::respond::{self, Answer, Exchange, Privacy, Reply};
 use rds_shared::access::budget::Verdict;
-use rds_shared::access::client_net::client_net;
-use rds_shared::access::{ClientNet, Principal, link};
+use rds_shared::access::{Principal, link};
+use rds_shared::route::unknown::refuse_unknown_values;
 use rds_shared::route::{Body, Found, Matching, Method, Query, Route, RouteId, is_of_graph, match_route};
 use rds_shared::wire::{ApiError, ErrorCode, RequestId, TARGET_BYTES, headers};
-use std::cell::RefCell;
-
-/// Stands for every caller whose address is not told: the unspecified address, which nobody can have.
-const NOBODY: ClientNet = ClientNet::V4(core::net::Ipv4Addr::UNSPECIFIED);
+use std::cell::{Cell, RefCell};
 
 /// What an isolate remembers from request to request.
 #[derive(Debug, Default)]
@@ -29,6 +28,8 @@ pub struct Isolate {
     pub memory: RefCell<Memory>,
     /// Its view of the origin.
     pub breaker: RefCell<Breaker>,
+    /// What it answered without the origin.
+    pub answered: RefCell<Answered>,
     /// What it remembers of keys and addresses.
     pub guards: Remembered,
     /// How far it knows that the facts have changed.
@@ -44,6 +45,8 @@ pub(crate) struct Walk<'a, I, H> {
     pub(crate) request_id: RequestId,
     /// The configured origin whose page is asking, if one is.
     pub(crate) own_origin: Option<&'a str>,
+    /// Whether the answer is not counted here: the origin has counted it, or nobody knows the credential that cannot be checked.
+    pub(crate) uncounted: Cell<bool>,
 }
 
 /// Where a request leads.
@@ -52,6 +55,8 @@ enum Way {
     Route(Found),
     /// To the answer that a browser waits for before it asks.
     Preflight,
+    /// To an address beside the interface.
+    Entrance(Entrance),
     /// To the door for the origin's word on a key.
     KeyNews,
     /// To the door for its word on changed facts.
@@ -66,6 +71,8 @@ struct Outcome {
     privacy: Privacy,
     /// The route, if it leads to one.
     route: Option<&'static Route>,
+    /// Parameters that the route does not have, as the caller is told of them.
+    ignored: Option<String>,
 }
 
 /// A request that passed every check: what the origin would be asked.
@@ -77,10 +84,15 @@ pub(crate) struct Asked {
     /// The name of the copy.
     pub(crate) key: String,
     pub(crate) body: Vec<u8>,
-    /// The caller's name for what it creates.
-    pub(crate) idempotency_key: Option<String>,
-    /// What a caller says about the stream it asks for; nothing on other routes.
+    /// The caller's headers that are forwarded, as the filter passed them.
     pub(crate) said: Vec<(&'static str, String)>,
+}
+
+impl Asked {
+    /// Whether the caller named what it creates.
+    pub(crate) fn is_named(&self) -> bool {
+        self.said.iter().any(|(name, _)| *name == headers::IDEMPOTENCY_KEY)
+    }
 }
 
 /// Answers a request. There is no request that it does not answer.
@@ -88,16 +100,24 @@ pub async fn handle<I: Inbound, H: Host + Guards>(inbound: &I, isolate: &Isolate
     let request_id = RequestId::from_random(host.random());
     let origin = inbound.header("origin");
     let own_origin = origin.as_deref().and_then(|origin| config.first_party.find(origin));
-    let walk = Walk { inbound, isolate, config, host, request_id, own_origin };
-    let Outcome { answer, verdict, privacy, route } = walk.outcome().await;
+    let uncounted = Cell::new(false);
+    let walk = Walk { inbound, isolate, config, host, request_id, own_origin, uncounted };
+    let Outcome { answer, verdict, privacy, route, ignored } = walk.outcome().await;
     let fail_safe =
         route.filter(|route| route.cache.is_kept() && route.tells_fail_safe()).and_then(|_| walk.fail_safe());
     let if_none_match = inbound.header("if-none-match");
     let head = inbound.method() == "HEAD";
     let if_none_match = if_none_match.as_deref();
-    let verdict = verdict.as_ref();
-    let exchange = Exchange { request_id, own_origin, head, if_none_match, verdict, privacy, route, fail_safe };
-    respond::finish(answer.unwrap_or_else(Answer::Error), exchange)
+    let (verdict, ignored) = (verdict.as_ref(), ignored.as_deref());
+    let exchange =
+        Exchange { request_id, own_origin, head, if_none_match, verdict, privacy, route, ignored, fail_safe };
+    let answer = answer.unwrap_or_else(Answer::Error);
+    let is_counted = route.is_some_and(|route| walk.is_counted(route, &answer));
+    let reply = respond::finish(answer, exchange);
+    if is_counted {
+        walk.count(reply.status);
+    }
+    reply
 }
 
 /// Answers a request to a Worker whose configuration cannot be used.
@@ -110,23 +130,20 @@ pub fn unconfigured(inbound: &impl Inbound, random: [u8; 16]) -> Reply {
         head: inbound.method() == "HEAD",
         if_none_match: None,
         route: None,
+        ignored: None,
         fail_safe: None,
     };
     respond::finish(Answer::Error(ErrorCode::ServiceUnavailable.into()), exchange)
 }
 
 impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
-    /// The caller's address. A header that is missing or says nothing usable counts as one address like any other.
-    pub(crate) fn client(&self) -> ClientNet {
-        let header = self.inbound.header(&self.config.client_ip_header);
-        header.as_deref().and_then(client_net).unwrap_or(NOBODY)
-    }
-
     async fn outcome(&self) -> Outcome {
-        let unmetered = |answer| Outcome { answer, verdict: None, privacy: Privacy::Nobodys, route: None };
+        let unmetered =
+            |answer| Outcome { answer, verdict: None, privacy: Privacy::Nobodys, route: None, ignored: None };
         let found = match self.way() {
             Ok(Way::Route(found)) => found,
             Ok(Way::Preflight) => return unmetered(Ok(Answer::Preflight)),
+            Ok(Way::Entrance(entrance)) => return unmetered(Ok(self.entered(entrance))),
             Ok(Way::KeyNews) => return unmetered(self.receive_key_news().await),
             Ok(Way::TagNews) => return unmetered(self.receive_tag_news().await),
             Err(error) => return unmetered(Err(error)),
@@ -145,11 +162,12 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
             Ok(Principal::Key { .. } | Principal::IndexToken { .. }) => Privacy::Theirs,
             _ => Privacy::Classed,
         };
+        let ignored = query.as_ref().ok().and_then(Query::ignored);
         let answer = match outcome {
             Ok(principal) => self.answer(found, query, principal).await,
             Err(error) => Err(error),
         };
-        Outcome { answer, verdict, privacy, route: Some(route) }
+        Outcome { answer, verdict, privacy, route: Some(route), ignored }
     }
 
     /// Finds where a request leads, before anything is known of the caller.
@@ -172,7 +190,10 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         }
         match match_route(Method::parse(method), path) {
             Matching::Found(found) => Ok(Way::Route(found)),
-            Matching::NotFound => Err(ApiError::not_found("route")),
+            Matching::NotFound => {
+                let entrance = entrance::find(path).filter(|_| matches!(method, "GET" | "HEAD"));
+                entrance.map(Way::Entrance).ok_or_else(|| ApiError::not_found("route"))
+            }
             Matching::WrongMethod(methods) => {
                 let message = format!("this route takes {methods}");
                 Err(ApiError { allow: Some(methods), ..ApiError::new(ErrorCode::MethodNotAllowed, message) })
@@ -189,6 +210,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
     ) -> Result<Answer, ApiError> {
         let route = found.route;
         self.check_body_headers(route.body)?;
+        let said = self.said(route, &principal)?;
         let query = query?;
         admit(&principal, route.id, &query)?;
         key::fold(&mut found);
@@ -199,22 +221,31 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         }
         let key = key::key(&found, &principal, &target, is_longer_with_key(route.id, &query));
         let body = self.read_body(route.body).await?;
-        let idempotency_key = match route.method {
-            Method::Post => self.inbound.header(headers::IDEMPOTENCY_KEY),
-            Method::Get | Method::Delete => None,
-        };
-        let said = if route.streams() { self.said_of_stream(&principal) } else { Vec::new() };
-        let asked = Asked { route, target, principal, key, body, idempotency_key, said };
+        let asked = Asked { route, target, principal, key, body, said };
         if matches!(route.id, RouteId::Docs | RouteId::DocsFile) {
-            return pages::find(found.path.first().map(String::as_str)).map(Answer::Document);
+            return self.page(found.path.first().map(String::as_str));
         }
-        match route.cache.is_kept() {
-            _ if route.streams() => Ok(self.streamed(&asked).await),
-            _ if route.id == RouteId::OpenApi => Ok(openapi::answer(route)),
-            true if route.id == RouteId::DecisionVerify => Ok(self.verified(&asked, found.param(0)).await),
-            true => Ok(self.kept(&asked).await),
-            false if route.id == RouteId::Ready => Ok(self.ready(&asked).await),
-            false => Ok(self.passed_through(&asked).await),
+        let answer = match route.cache.is_kept() {
+            _ if route.streams() => self.streamed(&asked).await,
+            _ if route.id == RouteId::OpenApi => openapi::answer(route),
+            true if route.id == RouteId::DecisionVerify => self.verified(&asked, found.param(0)).await,
+            true => self.kept(&asked).await,
+            false if route.id == RouteId::Ready => self.ready(&asked).await,
+            false if route.id == RouteId::Health => self.probed(&asked).await,
+            false => self.passed_through(&asked).await,
+        };
+        match answer.unknown_values() {
+            Some(unknown) if query.is_strict() => Err(refuse_unknown_values(unknown)),
+            _ => Ok(answer),
+        }
+    }
+
+    /// A page of the documentation. Whoever reads is shown where to go on from one that is not there.
+    fn page(&self, name: Option<&str>) -> Result<Answer, ApiError> {
+        match pages::find(name) {
+            Ok(document) => Ok(Answer::Document(document)),
+            Err(_) if self.wants_html() => pages::find(Some(pages::NOT_FOUND)).map(Answer::NoPage),
+            Err(error) => Err(error),
         }
     }
 
@@ -237,6 +268,7 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
         self.inbound.body(max_bytes).await.map_err(|fault| match fault {
             BodyFault::TooLarge => too_large(max_bytes),
             BodyFault::Broken => ApiError::new(ErrorCode::InvalidBody, "the body ended before it was complete"),
+            BodyFault::Late => ApiError::new(ErrorCode::InvalidBody, "the body did not come in time"),
         })
     }
 }

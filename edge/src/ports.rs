@@ -6,11 +6,12 @@
 use crate::cache::Entry;
 use crate::guard::message::{AddressTake, KeyMessage, KeyReply, ReserveAsk};
 use crate::origin::{Call, OriginAnswer};
+use core::net::IpAddr;
 use core::time::Duration;
 use rds_shared::access::KeyDigest;
 use rds_shared::access::budget::Verdict;
 use rds_shared::route::TagVersions;
-use rds_shared::wire::Timestamp;
+use rds_shared::wire::{RequestId, Timestamp};
 use std::rc::Rc;
 
 /// A request as it came in. Headers are read one by one, because each reading crosses into JavaScript.
@@ -24,8 +25,22 @@ pub trait Inbound {
     /// A header's value, if the header is there.
     fn header(&self, name: &str) -> Option<String>;
 
+    /// Who connected.
+    fn peer(&self) -> Peer;
+
     /// The body, read no further than `max_bytes`.
     async fn body(&self, max_bytes: usize) -> Result<Vec<u8>, BodyFault>;
+}
+
+/// Who connected to the Worker, as far as its runtime says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Peer {
+    /// Somebody at this address: the runtime stands alone.
+    At(IpAddr),
+    /// The platform's own front, which names the caller in `CF-Connecting-IP`.
+    Platform,
+    /// The runtime says nothing.
+    Unknown,
 }
 
 /// Why a body could not be had.
@@ -35,6 +50,8 @@ pub enum BodyFault {
     TooLarge,
     /// The caller broke it off.
     Broken,
+    /// It did not come in time.
+    Late,
 }
 
 /// Why the origin gave no answer.
@@ -46,6 +63,10 @@ pub enum NoAnswer {
     Unreachable(String),
 }
 
+/// The longest limit of a call that the host keeps itself. Whoever allows more looks after the call meanwhile, and gives up on it: one
+/// timer is enough for the many calls that are answered at once.
+pub const LONG: Duration = Duration::from_secs(10);
+
 /// The runtime: clock, randomness, network and the data centre's cache.
 pub trait Host {
     /// The wall clock.
@@ -54,7 +75,7 @@ pub trait Host {
     /// Fresh random bytes.
     fn random(&self) -> [u8; 16];
 
-    /// Asks the origin, and gives up after `limit`, which covers the body too. The body of a stream that was asked for is kept
+    /// Asks the origin, and gives up after `limit`, which covers the body too. Limits above [`LONG`] are left to the asker. The body of a stream that was asked for is kept
     /// aside, whole and unread, for the reply; `limit` covers its headers.
     async fn call(&self, call: &Call, limit: Duration) -> Result<OriginAnswer, NoAnswer>;
 
@@ -66,6 +87,10 @@ pub trait Host {
 
     /// Removes a copy from the data centre's cache, after the answer has gone out.
     fn forget(&self, key: &str);
+
+    /// Asks beside the request, however that goes on, whether the origin is there, and tells this isolate's breaker. The log names
+    /// `request_id`, on whose occasion it is asked; `limit` is for the answer.
+    fn probe_later(&self, request_id: RequestId, limit: Duration);
 
     /// Writes a line for the operator. Never with a credential or a caller's address in it.
     fn log(&self, line: &str);
@@ -80,6 +105,9 @@ pub trait Guards {
     /// Tells a key's object something, and waits for its reply.
     async fn key(&self, digest: &KeyDigest, message: &KeyMessage) -> Result<KeyReply, Unreachable>;
 
+    /// Tells the register that has a key something, and waits for its reply.
+    async fn register(&self, digest: &KeyDigest, message: &KeyMessage) -> Result<KeyReply, Unreachable>;
+
     /// Charges a request to an address, at the object of its shard.
     async fn address(&self, shard: u8, take: &AddressTake) -> Result<Verdict, Unreachable>;
 
@@ -89,6 +117,9 @@ pub trait Guards {
     /// Asks a key's object to reserve requests, beside the request, however that goes on: the question was begun at `asked_at`.
     /// When what it reserves is over, that is told.
     fn reserve_later(&self, asked_at: Timestamp, question: ReserveAsk);
+
+    /// In some seconds, after the answer has gone out, tells the object of the versions what this isolate answered by then.
+    fn count_later(&self);
 
     /// Tells the object of the versions what was seen of them, and hears all that are known.
     async fn epochs(&self, seen: &TagVersions) -> Result<TagVersions, Unreachable>;

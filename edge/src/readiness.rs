@@ -10,6 +10,7 @@ use crate::pipeline::{Asked, Walk};
 use crate::ports::{Guards, Host, Inbound};
 use crate::respond::{Answer, Content};
 use rds_shared::model::health::CacheBreaker;
+use rds_shared::wire::{ApiError, ErrorCode};
 use serde_json::{Map, Value};
 
 impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
@@ -17,11 +18,21 @@ impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
     pub(crate) async fn ready(&self, asked: &Asked) -> Answer {
         self.hold_lease().await;
         let cache = self.stores();
-        match self.passed_through(asked).await {
+        match self.probed(asked).await {
             Answer::Content(content) => match told(&content.body, cache) {
                 Some(body) => Answer::Content(Content { body: body.into(), ..content }),
                 None => Answer::Content(content),
             },
+            other => other,
+        }
+    }
+
+    /// The origin's word on how it does: 503 where it gives none in time. Source: interface, "Identity, health and status".
+    pub(crate) async fn probed(&self, asked: &Asked) -> Answer {
+        match self.passed_through(asked).await {
+            Answer::Error(ApiError { code: ErrorCode::DeadlineExceeded, .. }) => {
+                Answer::Error(ErrorCode::ServiceUnavailable.into())
+            }
             other => other,
         }
     }

@@ -6,7 +6,7 @@ use rds_docs::Document;
 use rds_shared::access::budget::Verdict;
 use rds_shared::access::{cors, gate};
 use rds_shared::model::health::FailSafeMode;
-use rds_shared::route::Route;
+use rds_shared::route::{Route, TagVersions};
 use rds_shared::wire::headers::{self, XCache};
 use rds_shared::wire::{ApiError, RequestId, etag};
 use std::borrow::Cow;
@@ -29,10 +29,48 @@ pub enum Answer {
     Stream(Passed),
     /// A page of the documentation.
     Document(&'static Document),
+    /// The page that says that there is none, with status 404.
+    NoPage(&'static Document),
+    /// A short text of the edge's own, or the way to elsewhere.
+    Plain(Plain),
     /// An error of the edge's own.
     Error(ApiError),
     /// A message that was taken.
     Done,
+    /// A message about facts that was taken, with every version that is known.
+    Known(TagVersions),
+}
+
+impl Answer {
+    /// The names in filters that the origin found in no registry.
+    pub fn unknown_values(&self) -> Option<&str> {
+        match self {
+            Answer::Content(content) if content.status < 400 => content.headers.get(headers::UNKNOWN_VALUES),
+            _ => None,
+        }
+    }
+}
+
+/// A text of the edge's own, or a redirect.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Plain {
+    status: u16,
+    content_type: &'static str,
+    location: Option<&'static str>,
+    body: String,
+}
+
+impl Plain {
+    /// A text.
+    pub fn text(content_type: &'static str, body: String) -> Self {
+        Plain { status: 200, content_type, location: None, body }
+    }
+
+    /// The way to `target`.
+    pub fn redirect(target: &'static str) -> Self {
+        let body = format!("See {target}\n");
+        Plain { status: 302, content_type: "text/plain; charset=utf-8", location: Some(target), body }
+    }
 }
 
 /// Whose an answer is.
@@ -89,6 +127,8 @@ pub struct Exchange<'a> {
     pub privacy: Privacy,
     /// The route that was asked, if there is one.
     pub route: Option<&'static Route>,
+    /// The names of parameters that the route does not have, as the caller is told of them.
+    pub ignored: Option<&'a str>,
     /// The platform's fail-safe mode, where that concerns the route and is known here.
     pub fail_safe: Option<FailSafeMode>,
 }
@@ -113,8 +153,14 @@ pub fn finish(answer: Answer, exchange: Exchange<'_>) -> Reply {
         Answer::Content(content) => represent(content, exchange),
         Answer::Stream(headers) => stream(&headers, exchange),
         Answer::Document(document) => pages::represent(document, exchange.if_none_match),
+        Answer::NoPage(document) => no_page(document),
+        Answer::Plain(plain) => plainly(plain),
         Answer::Error(error) => refuse(&error, exchange),
         Answer::Done => Reply { status: 204, headers: Vec::new(), body: None, streams: false },
+        Answer::Known(versions) => {
+            let headers = vec![(headers::TAGS, Cow::Owned(versions.to_text()))];
+            Reply { status: 204, headers, body: None, streams: false }
+        }
     };
     reply.put(headers::REQUEST_ID, exchange.request_id.to_string());
     // Answers differ by Origin for everybody, also where no Origin was sent: a copy without the grant must not be
@@ -139,8 +185,8 @@ pub fn finish(answer: Answer, exchange: Exchange<'_>) -> Reply {
     reply
 }
 
-/// What is said of a route whatever its answer is: the platform's mode when that is not normal, and which of its fields are on
-/// their way out.
+/// What is said of a route whatever its answer is: the platform's mode when that is not normal, which of the request's parameters it
+/// does not have, and which of its fields are on their way out.
 fn tell_of_route(reply: &mut Reply, exchange: Exchange<'_>) {
     let mode = exchange.fail_safe.filter(|mode| *mode != FailSafeMode::Normal);
     if let Some(mode) = mode
@@ -148,11 +194,35 @@ fn tell_of_route(reply: &mut Reply, exchange: Exchange<'_>) {
     {
         reply.put(headers::FAIL_SAFE_MODE, mode.as_str());
     }
+    if let Some(ignored) = exchange.ignored {
+        reply.put(headers::IGNORED_PARAMETERS, ignored.to_owned());
+    }
     if let Some(route) = exchange.route.filter(|_| reply.status < 400) {
         for (name, value) in route.deprecation_headers() {
             reply.put(name, value);
         }
     }
+}
+
+/// The page under 404. What is not there today may be there tomorrow, so nobody keeps that.
+fn no_page(document: &'static Document) -> Reply {
+    let mut reply = pages::represent(document, None);
+    reply.status = 404;
+    reply.headers.retain(|(name, _)| !matches!(*name, "etag" | "cache-control"));
+    reply.put("cache-control", headers::NO_STORE);
+    reply
+}
+
+/// What the root answers depends on `Accept`, so nobody keeps it.
+fn plainly(plain: Plain) -> Reply {
+    let Plain { status, content_type, location, body } = plain;
+    let mut reply = Reply { status, headers: Vec::new(), body: Some(body.into_bytes().into()), streams: false };
+    reply.put("content-type", content_type);
+    reply.put("cache-control", headers::NO_STORE);
+    if let Some(target) = location {
+        reply.put("location", target);
+    }
+    reply
 }
 
 fn preflight(exchange: Exchange<'_>) -> Reply {

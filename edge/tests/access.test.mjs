@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { randomBytes } from "node:crypto";
+import { request } from "node:http";
 import { after, before, describe, test } from "node:test";
 import { Edge, Origin, WINDOW_MILLIS, sleep, until, windowEndMillis } from "./stack.mjs";
 
@@ -54,14 +55,14 @@ describe("access", { concurrency: true }, () => {
     const keyless = { ip: "198.51.100.9" };
     const before = [await mortal.crowd(10, 3, "/v1/vaults", { key }), await mortal.crowd(4, 1, "/v1/vaults", keyless)];
     assert.deepEqual(before.map((replies) => admitted(replies).length), [30, 4]);
-    assert.equal(mortal.written("KeyGuard"), 1);
+    assert.equal(mortal.written("KeyGuard"), 2, "the key's object, and the register that lists it");
     await mortal.kill();
     await mortal.start();
     const again = [await mortal.crowd(64, 2, "/v1/vaults", { key }), await mortal.crowd(32, 1, "/v1/vaults", keyless)];
     assert.ok(Date.now() < end, "all of it in one minute");
     assert.deepEqual(again.map((replies) => descending(remaining(admitted(replies)))), [countdown(19), countdown(5)]);
     const questions = fragileOrigin.questions.filter(({ digest }) => digest === key.digest);
-    assert.equal(questions.length, 1, "the record survived, too");
+    assert.equal(questions.length, 2, "the register's and the object's: the record and the list survived, too");
   });
 
   test("a window survives eleven idle seconds, after which the object is evicted", async () => {
@@ -77,28 +78,125 @@ describe("access", { concurrency: true }, () => {
     assert.deepEqual([admitted(keyless).length, admitted(after).length], [4, 6]);
   });
 
-  test("with the origin away a record holds for thirty seconds; then the gate is shut and the public is anonymous", async () => {
-    const key = origin.mint();
-    assert.equal((await edge.get("/v1/me", { key })).status, 200);
+  test("with the origin away a good key keeps its plan and its exact limit, and one that nobody knows opens nothing", async () => {
+    const [key, hung, untold, unknown] = [origin.mint(), origin.mint({ rpm: 8 }), origin.mint(), origin.mint()];
+    origin.untold.add(untold.digest);
+    const refused = { text: `pk_live_${randomBytes(16).toString("hex")}`, digest: undefined };
+    for (const known of [key, hung, untold]) assert.equal((await edge.get("/v1/vaults", { key: known })).status, 200);
+    assert.equal((await edge.get("/v1/vaults", { key: refused, ip: "198.51.100.22" })).status, 401);
     const begun = Date.now();
-    origin.silent.add(key.digest);
+    for (const { digest } of [key, untold, unknown]) origin.silent.add(digest);
+    origin.hanging.add(hung.digest);
     await sleep(21_000);
     assert.equal((await edge.get("/v1/me", { key })).status, 200);
     await sleep(begun + 30_500 - Date.now());
-    const gated = await edge.get("/v1/me", { key, ip: "198.51.100.21" });
-    assert.deepEqual([gated.status, gated.headers["retry-after"]], [503, "5"]);
-    const open = await edge.get("/v1/vaults", { key, ip: "198.51.100.21" });
-    assert.deepEqual([open.status, open.headers["x-ratelimit-limit"]], [200, "10"]);
-    origin.silent.delete(key.digest);
-    await until("the key is known again", 5, async () => (await edge.get("/v1/me", { key })).status === 200);
+    if (windowEndMillis() - Date.now() < 8_000) await sleep(windowEndMillis() - Date.now() + 20);
+    for (const target of ["/v1/me", "/v1/vaults"]) {
+      const kept = await edge.get(target, { key });
+      assert.deepEqual([kept.status, kept.headers["x-ratelimit-limit"]], [200, "50"], target);
+      for (const nobody of [untold, unknown]) {
+        const closed = await edge.get(target, { key: nobody, ip: "198.51.100.21" });
+        assert.deepEqual([closed.status, closed.headers["retry-after"], closed.headers["x-ratelimit-limit"]], [503, "5", undefined], target);
+      }
+    }
+    const waited = performance.now();
+    const first = await edge.get("/v1/vaults", { key: hung });
+    assert.deepEqual([first.status, first.headers["x-ratelimit-remaining"]], [200, "7"]);
+    assert.ok(performance.now() - waited < 1_500, `${performance.now() - waited} ms`);
+    const more = performance.now();
+    const others = await edge.crowd(10, 1, "/v1/vaults", { key: hung });
+    assert.deepEqual([admitted(others).length, others.length], [7, 10], "its limit is exact");
+    assert.ok(performance.now() - more < 1_000, `nobody waits again: ${performance.now() - more} ms`);
+    const revoked = { ...key.record, active: false, version: 2 };
+    assert.equal((await edge.tell(key.digest, revoked)).status, 204);
+    assert.equal((await edge.get("/v1/me", { key, ip: "198.51.100.23" })).status, 401, "a revocation that was told stays");
+    origin.keys.set(hung.digest, { ...hung.record, active: false, version: 2 });
+    origin.hanging.delete(hung.digest);
+    await until("a revocation that was not told takes effect", 10, async () => {
+      return (await edge.get("/v1/me", { key: hung, ip: "198.51.100.24" })).status === 401;
+    });
+    for (const { digest } of [untold, unknown]) origin.silent.delete(digest);
+    await until("the others are known again", 5, async () => (await edge.get("/v1/me", { key: untold })).status === 200);
+  });
+
+  test("what the edge answers by itself is told to the origin, in totals that only grow", async () => {
+    for (let n = 0; n < 5; n += 1) assert.equal((await edge.get("/v1/vaults?page=0", { ip: "198.51.100.31" })).status, 400);
+    await until("it is told", 40, () => origin.answers.some(({ minutes }) => minutes.some(({ refused }) => refused >= 5)));
+    assert.equal(new Set(origin.answers.map(({ source }) => source)).size, 1);
+    const seen = new Map();
+    for (const { minutes } of origin.answers) {
+      for (const { minute, good, refused, failed } of minutes) {
+        const before = seen.get(minute) ?? [0, 0, 0];
+        [good, refused, failed].forEach((count, n) => assert.ok(count >= before[n]));
+        seen.set(minute, [good, refused, failed]);
+      }
+    }
   });
 
   test("a new key works at its first request, and sixteen at once ask the origin once", async () => {
     const key = origin.mint();
     const first = await edge.crowd(16, 1, "/v1/me", { key });
     assert.equal(admitted(first).length, 16);
-    assert.equal(origin.questions.filter(({ digest }) => digest === key.digest).length, 1);
+    assert.equal(origin.questions.filter(({ digest }) => digest === key.digest).length, 2, "the register's and the object's");
     assert.deepEqual(new Set(origin.questions.map(({ principal }) => principal)), new Set(['{"kind":"edge"}']));
+  });
+
+  test("a thousand networks of one site get what sixteen addresses have, and each of its addresses no more than its own", async () => {
+    const end = windowEndMillis();
+    const site = (network) => `2001:db8:77:${network.toString(16)}::1`;
+    const caller = async (first) => {
+      const replies = [];
+      for (let n = first; n < 1_000; n += 32) replies.push(await edge.get("/v1/vaults", { ip: site(n % 300) }));
+      return replies;
+    };
+    const replies = (await Promise.all(Array.from({ length: 32 }, (_, first) => caller(first)))).flat();
+    assert.ok(Date.now() < end, "all of it in one minute");
+    assert.equal(admitted(replies).length, 160);
+    const refused = replies.filter(({ status }) => status !== 200);
+    assert.deepEqual([...new Set(refused.map(({ status, headers }) => `${status} ${headers["x-ratelimit-limit"]}`))], ["429 160"]);
+    assert.equal((await edge.get("/v1/vaults", { ip: "2001:db8:78::1" })).status, 200);
+  });
+
+  test("guessed keys leave no file behind, and a good key that was never seen passes between them", async () => {
+    const guess = () => ({ text: `pk_live_${randomBytes(16).toString("hex")}` });
+    const [address, before] = ["198.51.100.31", edge.files("KeyGuard")];
+    const replies = await Promise.all(Array.from({ length: 300 }, () => edge.get("/v1/vaults", { key: guess(), ip: address })));
+    const seen = (status) => replies.filter((reply) => reply.status === status).length;
+    assert.deepEqual([seen(401), seen(429) + seen(503)], [10, 290]);
+    assert.ok(edge.files("KeyGuard") - before <= 16, "but for the registers");
+    const key = origin.mint();
+    const [good] = await Promise.all([
+      edge.get("/v1/vaults", { key, ip: address }),
+      ...Array.from({ length: 30 }, () => edge.get("/v1/vaults", { key: guess(), ip: address })),
+    ]);
+    assert.equal(good.status, 200);
+  });
+
+  test("a body that does not come in time is not waited for", async () => {
+    const end = (write, gap) =>
+      new Promise((resolve, reject) => {
+        const headers = { "content-type": "application/json", "content-length": 4_000, "cf-connecting-ip": "198.51.100.41" };
+        const outgoing = request({ host: "127.0.0.1", port: steady.port, method: "POST", path: "/v1/vaults/batch", headers });
+        const begun = Date.now();
+        const drip = gap && setInterval(() => outgoing.write(" "), gap);
+        outgoing.once("response", (response) => {
+          clearInterval(drip);
+          let body = "";
+          response.on("data", (chunk) => (body += chunk));
+          response.once("end", () => {
+            resolve({ status: response.statusCode, body: JSON.parse(body), seconds: (Date.now() - begun) / 1000 });
+            outgoing.destroy();
+          });
+        });
+        outgoing.once("error", (error) => (error.code === "ECONNRESET" ? undefined : reject(error)));
+        outgoing.write(write);
+      });
+    const [silent, dripped] = await Promise.all([end("{"), end("{", 1_000)]);
+    for (const [reply, least, most] of [[silent, 9.5, 16], [dripped, 29, 38]]) {
+      assert.deepEqual([reply.status, reply.body.error.code], [400, "INVALID_BODY"]);
+      assert.match(reply.body.error.message, /in time/);
+      assert.ok(least < reply.seconds && reply.seconds < most, `${reply.seconds} s`);
+    }
   });
 
   test("usage arrives once, and none of it is lost while the origin refuses it", async () => {

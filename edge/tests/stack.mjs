@@ -5,8 +5,9 @@ import { spawn } from "node:child_process";
 import { createServer, request, Agent } from "node:http";
 import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { signedAnswer } from "./link.mjs";
 
-const SECRET = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
+export const SECRET = "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
 // workerd closes a connection that was idle for five seconds: ours go first.
 const agent = new Agent({ keepAlive: true, maxSockets: 256, timeout: 3_000 });
 
@@ -32,6 +33,12 @@ export class Origin {
   keys = new Map();
   /** Digests for whose questions nobody is there behind the proxy. */
   silent = new Set();
+  /** Digests whose questions are taken and never answered. */
+  hanging = new Set();
+  /** Digests of whose changes the edge is not told. */
+  untold = new Set();
+  /** What the edge told of its own answers. */
+  answers = [];
   /** Digests whose usage is refused for now. */
   refusing = new Set();
   questions = [];
@@ -86,16 +93,23 @@ export class Origin {
   async #answer(incoming, response) {
     let body = "";
     for await (const chunk of incoming) body += chunk;
-    const say = (status, value, headers = {}) => {
-      response.writeHead(status, { "content-type": "application/json", ...headers });
-      response.end(value === undefined ? undefined : JSON.stringify(value));
+    const told = (sign) => (status, value, headers = {}) => {
+      const text = value === undefined ? "" : JSON.stringify(value);
+      const all = { "content-type": "application/json", ...headers };
+      const { "x-service-assertion": assertion } = incoming.headers;
+      if (sign) all["x-service-answer"] = signedAnswer(SECRET, assertion, status, all, text);
+      response.writeHead(status, all);
+      response.end(text);
     };
+    const [say, proxySays] = [told(true), told(false)];
+    if (incoming.url === "/__edge/alive") return this.isAway ? proxySays(502, undefined, { "content-type": "text/html" }) : say(204);
     if (incoming.url === "/__edge/keys") {
       const { digest } = JSON.parse(body);
       this.questions.push({ digest, principal: incoming.headers["x-service-principal"] });
-      if (this.silent.has(digest)) return say(502);
+      if (this.hanging.has(digest)) return;
+      if (this.silent.has(digest)) return proxySays(502);
       const record = this.keys.get(digest);
-      return say(200, record ? { answer: "known", record } : { answer: "unknown" });
+      return say(200, record ? { answer: "known", record, told: !this.untold.has(digest) } : { answer: "unknown" });
     }
     if (incoming.url === "/__edge/usage") {
       const batch = JSON.parse(body);
@@ -103,7 +117,11 @@ export class Origin {
       this.batches.push({ ...batch, taken });
       return taken ? say(204) : say(503, {});
     }
-    if (this.isAway) return say(502, undefined, { "content-type": "text/html" });
+    if (incoming.url === "/__edge/answers") {
+      this.answers.push(JSON.parse(body));
+      return say(204);
+    }
+    if (this.isAway) return proxySays(502, undefined, { "content-type": "text/html" });
     const [, id] = incoming.url.match(/^\/v1\/graph\/decision\/([^/]+)\/verify$/) ?? [];
     if (id) {
       const evidence = this.decisions.get(id);
@@ -212,6 +230,11 @@ export class Edge {
       return replies;
     };
     return (await Promise.all(Array.from({ length: callers }, caller))).flat();
+  }
+
+  /** Objects of a class that left a file. */
+  files(kind) {
+    return readdirSync(join(this.folder, "objects", kind)).filter((name) => /^[0-9a-f]{64}\.sqlite$/.test(name)).length;
   }
 
   /** Objects of a class that have written anything. */

@@ -15,7 +15,7 @@ pub fn holds(data: &[u8]) {
         }
         Err(error) => {
             assert!(!error.details.is_empty(), "{}: a refusal without a name", route.path);
-            for detail in &error.details {
+            for detail in error.details.iter() {
                 assert!(
                     route.query.iter().any(|param| param.name == detail.name),
                     "{} names {}",

@@ -7,7 +7,7 @@ use rds_shared::graph::verification::Verification;
 use rds_shared::model::allocation::MarketAllocation;
 use rds_shared::model::asset::{AssetDetail, AssetHistory, AssetRow};
 use rds_shared::model::attestation::ReviewerRow;
-use rds_shared::model::basket::{BasketChangeRow, BasketDetail, BasketMethodologyRow, BasketRow, BasketVersionRow};
+use rds_shared::model::basket::{BasketChangeRow, BasketDetail, BasketMethodologyRow, BasketRow, ListedBasketVersion};
 use rds_shared::model::chain::ChainRow;
 use rds_shared::model::curator::{CuratorEvents, CuratorPage, CuratorRow};
 use rds_shared::model::decision::{CheckResult, PublishedSigner, SealedDecision};
@@ -126,7 +126,7 @@ answers! {
     ModelHealth => WithMeta<Vec<Recorded<ModelHealth>>, ResearchMeta>,
     BasketList => Data<Vec<BasketRow>>,
     BasketById => Data<BasketDetail>,
-    BasketVersions => Paged<Vec<BasketVersionRow>>,
+    BasketVersions => Paged<Vec<ListedBasketVersion>>,
     BasketVersion => Data<BasketDetail>,
     BasketChanges => Data<Vec<BasketChangeRow>>,
     BasketMethodologyVersions => Data<Vec<BasketMethodologyRow>>,

@@ -121,6 +121,9 @@ impl<'a> Comparison<'a> {
             for (header, before) in members(&was["headers"]) {
                 self.header(&place, header, before, is["headers"].get(header));
             }
+            for lost in codes(was).iter().filter(|code| !codes(is).contains(code)) {
+                self.broken(&format!("{place}.error.code"), format!("{lost} is no longer answered"));
+            }
             self.content(&place, was, is, Way::Read);
         }
     }
@@ -198,7 +201,7 @@ impl<'a> Comparison<'a> {
     fn content(&mut self, place: &str, was: &'a Value, is: &'a Value, way: Way) {
         for (media_type, media) in members(&was["content"]) {
             match is["content"].get(media_type) {
-                Some(now) => self.schema(place, &media["schema"], &now["schema"], way),
+                Some(now) => self.schema(place, envelope(&media["schema"]), envelope(&now["schema"]), way),
                 None => self.broken(place, format!("{media_type} is gone")),
             }
         }
@@ -215,6 +218,18 @@ fn named<'a>(document: &'a Value, list: &'a Value) -> Vec<(String, &'a Value)> {
 fn follow<'a>(document: &'a Value, value: &'a Value) -> &'a Value {
     let target = value.get("$ref").and_then(Value::as_str).and_then(|target| target.strip_prefix('#'));
     target.and_then(|target| document.pointer(target)).unwrap_or(value)
+}
+
+/// The error codes that a response may carry: its `x-codes`. Documents before 2026-11-23 narrow the envelope to them instead.
+fn codes(response: &Value) -> Vec<&Value> {
+    let narrowed = "/content/application~1json/schema/allOf/1/properties/error/properties/code/enum";
+    response.get("x-codes").or_else(|| response.pointer(narrowed)).into_iter().flat_map(items).collect()
+}
+
+/// A body's schema without the narrowing of its error codes, which [`codes`] compares.
+fn envelope(schema: &Value) -> &Value {
+    let narrowed = schema.pointer("/allOf/1/properties/error/properties/code/enum").is_some();
+    schema.pointer("/allOf/0").filter(|_| narrowed).unwrap_or(schema)
 }
 
 fn members(value: &Value) -> impl Iterator<Item = (&String, &Value)> {

@@ -2,7 +2,7 @@
 
 use crate::examples::Examples;
 use crate::schemas::{generator, published};
-use crate::{deprecations, operations, parameters, push, responses, sections};
+use crate::{deprecations, headers, operations, parameters, push, responses, sections};
 use rds_shared::VERSION;
 use rds_shared::access::budget::AddressBudget;
 use rds_shared::access::paging::KEYLESS_ROWS;
@@ -47,7 +47,7 @@ pub fn document(examples: &Examples) -> Value {
                     "description": "A token for indices and reference rates, and for nothing else."},
             },
             "parameters": parameters::components(),
-            "headers": responses::header_components(),
+            "headers": headers::components(),
             "responses": responses::components(examples),
             "schemas": schemas,
         },
@@ -129,8 +129,37 @@ mod tests {
     fn no_name_or_word_of_the_code_shows() {
         walk(&document(&Examples::default()), "", &mut |path, value| {
             if let (true, Some(text)) = (path.ends_with("/description"), value.as_str()) {
-                for trace in ["::", "Source:", "[`", "`Self", "Serialize"] {
+                let traces = [
+                    "::",
+                    "Source:",
+                    "[`",
+                    "`Self",
+                    "Serialize",
+                    "`V`",
+                    "`P`",
+                    "`M`",
+                    "encoded bytes",
+                    "The same with",
+                ];
+                for trace in traces {
                     assert!(!text.contains(trace), "{path}: {text}");
+                }
+            }
+        });
+    }
+
+    #[test]
+    fn every_object_among_alternatives_has_a_name() {
+        // A generator that has to make one up gives two of them the same, and drops the second.
+        let document = document(&Examples::default());
+        walk(&document["components"]["schemas"], "", &mut |path, value| {
+            for choice in
+                value.get("anyOf").or_else(|| value.get("oneOf")).and_then(Value::as_array).into_iter().flatten()
+            {
+                let maps = |field: &Value| field.get("additionalProperties").is_some();
+                let fields = choice["properties"].as_object().into_iter().flatten();
+                for (field, schema) in fields {
+                    assert!(!maps(schema), "{path}: an alternative without a name holds the map {field}");
                 }
             }
         });

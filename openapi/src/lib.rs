@@ -7,7 +7,7 @@
 //! | [`operations`] | one route: summary, parameters, body, answers, security |
 //! | [`parameters`], [`bodies`] | what a caller sends |
 //! | [`answers`] | the schema of each route's success, by its type |
-//! | [`responses`] | statuses, their headers, and errors with their codes |
+//! | [`responses`], [`headers`] | statuses, their headers, and errors with their codes |
 //! | [`push`] | webhook events and the stream's frames |
 //! | [`deprecations`] | which fields are on their way out |
 //! | [`schemas`] | what `schemars` makes of the types, in the words of a reader who does not know Rust |
@@ -23,6 +23,7 @@ pub mod compatibility;
 pub mod deprecations;
 pub mod document;
 pub mod examples;
+pub mod headers;
 pub mod operations;
 pub mod parameters;
 pub mod push;

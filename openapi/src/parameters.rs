@@ -5,6 +5,7 @@ use crate::responses::is_conditional;
 use rds_shared::model::spelling;
 use rds_shared::route::bounds::{IDEMPOTENCY_KEY_BYTES, LIST_NAMES, SUBCLIENT_BYTES};
 use rds_shared::route::param::{Above, Default, Kind, Misfit, Param};
+use rds_shared::route::unknown::STRICT;
 use rds_shared::route::{Access, Method, Route};
 use rds_shared::wire::ErrorCode;
 use serde_json::{Map, Value, json};
@@ -16,6 +17,7 @@ pub fn of(route: &Route, example: Option<&Example>) -> Vec<Value> {
     for param in route.query {
         all.push(query(param, example));
     }
+    all.push(json!({"$ref": "#/components/parameters/Strict"}));
     all.extend(headers(route).into_iter().map(|name| json!({"$ref": format!("#/components/parameters/{name}")})));
     all
 }
@@ -38,10 +40,11 @@ fn headers(route: &Route) -> Vec<&'static str> {
     names
 }
 
-/// `components.parameters`: the headers.
+/// `components.parameters`: the headers, and the parameter that every route has.
 pub fn components() -> Value {
     let header = |name: &str, about: &str, schema: Value| json!({"name": name, "in": "header", "description": about, "schema": schema});
     json!({
+        "Strict": {"name": STRICT.name, "in": "query", "description": STRICT.about, "schema": {"type": "boolean", "default": false}},
         "IfNoneMatch": header("If-None-Match", "The ETag of the copy that you have. If it still holds, the answer is 304 without a body.", json!({"type": "string"})),
         "IdempotencyKey": header(
             "Idempotency-Key",

@@ -2,6 +2,7 @@
 
 use crate::examples::Examples;
 use crate::schemas::published;
+use crate::sections;
 use rds_shared::model::basket::BasketNotice;
 use rds_shared::model::event::EventDetail;
 use rds_shared::model::security::SecurityEvent;
@@ -28,8 +29,8 @@ pub fn webhooks(generator: &mut SchemaGenerator, examples: &Examples) -> Value {
             members.insert("example".into(), example.clone());
         }
         all.insert(event.as_str().to_owned(), json!({"post": {
-            "operationId": event.as_str(),
-            "tags": ["Webhooks"],
+            "operationId": operation_id(event),
+            "tags": [sections::DELIVERIES],
             "summary": about,
             "description": format!("{about}. Delivered at least once: deduplicate on `event_id`. Any 2xx within {TIMEOUT_SECONDS} seconds \
                 ends it; otherwise {ATTEMPTS} attempts are made, after {}.", delays()),
@@ -40,6 +41,16 @@ pub fn webhooks(generator: &mut SchemaGenerator, examples: &Examples) -> Value {
         }}));
     }
     all.into()
+}
+
+/// `DeliverEventPublished` for `event.published`. The event's own name would be that of a management route to some generators:
+/// `webhook.test` and `WebhookTest` become one function.
+fn operation_id(event: EventType) -> String {
+    let capital = |word: &str| {
+        let mut letters = word.chars();
+        letters.next().map(|first| first.to_ascii_uppercase()).into_iter().chain(letters).collect::<String>()
+    };
+    format!("Deliver{}", event.as_str().split(['.', '_']).map(capital).collect::<String>())
 }
 
 fn delivery(event: EventType, generator: &mut SchemaGenerator) -> (Schema, &'static str) {
@@ -179,11 +190,27 @@ pub fn frames(generator: &mut SchemaGenerator) -> Vec<(String, Value)> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use rds_shared::route::ROUTES;
 
     #[test]
     fn a_delivery_tells_the_schedule_that_is_kept() {
         let told = webhooks(&mut crate::schemas::generator(), &Examples::default());
         let about = told["webhook.test"]["post"]["description"].to_string();
         assert!(about.contains("6 attempts are made, after 10 s, 1 min, 5 min, 30 min and 2 h."), "{about}");
+    }
+
+    #[test]
+    fn no_delivery_shares_a_tag_or_a_name_with_a_route() {
+        // Generators write a file for each tag, and a function for each name without its case and its dots.
+        let plain = |text: &str| text.to_lowercase().replace(['.', '_'], "");
+        let told = webhooks(&mut crate::schemas::generator(), &Examples::default());
+        for (event, item) in told.as_object().unwrap() {
+            let (tag, id) = (item["post"]["tags"][0].as_str().unwrap(), item["post"]["operationId"].as_str().unwrap());
+            for route in ROUTES {
+                assert_ne!(sections::of(route).unwrap().name, tag, "{event}");
+                assert_ne!(plain(route.id.name()), plain(id), "{event}");
+            }
+        }
+        assert_eq!(told["security_event.published"]["post"]["operationId"], "DeliverSecurityEventPublished");
     }
 }

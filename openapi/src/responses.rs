@@ -4,7 +4,6 @@ use crate::answers::{self, Success};
 use crate::examples::Examples;
 use crate::push;
 use crate::schemas::published;
-use rds_shared::access::budget::WINDOW_SECONDS;
 use rds_shared::route::deprecation::Place;
 use rds_shared::route::param::Default;
 use rds_shared::route::{Access, Family, ROUTES, Route, RouteId, is_of_graph};
@@ -66,11 +65,21 @@ pub fn of(route: &Route, generator: &mut SchemaGenerator, examples: &Examples) -
             // They report trouble in their own shape where they can, and the edge in its own where they cannot.
             (503, Success::Json(own)) if matches!(route.id, RouteId::Health | RouteId::Ready) => {
                 let either = json!({"anyOf": [published(own.clone()), {"$ref": "#/components/schemas/Error"}]});
+                let words: Vec<&str> = codes.iter().map(|code| code.as_str()).collect();
                 json!({
+                    "x-codes": words,
                     "description": "The database does not answer: the same record, as far as it is known. An error where not even that can be had.",
                     "headers": header_refs(headers_of_error(status, &codes, kind)),
                     "content": {headers::JSON: {"schema": either}},
                 })
+            }
+            // Browsers are shown a page, programs an error.
+            (404, Success::Files(_)) if route.id == RouteId::DocsFile => {
+                let mut answer = error(status, &codes, kind, examples);
+                if let Some(content) = answer["content"].as_object_mut() {
+                    content.insert("text/html".into(), file("text/html"));
+                }
+                answer
             }
             _ => json!({"$ref": format!("#/components/responses/{}", name_of(status, &codes, kind))}),
         };
@@ -89,48 +98,13 @@ pub fn components(examples: &Examples) -> Value {
         }
         let kind = Kind::of(route);
         for (status, codes) in codes(route) {
-            // The two that report in their own shape have it inline.
-            if status != 503 || !matches!(route.id, RouteId::Health | RouteId::Ready) {
+            // Those that report in a shape of their own have it inline.
+            if !matches!((status, route.id), (503, RouteId::Health | RouteId::Ready) | (404, RouteId::DocsFile)) {
                 all.insert(name_of(status, &codes, kind), error(status, &codes, kind, examples));
             }
         }
     }
     all.into()
-}
-
-/// `components.headers`.
-pub fn header_components() -> Value {
-    let text = |about: &str| json!({"description": about, "schema": {"type": "string"}});
-    let always = |about: &str| json!({"description": about, "required": true, "schema": {"type": "string"}});
-    let whole = |about: &str| json!({"description": about, "schema": {"type": "integer", "minimum": 0}});
-    json!({
-        "X-Request-Id": {"description": "Names this request in our logs; in an error it equals `error.request_id`.", "required": true,
-            "schema": {"type": "string", "pattern": "^[0-9a-f]{32}$"}},
-        "Cache-Control": always("How long caches on the way may keep the answer. Errors and what is never kept say `no-store`."),
-        "ETag": always("Names what the answer says. Sent back as `If-None-Match` it saves the body."),
-        "ETag-If-Found": text("As elsewhere; what is not found has none."),
-        "X-Cache": {"description": "How the edge came by the answer: a fresh copy (`HIT`), the origin (`MISS`), a route that is never kept (`BYPASS`), \
-            or the last good copy because a fresh read failed (`STALE-ERROR`).", "required": true,
-            "schema": {"type": "string", "enum": ["HIT", "MISS", "BYPASS", "STALE-ERROR"]}},
-        "X-Cache-If-Asked": {"description": "How the edge came by the answer, where it asked the origin. What it refuses by itself has none, and what the origin answers at its own door.",
-            "schema": {"type": "string", "enum": ["MISS", "BYPASS"]}},
-        "Cache-Status": text("The same in the words of RFC 9211."),
-        "Age": whole("Seconds since the origin vouched for the copy; on copies only."),
-        "Warning": text("`111` on a copy that is served because a fresh read failed."),
-        "X-Data-Version": whole("The version of the facts that the answer was made from."),
-        "X-RateLimit-Limit": whole("Requests a window, of the budget that this request was charged to."),
-        "X-RateLimit-Remaining": whole("Requests left in the window."),
-        "X-RateLimit-Reset": whole("Unix time in seconds at which the window ends and the whole allowance returns."),
-        "X-RateLimit-Window": text(&format!("The window's length: `{WINDOW_SECONDS}s`.")),
-        "X-RateLimit-Subclient-Limit": whole("On shared keys: the client's requests a window."),
-        "X-RateLimit-Subclient-Remaining": whole("On shared keys: the client's requests left in the window."),
-        "Retry-After": {"description": "Seconds after which a retry makes sense.", "required": true, "schema": {"type": "integer", "minimum": 0}},
-        "WWW-Authenticate": text("The scheme that would do: `Bearer`."),
-        "Link": text("Where to go from what was retired (`rel=\"successor-version\"`), and where to read of what is deprecated (`rel=\"deprecation\"`)."),
-        "Deprecation": text("RFC 9745: since when a field of the answer is deprecated, as `@` and unix seconds."),
-        "X-Accel-Buffering": text("`no`: keeps proxies from collecting the stream."),
-        "X-Service-FailSafe-Mode": text("The platform's fail-safe mode, where it is not `normal`."),
-    })
 }
 
 /// `components.schemas.Error`: the envelope of every error.
@@ -147,15 +121,13 @@ pub fn envelope(generator: &mut SchemaGenerator) -> Value {
                 "message": {"type": "string", "description": "For a person to read; it may be worded differently tomorrow."},
                 "request_id": {"type": "string", "pattern": "^[0-9a-f]{32}$", "description": "Names the request in our logs; equals the header `X-Request-Id`."},
                 "legacy_code": {"type": "string", "enum": legacy::ALL, "description": "The former lower-case code, where there was one."},
-                "details": {"type": "array", "items": detail, "description": "Each fault of the request, where it is the request's."},
+                "details": {"type": "array", "items": detail, "description": "The faults of the request, where it is the request's; the first 20 of them."},
+                "detail_count": {"type": "integer", "minimum": 21, "description": "How many faults there are, where not all are listed."},
                 "successor": {"type": "string", "description": "The version to go on with, of a retired one."},
             },
         }},
     }))
 }
-
-/// Members of an error beside its code.
-const OTHER_MEMBERS: [&str; 5] = ["message", "request_id", "legacy_code", "details", "successor"];
 
 /// Whether a copy of the caller's can be confirmed.
 pub(crate) fn is_conditional(route: &Route) -> bool {
@@ -169,7 +141,10 @@ fn is_file(route: &Route) -> bool {
 
 /// Headers of a success, and of the 304 that stands for it.
 fn headers_of_success(route: &Route) -> Vec<&'static str> {
-    let mut names = vec!["X-Request-Id", "Cache-Control"];
+    let mut names = vec!["X-Request-Id", "Cache-Control", "X-Service-Ignored-Parameters"];
+    if has_registered_names(route) {
+        names.push("X-Service-Unknown-Values");
+    }
     if !is_file(route) {
         // `/ready` is answered by the origin's own door too, which keeps nothing.
         let is_edges = route.family != Family::Unmetered;
@@ -197,6 +172,11 @@ fn headers_of_success(route: &Route) -> Vec<&'static str> {
         names.extend(["Deprecation", "Link"]);
     }
     names
+}
+
+/// Whether a filter's names are looked up in a registry, so that callers are told of unknown ones.
+fn has_registered_names(route: &Route) -> bool {
+    route.query.iter().any(|param| param.registry.is_some())
 }
 
 fn has_deprecated_fields(route: &Route) -> bool {
@@ -239,9 +219,8 @@ pub fn codes(route: &Route) -> Codes {
     if route.scores {
         all.insert(ErrorCode::FailClosed);
     }
-    if !route.query.is_empty() {
-        all.insert(ErrorCode::InvalidParameter);
-    }
+    // `strict` is a parameter of every route.
+    all.insert(ErrorCode::InvalidParameter);
     if route.query.iter().any(|param| param.default == Default::Required) {
         all.insert(ErrorCode::MissingParameter);
     }
@@ -249,10 +228,6 @@ pub fn codes(route: &Route) -> Codes {
     all.extend([ErrorCode::Unauthorized, ErrorCode::RateLimited, ErrorCode::DailyLimitExceeded]);
     if matches!(route.access, Access::Data | Access::Decisioning) {
         all.insert(ErrorCode::Forbidden);
-    }
-    if route.access != Access::Index {
-        // The header that names a client of a shared key.
-        all.insert(ErrorCode::InvalidParameter);
     }
     if route.path.contains('{') || is_of_graph(route.path) {
         all.insert(ErrorCode::NotFound);
@@ -276,6 +251,7 @@ fn name_of_304(route: &Route) -> String {
         (!route.cache.is_kept(), ".built-in"),
         (has_deprecated_fields(route), ".deprecated"),
         (route.id == RouteId::DecisionVerify, ".found"),
+        (has_registered_names(route), ".filtered"),
     ] {
         if applies {
             name.push_str(suffix);
@@ -285,7 +261,8 @@ fn name_of_304(route: &Route) -> String {
 }
 
 fn headers_of_error(status: u16, codes: &BTreeSet<ErrorCode>, kind: Kind) -> Vec<&'static str> {
-    let mut names = vec!["X-Request-Id", "Cache-Control", "X-Cache-If-Asked", "Cache-Status"];
+    let mut names =
+        vec!["X-Request-Id", "Cache-Control", "X-Service-Ignored-Parameters", "X-Cache-If-Asked", "Cache-Status"];
     if codes.iter().any(|code| code.retry_after().is_some()) {
         names.push("Retry-After");
     }
@@ -307,11 +284,8 @@ fn headers_of_error(status: u16, codes: &BTreeSet<ErrorCode>, kind: Kind) -> Vec
 fn error(status: u16, codes: &BTreeSet<ErrorCode>, kind: Kind, examples: &Examples) -> Value {
     let words: Vec<&str> = codes.iter().map(|code| code.as_str()).collect();
     let lines: Vec<String> = codes.iter().map(|code| format!("- `{}`: {}", code.as_str(), code.about())).collect();
-    // The other members are named, so that whoever allows no unknown ones finds them known on this side as well.
-    let mut members: Map<String, Value> = OTHER_MEMBERS.map(|name| (name.to_owned(), json!({}))).into_iter().collect();
-    members.insert("code".into(), json!({"enum": words}));
-    let narrowed = json!({"type": "object", "properties": {"error": {"type": "object", "properties": members}}});
-    let mut media = json!({"schema": {"allOf": [{"$ref": "#/components/schemas/Error"}, narrowed]}});
+    // A schema of its own for each set of codes would make generators write a model of it for each operation.
+    let mut media = json!({"schema": {"$ref": "#/components/schemas/Error"}});
     let met = words.iter().filter_map(|word| Some(((*word).to_owned(), json!({"value": examples.of_error(word)?}))));
     let met: Map<String, Value> = met.collect();
     if let (false, Some(members)) = (met.is_empty(), media.as_object_mut()) {
@@ -319,6 +293,7 @@ fn error(status: u16, codes: &BTreeSet<ErrorCode>, kind: Kind, examples: &Exampl
     }
     json!({
         "description": lines.join("\n"),
+        "x-codes": words,
         "headers": header_refs(headers_of_error(status, codes, kind)),
         "content": {headers::JSON: media},
     })
@@ -371,11 +346,21 @@ mod tests {
     }
 
     #[test]
-    fn an_error_has_no_member_that_its_narrowing_does_not_know() {
-        let envelope = envelope(&mut crate::schemas::generator());
-        let members = envelope["properties"]["error"]["properties"].as_object().unwrap();
-        assert_eq!(members.len(), OTHER_MEMBERS.len() + 1);
-        assert!(OTHER_MEMBERS.iter().all(|name| members.contains_key(*name)) && members.contains_key("code"));
+    fn every_error_is_the_one_envelope_and_lists_its_codes() {
+        for (name, response) in components(&Examples::default()).as_object().unwrap() {
+            if name.starts_with("NotModified") {
+                continue;
+            }
+            assert_eq!(
+                response["content"]["application/json"]["schema"],
+                json!({"$ref": "#/components/schemas/Error"})
+            );
+            let words: Vec<&str> = response["x-codes"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+            assert!(
+                !words.is_empty() && words.iter().all(|word| response["description"].to_string().contains(word)),
+                "{name}"
+            );
+        }
     }
 
     #[test]

@@ -117,6 +117,9 @@ pub const SECTIONS: &[Section] = &[
     },
 ];
 
+/// The tag of what is pushed to subscribers, which no route has.
+pub const DELIVERIES: &str = "Deliveries";
+
 /// The family of a route; none only where a new path has not been given one.
 pub fn of(route: &Route) -> Option<&'static Section> {
     let length = |section: &&Section| {
@@ -127,7 +130,10 @@ pub fn of(route: &Route) -> Option<&'static Section> {
 
 /// `tags` of the document.
 pub fn tags() -> Vec<Value> {
-    SECTIONS.iter().map(|section| json!({"name": section.name, "description": section.about})).collect()
+    let tag = |name: &str, about: &str| json!({"name": name, "description": about});
+    let mut all: Vec<Value> = SECTIONS.iter().map(|section| tag(section.name, section.about)).collect();
+    all.push(tag(DELIVERIES, "What subscriptions deliver: the requests that this service sends to your endpoint."));
+    all
 }
 
 #[cfg(test)]

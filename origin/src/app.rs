@@ -8,13 +8,16 @@ use crate::edge_link::outbox::EdgeSeen;
 use crate::graph::Graph;
 use crate::http::admin_door::AdminToken;
 use crate::http::assertion::Nonces;
+use crate::http::doors::Doors;
 use crate::http::recent::Recent;
+use crate::http::relay_lookups::Lookups;
 use crate::http::relay_meter::Meter;
 use crate::journal::Journal;
 use crate::keys::bcrypt_rows::Prover;
 use crate::metrics::{Gauges, Metrics};
 use crate::status::heartbeat::Heartbeat;
 use crate::status::traffic::Traffic;
+use crate::status::writes::Writes;
 use crate::store::Db;
 use crate::store::health::HealthFacts;
 use crate::stream::Streams;
@@ -22,7 +25,7 @@ use crate::telemetry::AccessLog;
 use crate::webhooks::{Outward, Webhooks};
 use anyhow::Context;
 use arc_swap::ArcSwapOption;
-use rds_shared::access::{AssertionKey, Spray};
+use rds_shared::access::{AssertionKey, Refused, TrustedProxies};
 use rds_shared::graph::signature::DecisionKey;
 use rds_shared::model::health::FailSafeMode;
 use rds_shared::wire::Timestamp;
@@ -55,18 +58,26 @@ pub struct App {
     pub metrics: Arc<Metrics>,
     /// What was answered here lately.
     pub traffic: Traffic,
+    /// Whether the database takes writes.
+    pub writes: Writes,
     /// Where requests are logged.
     pub access_log: AccessLog,
     /// What the edge signs with.
     pub assertion_keys: Vec<AssertionKey>,
     /// Assertions that were used.
     pub nonces: Nonces,
+    /// What is held of connections and bodies.
+    pub doors: Doors,
     /// Proves keys that are older than the digests.
     pub prover: Prover,
     /// What callers at the relay door have used of their allowances.
     pub relay_meter: Meter,
-    /// Keys that were guessed there.
-    pub relay_guesses: Mutex<Spray>,
+    /// How keys are looked up there.
+    pub relay_lookups: Lookups,
+    /// Keys that were refused there lately, for when they cannot be judged.
+    pub relay_refused: Mutex<Refused>,
+    /// Whose word on a caller's address counts there.
+    pub relay_proxies: TrustedProxies,
     /// When the edge last asked about a key, as far as the database has been told.
     pub edge_seen: EdgeSeen,
     /// What operators present.
@@ -85,6 +96,7 @@ pub struct App {
     pub last_health: ArcSwapOption<HealthFacts>,
     /// Held by whoever counts for it: one at a time does.
     pub counting: Arc<tokio::sync::Mutex<()>>,
+    leaving: AtomicBool,
     draining: AtomicBool,
     started_at: Timestamp,
     db_limit: u32,
@@ -119,12 +131,16 @@ impl App {
             streams: Arc::new(Streams::new(config.anonymous_stream)),
             metrics: Arc::default(),
             traffic: Traffic::default(),
+            writes: Writes::default(),
             access_log,
             assertion_keys: config.assertion_keys.clone(),
             nonces: Nonces::default(),
+            doors: Doors::new(config),
             prover: Prover::default(),
             relay_meter: Meter::default(),
-            relay_guesses: Mutex::default(),
+            relay_lookups: Lookups::default(),
+            relay_refused: Mutex::default(),
+            relay_proxies: config.trusted_proxies.clone(),
             edge_seen: EdgeSeen::default(),
             admin_token: AdminToken::new(&config.admin_token),
             read_deadline: config.read_deadline,
@@ -134,12 +150,19 @@ impl App {
             heartbeat: OnceLock::new(),
             last_health: ArcSwapOption::empty(),
             counting: Arc::default(),
+            leaving: AtomicBool::new(false),
             draining: AtomicBool::new(false),
         }))
     }
 
-    /// Says that this process is going away: from now on it is not ready, and its streams tell their clients.
+    /// Makes this process not ready, so that load balancers stop sending it requests. Everything else goes on as before.
+    pub fn begin_leaving(&self) {
+        self.leaving.store(true, Relaxed);
+    }
+
+    /// Ends this process's streams with a `draining` frame. It is not ready from here on.
     pub fn begin_draining(&self) {
+        self.begin_leaving();
         self.draining.store(true, Relaxed);
         self.journal.signal();
     }
@@ -149,7 +172,12 @@ impl App {
         self.catalog.tags().fail_safe().unwrap_or(FailSafeMode::Normal)
     }
 
-    /// Whether this process is going away.
+    /// Whether this process was told to stop.
+    pub fn is_leaving(&self) -> bool {
+        self.leaving.load(Relaxed)
+    }
+
+    /// Whether this process ends its streams and takes no new connections.
     pub fn is_draining(&self) -> bool {
         self.draining.load(Relaxed)
     }
@@ -159,6 +187,7 @@ impl App {
         let mut page = self.metrics.render(&self.gauges());
         self.journal.meters.render(&mut page, |at| self.since(at), self.journal.ring.size());
         self.streams.meters.render(&mut page, self.streams.open());
+        self.doors.render(&mut page);
         page
     }
 
@@ -187,7 +216,8 @@ impl App {
             db_limit: self.db_limit,
             db_idle: self.db.pool.num_idle(),
             bcrypt_proofs: self.prover.asked.load(Relaxed),
-            draining: self.is_draining(),
+            writes_refused: self.writes.are_refused(),
+            draining: self.is_leaving(),
             started_at: self.started_at,
             now,
             fail_safe: self.fail_safe(),

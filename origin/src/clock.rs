@@ -32,6 +32,11 @@ impl Clock {
         Clock(Source::Shifted(Arc::default()))
     }
 
+    /// A clock that flows, so many microseconds ahead of the real time: that of a service which told how far its own is.
+    pub fn shifted(micros: i64) -> Self {
+        Clock(Source::Shifted(Arc::new(AtomicI64::new(micros))))
+    }
+
     /// A clock that stands at `at` until it is moved: simulations and tests.
     pub fn held(at: Timestamp) -> Self {
         Clock(Source::Held(Arc::new(AtomicI64::new(at.as_micros()))))
@@ -56,6 +61,11 @@ impl Clock {
     /// Whether [`set`](Self::set) and [`advance`](Self::advance) do anything.
     pub fn is_movable(&self) -> bool {
         !matches!(self.0, Source::System)
+    }
+
+    /// Microseconds that a movable clock is ahead of the real time now; none for one that cannot be moved.
+    pub fn shift(&self) -> Option<i64> {
+        self.is_movable().then(|| self.now().as_micros().saturating_sub(wall().as_micros()))
     }
 
     /// Moves the domain's time to `to`. `false` when this clock cannot be moved.

@@ -13,8 +13,8 @@ use crate::metrics::{RunOutcome, process, standing};
 use crate::panics::{caught, panic_text};
 use crate::research;
 use crate::scoring_run;
-use crate::status::sampler;
-use crate::store::{StoreError, edge_outbox, journal, publication, snapshots, tags};
+use crate::status::{sampler, writes};
+use crate::store::{StoreError, edge_outbox, journal, publication, snapshots, spent_assertions, tags, vault_days};
 use crate::stream::keeper;
 use crate::symbol_days;
 use crate::webhooks::{fanout, upkeep};
@@ -39,6 +39,21 @@ const RESEARCH_POLL: Duration = Duration::from_secs(5);
 /// How often it is asked whether a score run is due: a moved test clock takes effect this soon.
 const SCORE_POLL: Duration = Duration::from_secs(1);
 
+/// How often spent assertions are forgotten, how old they are then, in seconds, and how many go at once. An assertion lives for a minute, by
+/// clocks that are all nearly right; an hour bears clocks that are not.
+const FORGET_EVERY: Duration = Duration::from_secs(60);
+const FORGET_SECONDS: f64 = 3_600.0;
+const FORGET_AT_ONCE: i64 = 10_000;
+
+/// How often it is asked whether there are vaults without daily sums.
+const SUM_POLL: Duration = Duration::from_secs(10);
+
+/// How long summing rests between two steps, so that it never takes more than about half of the database's time.
+const SUM_REST: Duration = Duration::from_millis(250);
+
+/// Vaults of one step: a year of hourly readings of each takes a few hundred milliseconds where they are on disk.
+const SUMMED_AT_ONCE: u32 = 2;
+
 /// How long a job rests that panicked.
 const RESTART: Duration = Duration::from_secs(1);
 
@@ -46,26 +61,29 @@ const RESTART: Duration = Duration::from_secs(1);
 type Job = for<'a> fn(&'a App, Option<&'a Arc<EdgeLink>>) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 
 /// All of them, each with the name that it is logged under.
-const JOBS: [(&str, Job); 21] = [
+const JOBS: [(&str, Job); 24] = [
     ("catalog", |app, _| Box::pin(refresh::keep_current(app))),
     ("notices", |app, link| Box::pin(listen(app, link))),
     ("news of keys", |app, link| Box::pin(tell_of_keys(app, link))),
     ("news of facts", |app, link| Box::pin(tell_of_facts(app, link))),
     ("scores", |app, _| Box::pin(keep_scored(app))),
     ("samples", |app, link| Box::pin(sampler::keep_sampling(app, link))),
+    ("writes", |app, _| Box::pin(writes::keep_probing(app))),
     ("research", |app, _| Box::pin(keep_researched(app))),
     ("graph", |app, _| Box::pin(follow::keep_current(app))),
     ("baskets", |app, _| Box::pin(baskets::timer::keep_current(app))),
     ("fan-out", |app, _| Box::pin(fanout::keep_fanned_out(app))),
     ("webhooks", |app, _| Box::pin(upkeep::keep_up(app))),
-    ("sequencer", |app, _| Box::pin(sequence::keep_numbering(app))),
+    ("sequencer", |app, link| Box::pin(sequence::keep_numbering(app, link.map(Arc::as_ref)))),
     ("tailer", |app, _| Box::pin(tail::keep_following(app))),
     ("partitions", |app, _| Box::pin(retention::keep_partitions(app))),
     ("places", |app, _| Box::pin(keeper::keep_giving_back(app))),
     ("liveness", |app, _| Box::pin(keeper::keep_alive(app))),
     ("revocations", |app, _| Box::pin(keeper::keep_revoking(app))),
     ("clock", |app, _| Box::pin(keeper::keep_time(app))),
+    ("assertions", |app, _| Box::pin(keep_forgetting(app))),
     ("days", |app, _| Box::pin(keep_days(app))),
+    ("daily sums", |app, _| Box::pin(keep_summed(app))),
     ("standing", |app, _| Box::pin(standing::keep_known(app))),
     ("delays", |app, _| Box::pin(process::keep_measuring(app))),
 ];
@@ -211,6 +229,18 @@ async fn keep_researched(app: &App) {
     }
 }
 
+/// Forgets spent assertions that nobody can use again.
+async fn keep_forgetting(app: &App) {
+    loop {
+        match spent_assertions::forget(&app.db, FORGET_SECONDS, FORGET_AT_ONCE).await {
+            // The catalog's refresh says when the database is down; once is enough.
+            Ok(_) | Err(StoreError::Unavailable(_)) => {}
+            Err(error) => tracing::error!(%error, "spent assertions could not be forgotten"),
+        }
+        tokio::time::sleep(FORGET_EVERY).await;
+    }
+}
+
 /// Keeps every day when it has ended.
 async fn keep_days(app: &App) {
     let mut kept = None;
@@ -227,6 +257,25 @@ async fn keep_days(app: &App) {
             Err(StoreError::Unavailable(_)) => {}
             Err(error) => {
                 tracing::error!(%error, %day, "a day's roll-up failed; it is tried again");
+                tokio::time::sleep(ROLLUP_RETRY).await;
+            }
+        }
+    }
+}
+
+/// Sums the days of vaults that have no daily sums yet: all of them after the upgrade that brought the sums, and each new one.
+async fn keep_summed(app: &App) {
+    loop {
+        match vault_days::fill(&app.db, SUMMED_AT_ONCE, app.clock.now().into()).await {
+            Ok(0) => tokio::time::sleep(SUM_POLL).await,
+            Ok(vaults) => {
+                tracing::debug!(vaults, "vaults have daily sums now");
+                tokio::time::sleep(SUM_REST).await;
+            }
+            // The catalog's refresh says when the database is down; once is enough.
+            Err(StoreError::Unavailable(_)) => tokio::time::sleep(SUM_POLL).await,
+            Err(error) => {
+                tracing::error!(%error, "vaults could not be summed by days; it is tried again, and their readings are read until then");
                 tokio::time::sleep(ROLLUP_RETRY).await;
             }
         }

@@ -6,6 +6,7 @@ pub mod baskets;
 pub mod catalog;
 pub mod cli;
 pub mod clock;
+pub mod clock_check;
 pub mod config;
 pub mod crash_dump;
 pub mod decisions;

@@ -5,6 +5,7 @@
 
 use axum::body::Body;
 use axum::http::header::HOST;
+use axum::http::response::Parts;
 use axum::http::{HeaderMap, HeaderValue, Method, Request, StatusCode, Uri};
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
@@ -71,20 +72,20 @@ impl Client {
         Ok(Client { tls: tls(&[])? })
     }
 
-    /// POSTs `body` to `uri`, and answers with the status as soon as it is there: the answer's body is not read.
+    /// POSTs `body` to `uri`, and answers with the head as soon as it is there: the answer's body is not read.
     pub async fn post(
         &self,
         uri: &Uri,
         headers: HeaderMap,
         body: Vec<u8>,
         deadline: Duration,
-    ) -> Result<StatusCode, OutboundError> {
+    ) -> Result<Parts, OutboundError> {
         self.ask(Method::POST, uri, headers, body, deadline).await
     }
 
     /// GETs `uri`, and answers with the status likewise.
     pub async fn get(&self, uri: &Uri, deadline: Duration) -> Result<StatusCode, OutboundError> {
-        self.ask(Method::GET, uri, HeaderMap::new(), Vec::new(), deadline).await
+        Ok(self.ask(Method::GET, uri, HeaderMap::new(), Vec::new(), deadline).await?.status)
     }
 
     async fn ask(
@@ -94,7 +95,7 @@ impl Client {
         headers: HeaderMap,
         body: Vec<u8>,
         deadline: Duration,
-    ) -> Result<StatusCode, OutboundError> {
+    ) -> Result<Parts, OutboundError> {
         match tokio::time::timeout(deadline, self.exchange(method, uri, headers, body)).await {
             Ok(answered) => answered,
             Err(_) => Err(OutboundError::Deadline(deadline)),
@@ -107,7 +108,7 @@ impl Client {
         uri: &Uri,
         headers: HeaderMap,
         body: Vec<u8>,
-    ) -> Result<StatusCode, OutboundError> {
+    ) -> Result<Parts, OutboundError> {
         let (authority, host) =
             uri.authority().zip(uri.host()).filter(|(_, host)| !host.is_empty()).ok_or(OutboundError::Address)?;
         let target = uri.path_and_query().map_or("/", |target| target.as_str());
@@ -132,14 +133,14 @@ impl Client {
 }
 
 /// Sends `request` over `stream`. The connection is driven here and dropped with the answer: no task outlives the call.
-async fn answered<S>(stream: S, request: Request<Body>) -> Result<StatusCode, OutboundError>
+async fn answered<S>(stream: S, request: Request<Body>) -> Result<Parts, OutboundError>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let (mut sender, connection) =
         http1::Builder::new().max_buf_size(HEAD_BYTES).handshake(TokioIo::new(stream)).await?;
     let response = driven(sender.send_request(request), connection).await?;
-    Ok(response.status())
+    Ok(response.into_parts().0)
 }
 
 /// What `asking` comes to while `connection` carries it. A connection that ends may have brought the answer before.
@@ -181,7 +182,7 @@ mod tests {
         });
         let client = Client::new().unwrap();
         let status = client.post(&uri, HeaderMap::new(), b"{}".to_vec(), Duration::from_secs(10)).await;
-        (status, other.await.unwrap())
+        (status.map(|head| head.status), other.await.unwrap())
     }
 
     #[tokio::test]

@@ -20,7 +20,7 @@ use crate::up::stack::Stack;
 use crate::{wasm, workspace};
 
 /// Tests that ask much and long of a stack, and leave its clock and its services alone: they have one of their own, beside the rest.
-const LONG: [&str; 3] = ["authorisation.test.mjs", "schemathesis.test.mjs", "secrets.test.mjs"];
+const LONG: [&str; 4] = ["authorisation.test.mjs", "generators.test.mjs", "schemathesis.test.mjs", "secrets.test.mjs"];
 
 /// Runs the suite.
 pub fn run(cache: &Cache, tally: &mut Tally) -> Result<()> {

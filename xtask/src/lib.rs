@@ -25,4 +25,5 @@ pub mod tidy;
 pub mod up;
 pub mod verifier;
 pub mod wasm;
+mod wasm_sections;
 pub mod workspace;

@@ -142,8 +142,8 @@ fn bundle(cache: &Cache, tally: &mut Tally) -> Result<()> {
     counted(node_tests(&workspace::root().join("xtask/assets")), tally)?;
     let (folder, bundle) = (Scratch::new(cache, "edge")?, wasm::build(cache)?);
     // One Worker for the stories that leave it alone, one for those that kill it, one for those of two isolates, one for
-    // those of decisions, one for those of keys that are asked for very often.
-    let stacks = [0, 1, 2, 3, 4].map(|number| lay_out_edge(&bundle, &folder.path.join(number.to_string()), number));
+    // those of decisions, one for those of keys that are asked for very often, one for hostile strangers.
+    let stacks = [0, 1, 2, 3, 4, 5].map(|number| lay_out_edge(&bundle, &folder.path.join(number.to_string()), number));
     let stacks: Vec<_> = stacks.into_iter().collect::<Result<_>>()?;
     let mut node = node_tests(&workspace::root().join("edge/tests"));
     node.env("RDS_WORKERD", provision::npm::workerd(cache)?).env("RDS_EDGE_STACKS", serde_json::to_string(&stacks)?);
@@ -259,7 +259,7 @@ pub(crate) fn count(mut command: Command, tally: &mut Tally, mut show: impl FnMu
 }
 
 /// A Postgres for one test run: the one behind `DATABASE_URL`, or a new one without durability.
-fn throw_away_postgres(cache: &Cache) -> Result<(Option<Scratch>, Option<Postgres>, String)> {
+pub fn throw_away_postgres(cache: &Cache) -> Result<(Option<Scratch>, Option<Postgres>, String)> {
     if let Ok(url) = std::env::var("DATABASE_URL") {
         return Ok((None, None, url));
     }
@@ -281,7 +281,7 @@ fn throw_away_postgres(cache: &Cache) -> Result<(Option<Scratch>, Option<Postgre
 }
 
 /// A state folder that goes away with the run. It lies in the cache, which Postgres' user can enter.
-pub(crate) struct Scratch {
+pub struct Scratch {
     /// Where it lies.
     pub(crate) path: PathBuf,
 }

@@ -71,7 +71,8 @@ pub fn build(cache: &Cache) -> Result<PathBuf> {
     let inputs = [".cargo", "Cargo.toml", "Cargo.lock", "shared"].map(|name| root.join(name));
     // What the programs are told makes the module as much as what they are given.
     let told = [&COMPILED[..], &BOUND, &SHRUNK, &FEATURES].concat().join(" ");
-    let fingerprint = workspace::fingerprint(&inputs, &format!("{} {} {told}", toolchain.version, npm::BINARYEN))?;
+    let salt = format!("{} {} {told}", toolchain.version, npm::pinned("binaryen")?);
+    let fingerprint = workspace::fingerprint(&inputs, &salt)?;
     let stamp = into.join(".inputs");
     let unchanged = std::fs::read_to_string(&stamp).is_ok_and(|last| last == fingerprint);
     if unchanged && MADE.iter().chain(&WRITTEN).all(|file| into.join(file).is_file()) {

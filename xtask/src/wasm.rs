@@ -10,9 +10,9 @@ use crate::command;
 use crate::console::Step;
 use crate::provision::cache::Cache;
 use crate::provision::{npm, require_node, tools, wasm_toolchain};
-use crate::{verifier, workspace};
+use crate::{verifier, wasm_sections, workspace};
 
-/// Compressed size above which the bundle is refused, in bytes (issue: under 1 MB gzipped).
+/// Compressed size above which the bundle is refused, in bytes.
 const CEILING: u64 = 1_000_000;
 const PATIENCE: Duration = Duration::from_secs(1800);
 
@@ -99,7 +99,8 @@ fn build_into(cache: &Cache, folder: &str, output: &str, options: &[&str], name:
     let bundle = Bundle { entry, script: into.join("index.js"), module: into.join("index_bg.wasm") };
     let inputs =
         [".cargo", "Cargo.toml", "Cargo.lock", "shared", "docs", "openapi", folder].map(|name| root.join(name));
-    let versions = [&toolchain.version, tools::WORKER_BUILD, npm::ESBUILD, npm::BINARYEN];
+    let versions =
+        [toolchain.version.clone(), tools::version("worker-build")?, npm::pinned("esbuild")?, npm::pinned("binaryen")?];
     let fingerprint = workspace::fingerprint(&inputs, &versions.join(" "))?;
     let stamp = into.join(".inputs");
     let unchanged = std::fs::read_to_string(&stamp).is_ok_and(|last| last == fingerprint);
@@ -123,6 +124,8 @@ fn build_into(cache: &Cache, folder: &str, output: &str, options: &[&str], name:
             bail!("worker-build left no {}", file.display());
         }
     }
+    let module = wasm_sections::without_names(&std::fs::read(&bundle.module)?)?;
+    std::fs::write(&bundle.module, module)?;
     std::fs::write(&stamp, fingerprint)?;
     step.done("built");
     Ok(bundle)

@@ -55,32 +55,57 @@ pub fn counts(address: SocketAddr, request: &[u8], limit: u32) -> Result<()> {
     Ok(())
 }
 
-/// How many requests are admitted of a crowd that asks at once for more than the limit, within one minute.
-pub fn admitted(address: SocketAddr, limit: u32, request: impl Fn() -> Vec<u8> + Sync) -> Result<u32> {
+/// What a crowd saw that asked at once for more than the limit, within one minute.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Crowd {
+    /// Requests answered with 200.
+    pub admitted: u32,
+    /// Requests whose connection the server cut: nobody knows whether they were admitted.
+    pub cut: u32,
+}
+
+impl Crowd {
+    /// Whether the limit may have been exact.
+    pub fn is_exact(self, limit: u32) -> bool {
+        self.admitted <= limit && self.admitted + self.cut >= limit
+    }
+}
+
+/// Lets a crowd ask at once for more than the limit, within one minute.
+pub fn crowd(address: SocketAddr, limit: u32, request: impl Fn() -> Vec<u8> + Sync) -> Result<Crowd> {
     while 60 - now() % 60 < ROOM {
         xtask::signals::check()?;
         std::thread::sleep(Duration::from_millis(200));
     }
     let (window, barrier) = (now() / 60, Barrier::new(CALLERS as usize));
-    let caller = || -> Result<u32> {
+    let caller = || -> Result<Crowd> {
         let mut connection = Connection::open(address)?;
         barrier.wait();
-        let mut admitted = 0;
+        let mut seen = Crowd::default();
         for _ in 0..(limit * EAGERNESS).div_ceil(CALLERS) {
-            connection.send(&request())?;
-            match connection.receive()?.status {
-                200 => admitted += 1,
-                429 => {}
-                other => bail!("{other} at the limit"),
+            let answer = connection.send(&request()).and_then(|()| connection.receive());
+            match answer.map(|answer| answer.status) {
+                Ok(200) => seen.admitted += 1,
+                Ok(429) => {}
+                Ok(other) => bail!("{other} at the limit"),
+                Err(error) if http::was_cut(&error) => {
+                    seen.cut += 1;
+                    connection = Connection::open(address)?;
+                }
+                Err(error) => return Err(error),
             }
         }
-        Ok(admitted)
+        Ok(seen)
     };
-    let counts: Vec<Result<u32>> = std::thread::scope(|scope| {
+    let counts: Vec<Result<Crowd>> = std::thread::scope(|scope| {
         let callers: Vec<_> = (0..CALLERS).map(|_| scope.spawn(caller)).collect();
         callers.into_iter().map(|caller| caller.join().unwrap_or_else(|_| bail!("a caller broke"))).collect()
     });
-    let total = counts.into_iter().sum::<Result<u32>>()?;
+    let mut total = Crowd::default();
+    for seen in counts {
+        let seen = seen?;
+        total = Crowd { admitted: total.admitted + seen.admitted, cut: total.cut + seen.cut };
+    }
     ensure!(now() / 60 == window, "the crowd took longer than the minute");
     Ok(total)
 }
@@ -123,6 +148,13 @@ fn now() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_cut_request_may_have_been_admitted_and_may_not() {
+        let crowd = |admitted, cut| Crowd { admitted, cut }.is_exact(320);
+        assert!(crowd(320, 0) && crowd(319, 1) && crowd(320, 1));
+        assert!(!crowd(319, 0) && !crowd(321, 0) && !crowd(321, 5));
+    }
 
     #[test]
     fn only_ages_are_passed_over() {

@@ -6,8 +6,9 @@ use std::sync::{Mutex, PoisonError};
 use anyhow::{Result, ensure};
 use xtask::provision::cache::Cache;
 
+use super::checks::{self, Crowd};
 use super::nginx::{self, Nginx};
-use super::{LIMIT, RPM, Subject, again, bare, checks, hono};
+use super::{LIMIT, RPM, Subject, again, bare, hono};
 use crate::Plan;
 use crate::http::{self, Answer};
 use crate::market::LIST;
@@ -34,16 +35,18 @@ pub fn measure(cache: &Cache, plan: &Plan, subject: &Subject, report: &mut Repor
         crowd.lock().unwrap_or_else(PoisonError::into_inner)(&mut out);
         out
     };
-    let exactness = |name: &str, address: SocketAddr, report: &mut Report| -> Result<u32> {
-        let admitted = checks::admitted(address, LIMIT, asking)?;
+    let exactness = |name: &str, address: SocketAddr, report: &mut Report| -> Result<Crowd> {
+        let crowd = checks::crowd(address, LIMIT, asking)?;
+        let exact = if crowd.is_exact(LIMIT) { "exact: yes" } else { "exact: no" };
+        let cut = if crowd.cut == 0 { String::new() } else { format!("; {} connections cut", crowd.cut) };
         report.told(
             &format!("{name}: requests admitted of a crowd of 64, over the limit of {LIMIT} a minute"),
-            f64::from(admitted) / f64::from(LIMIT),
-            if admitted == LIMIT { "exact: yes" } else { "exact: no" },
+            f64::from(crowd.admitted) / f64::from(LIMIT),
+            &format!("{exact}{cut}"),
         );
-        Ok(admitted)
+        Ok(crowd)
     };
-    ensure!(exactness("edge", edge, report)? == LIMIT, "the edge's limit is not exact");
+    ensure!(exactness("edge", edge, report)? == Crowd { admitted: LIMIT, cut: 0 }, "the edge's limit is not exact");
 
     let peer = hono::start(cache, market)?;
     hono::provision(&peer, key, RPM)?;
@@ -53,7 +56,7 @@ pub fn measure(cache: &Cache, plan: &Plan, subject: &Subject, report: &mut Repor
     checks::same_header_names(&ours, &theirs)?;
     checks::confirms(peer.address, &theirs, ask)?;
     checks::counts(peer.address, &request, RPM)?;
-    ensure!(exactness("Hono", peer.address, report)? == LIMIT, "Hono's limit is not exact");
+    ensure!(exactness("Hono", peer.address, report)?.is_exact(LIMIT), "Hono's limit is not exact");
     let versus = beside(plan, subject, again(peer.address, peer.pid(), request.clone()))?;
     let hono = "Hono in a JavaScript Worker";
     tell(report, &versus, hono, Of::Rate, Target::AtLeast(1.0), "; exact: both");
@@ -85,7 +88,7 @@ pub fn measure(cache: &Cache, plan: &Plan, subject: &Subject, report: &mut Repor
     let theirs = copy(nginx.address, signed)?;
     checks::same_body(&ours, &theirs)?;
     checks::confirms(nginx.address, &theirs, ask)?;
-    let admitted = exactness("nginx limit_req", nginx.address, report)?;
+    let admitted = exactness("nginx limit_req", nginx.address, report)?.admitted;
     let peer = Peer { address: nginx.address, pid: nginx.worker, write: Box::new(write) };
     let versus = beside(fewer, subject, peer)?;
     let more = format!("; nginx's bucket let {admitted} of {LIMIT} a minute pass");
@@ -119,5 +122,6 @@ fn tell(report: &mut Report, versus: &Versus, peer: &str, of: Of, target: Target
         Of::Rate => ("requests/s, ours over theirs", versus.ratio(rate)),
         Of::Cpu => ("CPU, theirs over ours", versus.ratio(|sample| 1.0 / cpu_micros(sample))),
     };
-    report.compare(&Comparison { part: PART, peer, of, ratio, target, ours, theirs }, more);
+    let more = format!("{more}{}", versus.cuts());
+    report.compare(&Comparison { part: PART, peer, of, ratio, target, ours, theirs }, &more);
 }

@@ -100,7 +100,7 @@ pub fn measure(cache: &Cache, plan: &Plan, subject: &Subject, report: &mut Repor
             ours: our_side,
             theirs: their_side,
         };
-        report.compare(&comparison, &format!("; of 100 of ours {ours}; of 100 of theirs {theirs}"));
+        report.compare(&comparison, &format!("; of 100 of ours {ours}; of 100 of theirs {theirs}{}", versus.cuts()));
     }
     Ok(())
 }

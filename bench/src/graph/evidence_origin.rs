@@ -4,7 +4,9 @@ use std::net::SocketAddr;
 
 use anyhow::Result;
 use axum::Router;
+use axum::http::HeaderMap;
 use axum::http::header::{CONTENT_TYPE, ETAG};
+use rds_shared::access::{AnswerHead, Assertion, AssertionKey, BodyDigest};
 use rds_shared::wire::headers;
 use tokio::net::TcpListener;
 use tokio::runtime::Builder;
@@ -12,21 +14,24 @@ use tokio::runtime::Builder;
 /// How long the edge may keep it: for the whole of a measurement.
 const KEPT: &str = "max-age=86400";
 
-/// Starts it on a loopback port; says where it listens.
-pub fn start(evidence: &str) -> Result<SocketAddr> {
+/// Starts it on a loopback port; says where it listens. It signs its answers with `key`, as the edge expects of the origin.
+pub fn start(evidence: &str, key: AssertionKey) -> Result<SocketAddr> {
     let runtime = Builder::new_current_thread().enable_io().build()?;
     let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0"))?;
     let address = listener.local_addr()?;
     let body = evidence.to_owned();
-    let answer = move || async move {
-        (
-            [
-                (CONTENT_TYPE.as_str(), headers::JSON),
-                (headers::CDN_CACHE_CONTROL, KEPT),
-                (ETAG.as_str(), "W/\"evidence\""),
-            ],
-            body,
-        )
+    let answer = move |sent: HeaderMap| async move {
+        let said = [
+            (CONTENT_TYPE.as_str(), headers::JSON),
+            (headers::CDN_CACHE_CONTROL, KEPT),
+            (ETAG.as_str(), "W/\"evidence\""),
+        ];
+        let assertion = sent.get(headers::ASSERTION).and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let nonce = Assertion::parse(assertion).map(|assertion| assertion.nonce().to_owned()).unwrap_or_default();
+        let header = |name: &str| said.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
+        let head = AnswerHead { nonce: &nonce, status: 200, header };
+        let signature = key.sign_answer(&head, Some(&BodyDigest::of(body.as_bytes())));
+        ([(headers::ANSWER, signature)], said, body)
     };
     std::thread::spawn(move || runtime.block_on(async { axum::serve(listener, Router::new().fallback(answer)).await }));
     Ok(address)

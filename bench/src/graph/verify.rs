@@ -1,6 +1,7 @@
 //! Verifying a decision in the Worker, beside `viem` in a JavaScript Worker.
 
 use anyhow::{Context, Result, ensure};
+use rds_shared::access::AssertionKey;
 use serde_json::{Value, json};
 use xtask::provision::cache::Cache;
 use xtask::provision::npm;
@@ -32,7 +33,8 @@ pub fn measure(cache: &Cache, plan: &Plan, report: &mut Report) -> Result<()> {
     let target = format!("/v1/graph/decision/{id}/verify");
     let request = http::get(&target, "accept: application/json\r\n");
 
-    let origin = evidence_origin::start(&evidence)?;
+    let key = AssertionKey::parse(ASSERTION_KEY).context("no assertion key")?;
+    let origin = evidence_origin::start(&evidence, key)?;
     let folder = std::env::temp_dir().join(format!("rds-bench-verify-{}", std::process::id()));
     let state = State::open(&folder)?;
     let port = Ports::free()?.edge;

@@ -6,7 +6,7 @@ import secrets
 
 import schemathesis
 
-# Allowances are counted by /64 network: every request comes from one of its own, or keyless probes would meet 429 where 401 is looked for.
+# Allowances are counted by /64 network and by /48: every request comes from a /48 of its own, or keyless probes would meet 429 where 401 is looked for.
 RUN = secrets.token_hex(4)
 NETWORKS = itertools.count(1)
 
@@ -14,7 +14,7 @@ NETWORKS = itertools.count(1)
 @schemathesis.hook
 def before_call(context, case, kwargs):
     number = next(NETWORKS)
-    case.headers["cf-connecting-ip"] = f"2001:{RUN[:4]}:{RUN[4:]}:{number & 0xFFFF:x}::1"
+    case.headers["cf-connecting-ip"] = f"2001:{RUN[:4]}:{number & 0xFFFF:x}:{RUN[4:]}::1"
 
 
 def error_code(response):
@@ -67,6 +67,10 @@ REFUSED = [
     (
         "Two instants stand in an order: `from` is not after `to`.",
         lambda case, response: "must not lie after to" in response.text,
+    ),
+    (
+        "With `strict=true`, names in filters that no registry has are refused, and generated ones are in none.",
+        lambda case, response: error_code(response) == "INVALID_PARAMETER" and "has the unknown value" in response.text,
     ),
     (
         "What was withdrawn is gone, however well it is asked for.",

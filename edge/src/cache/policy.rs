@@ -97,7 +97,7 @@ mod tests {
     fn answer(status: u16, content_type: &str, cdn: Option<&str>) -> OriginAnswer {
         let mut given = vec![("content-type", content_type.to_owned())];
         given.extend(cdn.map(|value| (headers::CDN_CACHE_CONTROL, value.to_owned())));
-        OriginAnswer { status, headers: given, body: b"{}".to_vec() }
+        OriginAnswer { status, headers: given, body: b"{}".to_vec(), ..OriginAnswer::default() }
     }
 
     #[test]

@@ -7,22 +7,28 @@
 //! |---|---|
 //! | `lease` | what one isolate may take for current, for how long, and when it asks again |
 //! | `register` | the object's versions over its disk: they only grow |
-//! | `object` | the runtime around the register |
+//! | `answers` | what all isolates answered by themselves, on its way to the origin |
+//! | `object` | the runtime around both |
 
+pub mod answers;
 pub mod lease;
 pub mod object;
 pub mod register;
 
 pub use lease::Lease;
 
+use crate::answered::AnsweredReport;
 use rds_shared::route::TagVersions;
 use serde::{Deserialize, Serialize};
 
 /// To the object: what the sender knows. Whatever is news to the object is on its disk before it replies.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct EpochMessage {
     /// Versions seen in the origin's answers, or told by it.
     pub seen: TagVersions,
+    /// What the sender answered by itself since its last report.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub answered: Option<AnsweredReport>,
 }
 
 /// From the object.

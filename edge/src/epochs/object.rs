@@ -1,18 +1,30 @@
-//! The Durable Object that keeps the versions: the runtime around [`super::register::Register`], and its disk.
+//! The Durable Object that keeps the versions and the sums of answers: the runtime around [`super::register::Register`] and
+//! [`super::answers::Answers`], and their disk.
 
+use super::answers::{Answers, AnswersDisk, Change, Stored};
 use super::register::{EpochDisk, Register};
 use super::{EpochMessage, EpochReply};
+use crate::exchange::{Outcome, exchange};
 use crate::guard::DiskFault;
 use crate::guard::key_object::respond;
 use crate::guard::message;
 use crate::guard::reloaded::Reloaded;
-use crate::guard::sql::{Table, number};
-use rds_shared::route::{Tag, TagVersions};
+use crate::guard::sql::{Table, counted, number};
+use crate::origin::{Question, Seal};
+use crate::runtime::{self, calls};
+use core::cell::Cell;
+use core::time::Duration;
+use rds_shared::access::link::{AnsweredMinute, EDGE, EDGE_ANSWERS, EdgeAnswers};
+use rds_shared::route::{Method, Tag, TagVersions};
+use rds_shared::wire::RequestId;
+use std::rc::Rc;
 use wasm_bindgen::JsValue;
 use wasm_bindgen::prelude::wasm_bindgen;
+use worker::js_sys::{Date, Object, Promise};
+use worker::wasm_bindgen_futures::future_to_promise;
 use worker::web_sys::{Request, Response};
 use worker::worker_sys::types::DurableObjectState;
-use worker::{Env, State};
+use worker::{Env, State, console_error};
 
 /// The name of the one object.
 pub const NAME: &str = "tags";
@@ -20,38 +32,177 @@ pub const NAME: &str = "tags";
 const TABLE: &str =
     "CREATE TABLE IF NOT EXISTS versions (tag TEXT PRIMARY KEY, version INTEGER NOT NULL) WITHOUT ROWID";
 
+const ANSWERS_TABLES: &str = "
+    CREATE TABLE IF NOT EXISTS answers (
+        minute INTEGER PRIMARY KEY, good INTEGER NOT NULL, refused INTEGER NOT NULL, failed INTEGER NOT NULL,
+        told INTEGER NOT NULL);
+    CREATE TABLE IF NOT EXISTS answers_isolate (
+        name TEXT PRIMARY KEY, sequence INTEGER NOT NULL, minute INTEGER NOT NULL) WITHOUT ROWID;
+    CREATE TABLE IF NOT EXISTS answers_source (one INTEGER PRIMARY KEY CHECK (one = 1), source INTEGER NOT NULL)";
+
+/// How long counts gather before the origin is told.
+const TELL_AFTER: Duration = Duration::from_secs(5);
+/// The wait before the origin is told again where it did not take them.
+const RETRY: Duration = Duration::from_secs(15);
+
 /// The object. Bound by hand, as [`crate::guard::key_object`] says why.
 #[wasm_bindgen]
 pub struct Epochs {
+    inner: Rc<Inner>,
+}
+
+struct Inner {
+    state: State,
+    env: Env,
     disk: Table,
     register: Reloaded<Register>,
+    answers_disk: AnswersTables,
+    answers: Reloaded<Answers>,
+    /// Whether the next telling is arranged, as far as this instance knows.
+    alarm_is_set: Cell<bool>,
 }
+
+/// The tables of the sums.
+struct AnswersTables(Table);
 
 #[wasm_bindgen]
 impl Epochs {
     /// An instance over the object's storage; nothing is read yet.
     #[wasm_bindgen(constructor)]
-    pub fn new(state: DurableObjectState, _: Env) -> Self {
-        let disk = Table::of(&State::from(state), TABLE);
-        Epochs { disk, register: Reloaded::new("the disk of the versions") }
+    pub fn new(state: DurableObjectState, env: Env) -> Self {
+        let state = State::from(state);
+        let (disk, register) = (Table::of(&state, TABLE), Reloaded::new("the disk of the versions"));
+        let answers_disk = AnswersTables(Table::of(&state, ANSWERS_TABLES));
+        let (answers, alarm_is_set) = (Reloaded::new("the disk of the answers"), Cell::new(false));
+        Epochs { inner: Rc::new(Inner { state, env, disk, register, answers_disk, answers, alarm_is_set }) }
     }
 
     /// Exchanges what is known. Without a reply in the answer the Worker counts this object as unreachable.
     pub fn fetch(&self, request: &Request) -> Result<JsValue, JsValue> {
         let text = request.headers().get(message::HEADER)?.unwrap_or_default();
-        match self.exchange(&text) {
+        match self.inner.exchange(&text) {
             Some(versions) => respond(&EpochReply { versions }),
             None => Ok(Response::new()?.into()),
         }
     }
+
+    /// Tells the origin what was answered, and arranges for the next time.
+    pub fn alarm(&self) -> Promise {
+        let inner = Rc::clone(&self.inner);
+        future_to_promise(async move {
+            inner.tell().await;
+            Ok(JsValue::UNDEFINED)
+        })
+    }
 }
 
-impl Epochs {
+impl Inner {
     fn exchange(&self, text: &str) -> Option<TagVersions> {
-        let EpochMessage { seen } = message::read(text)?;
+        let EpochMessage { seen, answered } = message::read(text)?;
+        if let Some(report) = answered {
+            let (now, [a, b, c, d, e, f, ..]) = (runtime::now_millis().div_euclid(60_000), runtime::random());
+            let source = i64::from_be_bytes([0, 0, a, b, c, d, e, f]);
+            self.with(|answers, disk| answers.take(disk, &report, now, source)).ok()?;
+            self.arrange(TELL_AFTER);
+        }
         let exchanged =
             self.register.with(|| Register::load(&self.disk), |register| register.exchange(&self.disk, &seen));
         exchanged.ok()
+    }
+
+    fn with<T>(&self, step: impl FnOnce(&mut Answers, &AnswersTables) -> Result<T, DiskFault>) -> Result<T, DiskFault> {
+        self.answers.with(|| Answers::load(&self.answers_disk), |answers| step(answers, &self.answers_disk))
+    }
+
+    async fn tell(&self) {
+        self.alarm_is_set.set(false);
+        let Ok(Some(out)) = self.with(|answers, _| Ok(answers.untold())) else { return };
+        let delivered = self.deliver(&out).await && self.with(|answers, disk| answers.told(disk, &out)).is_ok();
+        match self.with(|answers, _| Ok(answers.untold().is_some())) {
+            Ok(true) if delivered => self.arrange(TELL_AFTER),
+            Ok(false) => {}
+            _ => self.arrange(RETRY),
+        }
+    }
+
+    async fn deliver(&self, out: &EdgeAnswers) -> bool {
+        let (Some(config), Ok(body)) = (runtime::config(&self.env), serde_json::to_vec(out)) else { return false };
+        let request_id = RequestId::from_random(runtime::random());
+        let mut question = Question::new(Method::Post, EDGE_ANSWERS, body, EDGE.to_owned(), request_id);
+        // Totals of minutes: telling them twice is telling them once.
+        question.is_repeatable = true;
+        let seal = || Seal { now: runtime::now(), nonce: runtime::random() };
+        let send = async |call: &_, limit| calls::call(&config, call, limit).await;
+        match exchange(&config.assertion_key, &question, config.origin_timeout, seal, send).await {
+            Outcome::Answered(answer) if answer.status == 204 => true,
+            Outcome::Answered(answer) => {
+                console_error!("the edge's answers could not be told: status {}", answer.status);
+                false
+            }
+            outcome => {
+                console_error!("the edge's answers could not be told: {}", outcome.log_line().unwrap_or_default());
+                false
+            }
+        }
+    }
+
+    fn arrange(&self, wait: Duration) {
+        if !self.alarm_is_set.get() {
+            let at = runtime::now_millis().saturating_add(i64::try_from(wait.as_millis()).unwrap_or(i64::MAX));
+            let at = Date::new(&JsValue::from_f64(at as f64));
+            let set = self.state.storage().as_raw().set_alarm(at, Object::new());
+            self.alarm_is_set.set(set.is_ok());
+        }
+    }
+}
+
+impl AnswersDisk for AnswersTables {
+    fn read(&self) -> Result<Stored, DiskFault> {
+        let database = self.0.there()?;
+        let source = database.rows("SELECT source FROM answers_source", &[])?;
+        let minutes = database.rows("SELECT minute, good, refused, failed, told FROM answers", &[])?;
+        let isolates = database.rows("SELECT name, sequence, minute FROM answers_isolate", &[])?;
+        Ok(Stored {
+            source: source.into_iter().next().map(|mut row| row.integer()).transpose()?,
+            minutes: minutes
+                .into_iter()
+                .map(|mut row| {
+                    let (minute, good, refused, failed) = (row.integer()?, row.count()?, row.count()?, row.count()?);
+                    Ok((AnsweredMinute { minute, good, refused, failed }, row.integer()? != 0))
+                })
+                .collect::<Result<_, DiskFault>>()?,
+            isolates: isolates
+                .into_iter()
+                .map(|mut row| Ok((row.text()?, row.count()?, row.integer()?)))
+                .collect::<Result<_, DiskFault>>()?,
+        })
+    }
+
+    fn write(&self, change: &Change<'_>) -> Result<(), DiskFault> {
+        let database = self.0.there()?;
+        match *change {
+            Change::Create { source } => {
+                database.run("INSERT OR REPLACE INTO answers_source VALUES (1, ?)", &[number(source)])
+            }
+            Change::Take { isolate, sequence, minute, totals } => {
+                let number_of = "INSERT OR REPLACE INTO answers_isolate VALUES (?, ?, ?)";
+                let taken = (number_of, vec![isolate.into(), counted(sequence), number(minute)]);
+                let total = |it: &AnsweredMinute| {
+                    let values = vec![number(it.minute), counted(it.good), counted(it.refused), counted(it.failed)];
+                    ("INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, 0)", values)
+                };
+                database.together(std::iter::once(taken).chain(totals.iter().map(total)).collect())
+            }
+            Change::Told(totals) => {
+                let told =
+                    |it: &AnsweredMinute| ("UPDATE answers SET told = 1 WHERE minute = ?", vec![number(it.minute)]);
+                database.together(totals.iter().map(told).collect())
+            }
+            Change::Forget { minutes, isolates } => database.together(vec![
+                ("DELETE FROM answers WHERE minute < ?", vec![number(minutes)]),
+                ("DELETE FROM answers_isolate WHERE minute < ?", vec![number(isolates)]),
+            ]),
+        }
     }
 }
 

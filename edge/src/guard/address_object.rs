@@ -1,7 +1,7 @@
 //! The Durable Object of a 256th of all addresses: the runtime around [`super::address::AddressGuard`], and its disk.
 
 use super::DiskFault;
-use super::address::{AddressDisk, AddressGuard as Machine};
+use super::address::{AddressDisk, AddressGuard as Machine, Key};
 use super::gather::{Gather, Waiting};
 use super::key_object::respond;
 use super::message::{self, AddressTake};
@@ -91,19 +91,24 @@ impl AddressDisk for Table {
         rows.into_iter().next().map(read).transpose()
     }
 
-    fn write(&self, address: &str, budget: AddressBudget, count: AddressCount) -> Result<(), DiskFault> {
-        let AddressCount { minute, day } = count;
-        self.there()?.run(
-            "INSERT OR REPLACE INTO counts VALUES (?, ?, ?, ?, ?, ?)",
-            &[
-                address.into(),
+    fn write(&self, rows: &[(Key, AddressCount)]) -> Result<(), DiskFault> {
+        if rows.is_empty() {
+            return Ok(());
+        }
+        // One statement: all of it or nothing.
+        let statement =
+            format!("INSERT OR REPLACE INTO counts VALUES {}", vec!["(?, ?, ?, ?, ?, ?)"; rows.len()].join(","));
+        let values = |((address, budget), AddressCount { minute, day }): &(Key, AddressCount)| {
+            [
+                address.as_str().into(),
                 budget.as_str().into(),
                 number(minute.window),
                 number(minute.used.into()),
                 number(day.window),
                 number(day.used.into()),
-            ],
-        )
+            ]
+        };
+        self.there()?.run(&statement, &rows.iter().flat_map(values).collect::<Vec<_>>())
     }
 
     fn sweep(&self, window: i64, day: i64) -> Result<(), DiskFault> {
@@ -112,5 +117,10 @@ impl AddressDisk for Table {
         let daily = daily.map(|budget| format!("'{}'", budget.as_str())).collect::<Vec<_>>().join(",");
         let sweep = format!("DELETE FROM counts WHERE CASE WHEN budget IN ({daily}) THEN day < ? ELSE minute < ? END");
         self.there()?.run(&sweep, &[number(day), number(window)])
+    }
+    fn delete_idle(&self, window: i64, most: usize) -> Result<(), DiskFault> {
+        let idle = "DELETE FROM counts WHERE (address, budget) IN
+                    (SELECT address, budget FROM counts WHERE minute < ? ORDER BY in_day LIMIT ?)";
+        self.there()?.run(idle, &[number(window), number(i64::try_from(most).unwrap_or(i64::MAX))])
     }
 }

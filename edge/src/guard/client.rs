@@ -1,6 +1,7 @@
 //! The Worker's way to its objects, those that count and the one that keeps the versions of tags: one call, the message in a header, the reply in a header, and a limit to the wait.
 
 use super::message::{self, AddressTake, KeyMessage, KeyReply};
+use super::register;
 use crate::epochs::{EpochMessage, EpochReply, object};
 use crate::ports::Unreachable;
 use crate::runtime::Init;
@@ -57,6 +58,16 @@ impl Objects {
         limit: Duration,
     ) -> Result<KeyReply, Unreachable> {
         ask(&self.keys, &digest.to_hex(), message, limit).await
+    }
+
+    /// Tells the register that has a key something.
+    pub async fn register(
+        &self,
+        digest: &KeyDigest,
+        message: &KeyMessage,
+        limit: Duration,
+    ) -> Result<KeyReply, Unreachable> {
+        ask(&self.keys, &register::name(digest), message, limit).await
     }
 
     /// Charges a request to an address.

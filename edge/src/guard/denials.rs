@@ -5,7 +5,7 @@
 
 use super::subclient::Subclient;
 use rds_shared::access::budget::{AddressBudget, Verdict};
-use rds_shared::access::{ClientNet, KeyDigest, KeyRecord};
+use rds_shared::access::{ClientNet, KeyDigest, KeyRecord, Neighbourhood};
 use rds_shared::route::Family;
 use rds_shared::wire::Timestamp;
 use std::collections::BTreeMap;
@@ -31,7 +31,14 @@ type KeyBudget = (KeyDigest, Family, Subclient);
 #[derive(Debug, Default)]
 pub struct Denials {
     keys: BTreeMap<KeyBudget, (SpentKey, i64)>,
-    addresses: BTreeMap<(ClientNet, AddressBudget), Verdict>,
+    addresses: BTreeMap<(Refused, AddressBudget), Verdict>,
+}
+
+/// Who is refused: an address, or everybody around it who sends no valid key.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Refused {
+    Address(ClientNet),
+    Neighbourhood(Neighbourhood),
 }
 
 impl Denials {
@@ -66,18 +73,27 @@ impl Denials {
         }
     }
 
-    /// The refusal of an address that still stands.
-    pub fn address(&self, net: ClientNet, budget: AddressBudget, now: Timestamp) -> Option<Verdict> {
-        self.addresses.get(&(net, budget)).copied().filter(|verdict| now.as_seconds() < verdict.allowance.reset)
+    /// The refusal of an address that still stands; with `shared`, also that of its neighbourhood.
+    pub fn address(&self, net: ClientNet, shared: bool, budget: AddressBudget, now: Timestamp) -> Option<Verdict> {
+        let standing = |refused| {
+            let verdict = self.addresses.get(&(refused, budget)).copied();
+            verdict.filter(|verdict| now.as_seconds() < verdict.allowance.reset)
+        };
+        let around = || standing(Refused::Neighbourhood(net.neighbourhood())).filter(|_| shared);
+        standing(Refused::Address(net)).or_else(around)
     }
 
-    /// Remembers the refusal of an address.
+    /// Remembers the refusal of an address, or of its neighbourhood if that is what the verdict tells of.
     pub fn remember_address(&mut self, net: ClientNet, budget: AddressBudget, verdict: Verdict, now: Timestamp) {
         if self.addresses.len() >= MOST {
             self.addresses.retain(|_, verdict| verdict.allowance.reset > now.as_seconds());
         }
         if self.addresses.len() < MOST {
-            self.addresses.insert((net, budget), verdict);
+            let refused = match verdict.of_neighbourhood {
+                true => Refused::Neighbourhood(net.neighbourhood()),
+                false => Refused::Address(net),
+            };
+            self.addresses.insert((refused, budget), verdict);
         }
     }
 }
@@ -94,7 +110,7 @@ mod tests {
 
     fn refusal() -> Verdict {
         let allowance = Allowance { limit: 10, remaining: 0, reset: RESET };
-        Verdict { admitted: false, allowance, subclient: None, daily: false }
+        Verdict { admitted: false, allowance, subclient: None, daily: false, of_neighbourhood: false }
     }
 
     fn net(number: u32) -> ClientNet {
@@ -105,10 +121,19 @@ mod tests {
     fn an_address_stays_refused_until_its_window_ends() {
         let mut denials = Denials::default();
         denials.remember_address(net(1), AddressBudget::Anonymous, refusal(), NOW);
-        let at = |seconds| denials.address(net(1), AddressBudget::Anonymous, Timestamp::from_seconds(seconds));
+        let at = |seconds| denials.address(net(1), true, AddressBudget::Anonymous, Timestamp::from_seconds(seconds));
         assert_eq!((at(RESET - 1), at(RESET)), (Some(refusal()), None));
-        assert_eq!(denials.address(net(1), AddressBudget::Health, NOW), None);
-        assert_eq!(denials.address(net(2), AddressBudget::Anonymous, NOW), None);
+        assert_eq!(denials.address(net(1), true, AddressBudget::Health, NOW), None);
+        assert_eq!(denials.address(net(2), true, AddressBudget::Anonymous, NOW), None);
+    }
+
+    #[test]
+    fn a_neighbourhood_stays_refused_for_everybody_in_it_but_keys() {
+        let mut denials = Denials::default();
+        let refused = Verdict { of_neighbourhood: true, ..refusal() };
+        denials.remember_address(net(1), AddressBudget::Anonymous, refused, NOW);
+        let at = |number, shared| denials.address(net(number), shared, AddressBudget::Anonymous, NOW).is_some();
+        assert_eq!([at(1, true), at(255, true), at(256, true), at(1, false)], [true, true, false, false]);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use super::record::{Known, Lease, Standing};
 use super::subclient::Subclient;
 use super::usage::{Batch, Fold, Usage};
 use rds_shared::access::budget::{Verdict, WINDOW_SECONDS, window_of};
-use rds_shared::access::link::{KeyAnswer, UsageBatch, UsageRow};
+use rds_shared::access::link::{KeyFinding, UsageBatch, UsageRow};
 use rds_shared::access::{KeyDigest, KeyRecord};
 use rds_shared::route::Family;
 
@@ -107,16 +107,21 @@ impl KeyGuard {
         self.known.standing(now, with_text)
     }
 
+    /// Whether the key is judged by its last record if the origin cannot be asked at `now` (milliseconds).
+    pub fn is_kept(&self, now: i64) -> bool {
+        self.known.kept(now).is_some()
+    }
+
     /// Takes the origin's answer to a question sent at `asked_at`. `source` names the counting place if it is a new one.
     pub fn answered(
         &mut self,
         disk: &impl KeyDisk,
         digest: KeyDigest,
-        answer: &KeyAnswer,
+        finding: &KeyFinding,
         (asked_at, now): (i64, i64),
         source: String,
     ) -> Result<(), DiskFault> {
-        let lease = self.known.answered(answer, asked_at, now);
+        let lease = self.known.answered(finding, asked_at, now);
         self.write_lease(disk, digest, lease, source)
     }
 
@@ -198,7 +203,7 @@ impl KeyGuard {
         // Later than now where the clock was set back.
         let present = now.max(seconds.saturating_mul(1_000));
         let left = window.saturating_add(1).saturating_mul(WINDOW_SECONDS * 1_000).saturating_sub(present);
-        let end = now.saturating_add(left).min(self.known.holds_until());
+        let end = now.saturating_add(left).min(self.known.holds_until(now));
         let Some(lasts) = self.outstanding.lasts(asked.lasts, now, end) else { return Ok(None) };
         let Some((size, allowance)) = self.ledger.reserve(record, asked.family, asked.want, seconds) else {
             return Ok(None);

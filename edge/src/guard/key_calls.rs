@@ -7,12 +7,13 @@ use super::key::SETTLING_SECONDS;
 use super::key_object::{Inner, new_source};
 use super::message::KeyAsk;
 use crate::config::Config;
-use crate::origin::{Call, OriginAnswer, Seal};
+use crate::exchange::{Outcome, exchange};
+use crate::origin::{OriginAnswer, Question, Seal};
 use crate::ports::NoAnswer;
 use crate::runtime::{self, calls};
 use core::time::Duration;
 use rds_shared::access::budget::{WINDOW_SECONDS, window_of};
-use rds_shared::access::link::{EDGE, KEY_QUESTION, KeyAnswer, KeyQuestion, USAGE};
+use rds_shared::access::link::{EDGE, KEY_QUESTION, KeyFinding, KeyQuestion, USAGE};
 use rds_shared::route::Method;
 use rds_shared::wire::RequestId;
 use serde::Serialize;
@@ -42,7 +43,7 @@ impl Inner {
         let answered = self.post(KEY_QUESTION, &question).await;
         let now = runtime::now_millis();
         let understood = match &answered {
-            Ok(answer) if answer.status == 200 => serde_json::from_slice::<KeyAnswer>(&answer.body).ok(),
+            Ok(answer) if answer.status == 200 => serde_json::from_slice::<KeyFinding>(&answer.body).ok(),
             _ => None,
         };
         // A fault of the disk is told to whoever asks next: they find out by themselves.
@@ -54,7 +55,11 @@ impl Inner {
             }
         });
         if understood.is_none() {
-            console_error!("{:?}: the origin gave no answer: {}", question.digest, told(&answered));
+            let kept = match self.with(|machine, _| Ok(machine.is_kept(now))) {
+                Ok(true) => "; it is judged by its last record",
+                _ => "",
+            };
+            console_error!("{:?}: the origin gave no answer: {}{kept}", question.digest, told(&answered));
         }
         drop(ticket);
     }
@@ -109,17 +114,21 @@ impl Inner {
         self.alarm_is_set.set(set.is_ok());
     }
 
-    async fn post<M: Serialize>(&self, target: &str, message: &M) -> Result<OriginAnswer, NoAnswer> {
+    pub(super) async fn post<M: Serialize>(&self, target: &str, message: &M) -> Result<OriginAnswer, NoAnswer> {
         let unusable = |cause: &str| NoAnswer::Unreachable(cause.to_owned());
         let config: Rc<Config> = runtime::config(&self.env).ok_or_else(|| unusable("no configuration"))?;
         let body = serde_json::to_vec(message).map_err(|_| unusable("no message"))?;
-        let seal = Seal {
-            now: runtime::now(),
-            nonce: runtime::random(),
-            request_id: RequestId::from_random(runtime::random()),
-        };
-        let call = Call::new(&config, Method::Post, target, body, EDGE.to_owned(), None, seal);
-        calls::call(&config, &call, config.origin_timeout).await
+        let mut question =
+            Question::new(Method::Post, target, body, EDGE.to_owned(), RequestId::from_random(runtime::random()));
+        // A question about a key reads; usage is numbered, and counted once.
+        question.is_repeatable = true;
+        let seal = || Seal { now: runtime::now(), nonce: runtime::random() };
+        let send = async |call: &_, limit| calls::call(&config, call, limit).await;
+        match exchange(&config.assertion_key, &question, config.origin_timeout, seal, send).await {
+            Outcome::Answered(answer) => Ok(answer),
+            Outcome::None(no_answer) => Err(no_answer),
+            outcome => Err(NoAnswer::Unreachable(outcome.log_line().unwrap_or_default())),
+        }
     }
 }
 

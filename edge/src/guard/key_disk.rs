@@ -174,9 +174,8 @@ fn read_batch(mut row: Row) -> Result<Batch, DiskFault> {
 }
 
 fn record_text(lease: Option<&Lease>) -> Result<JsValue, DiskFault> {
-    serde_json::to_string(&lease.map(|lease| lease.record))
-        .map(JsValue::from)
-        .map_err(|error| DiskFault(error.to_string()))
+    let text = lease.map_or_else(|| Ok("null".to_owned()), Lease::record_text);
+    text.map(JsValue::from).map_err(|error| DiskFault(error.to_string()))
 }
 
 fn reserved_values(out: &Out) -> [JsValue; 7] {

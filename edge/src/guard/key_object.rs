@@ -11,10 +11,14 @@ use super::gather::{Gather, Waiting};
 use super::key::KeyGuard as Machine;
 use super::message::{self, KeyAsk, KeyMessage, KeyReply, ReserveAsk, Settled, Take, Tally};
 use super::record::Standing;
+use super::register_object::Shelf;
 use super::reloaded::Reloaded;
 use super::sql::Database;
 use crate::runtime::{self, Init};
 use core::cell::{Cell, RefCell};
+use core::future::{Future, poll_fn};
+use core::pin::pin;
+use core::task::Poll;
 use core::time::Duration;
 use rds_shared::access::budget::Verdict;
 use rds_shared::access::{KeyDigest, KeyRecord};
@@ -32,6 +36,8 @@ use worker::{Delay, Env, State};
 
 /// How soon it is looked again whether reservations are back.
 const LOOK: Duration = Duration::from_millis(5);
+/// How long the holder of a kept record waits for the origin's answer. The Worker waits for this object no longer than a second.
+const PATIENCE: Duration = Duration::from_millis(600);
 /// Refusals that are held back for that, at most: more are given at once.
 const MOST_HELD: usize = 1_024;
 
@@ -63,6 +69,8 @@ pub(super) struct Inner {
     is_settling: Cell<bool>,
     /// Whether the next delivery of usage is arranged, as far as this instance knows.
     pub(super) alarm_is_set: Cell<bool>,
+    /// What an object keeps that is a register and no key's.
+    pub(super) shelf: Shelf,
 }
 
 #[wasm_bindgen]
@@ -75,7 +83,8 @@ impl KeyGuard {
         let machine = Reloaded::new("a key's disk");
         let (asked, question, held) = (Rc::default(), Rc::default(), RefCell::default());
         let (is_settling, alarm_is_set) = (Cell::new(false), Cell::new(false));
-        let inner = Inner { state, env, disk, machine, asked, question, held, is_settling, alarm_is_set };
+        let shelf = Shelf::new(&state);
+        let inner = Inner { state, env, disk, machine, asked, question, held, is_settling, alarm_is_set, shelf };
         KeyGuard { inner: Rc::new(inner) }
     }
 
@@ -95,6 +104,14 @@ impl KeyGuard {
             Some(KeyMessage::Settle { settled }) => return respond(&self.inner.settle(&settled)),
             Some(KeyMessage::News { digest, record }) => return respond(&self.inner.news(digest, record)),
             Some(KeyMessage::Report { tally }) => return respond(&self.inner.report(&tally)),
+            Some(KeyMessage::List { digest }) => return respond(&self.inner.shelf.list(&digest)),
+            Some(KeyMessage::LookUp(asked)) => {
+                if let Some(reply) = self.inner.shelf.at_hand(&asked.digest) {
+                    return respond(&reply);
+                }
+                let inner = Rc::clone(&self.inner);
+                return Ok(future_to_promise(async move { respond(&inner.look_up(asked).await) }).into());
+            }
             None => return respond(&KeyReply::Unable),
         };
         let inner = Rc::clone(&self.inner);
@@ -147,7 +164,7 @@ impl Inner {
         // Twice: the answer waited for first may be that to a question without the text.
         for _ in 0..2 {
             self.question(&waiting.request);
-            if !self.question.landed().await {
+            if !self.landed().await {
                 break;
             }
             match self.replies(&[&waiting.request]).pop() {
@@ -157,6 +174,30 @@ impl Inner {
             }
         }
         waiting.answer(respond(&KeyReply::Unable));
+    }
+
+    /// Waits for the end of the question that is out; where a record stands in for an answer, not for long. False where there will be
+    /// nothing to answer with.
+    async fn landed(&self) -> bool {
+        if !self.is_kept() {
+            return self.question.landed().await;
+        }
+        let (mut landed, mut late) = (pin!(self.question.landed()), pin!(Delay::from(PATIENCE)));
+        let has_landed = poll_fn(|context| match landed.as_mut().poll(context) {
+            Poll::Ready(has_landed) => Poll::Ready(has_landed),
+            Poll::Pending => late.as_mut().poll(context).map(|()| false),
+        });
+        if !has_landed.await {
+            let _ = self.with(|machine, _| {
+                machine.unanswered(runtime::now_millis());
+                Ok(())
+            });
+        }
+        true
+    }
+
+    fn is_kept(&self) -> bool {
+        self.with(|machine, _| Ok(machine.is_kept(runtime::now_millis()))).unwrap_or(false)
     }
 
     /// Holds a refusal back until it is known what came of the reservations that are out. Meanwhile none is made, so that this ends.

@@ -36,6 +36,27 @@ pub enum KeyMessage {
         /// What became of them.
         settled: Vec<Settled>,
     },
+    /// To a register: does the origin know this key? → [`KeyReply::Listed`], `Rejected`, `TextNeeded` or `Unable`.
+    LookUp(LookUp),
+    /// To a register: the origin knows this key → [`KeyReply::Done`].
+    List {
+        /// The key's name.
+        digest: KeyDigest,
+    },
+}
+
+/// A question about a key that is new to an isolate.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LookUp {
+    /// The key's name.
+    pub digest: KeyDigest,
+    /// The first characters of its text.
+    pub shown: String,
+    /// Its text, once the origin has asked for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub text: Option<String>,
+    /// Whether the address that sent it has spent what rejected keys cost: such look-ups have few places, and wait for each other.
+    pub spent: bool,
 }
 
 /// The question that every keyed request asks.
@@ -131,7 +152,7 @@ pub enum KeyReply {
     Rejected,
     /// Ask again with the key's text.
     TextNeeded,
-    /// The key cannot be judged: its record's lease is over and the origin is away, or the disk failed.
+    /// The key cannot be judged: the origin is away and no record stands in, or the disk failed.
     Unable,
     /// A live key, of which requests were reserved, or not: too few are left, or it is shared.
     Reserved {
@@ -140,6 +161,8 @@ pub enum KeyReply {
         /// What was reserved.
         reservation: Option<Reservation>,
     },
+    /// The origin knows the key, live or revoked: its object has the rest.
+    Listed,
     /// A message without an answer was taken.
     Done,
 }
@@ -151,6 +174,20 @@ pub struct AddressTake {
     pub address: String,
     /// The budget.
     pub budget: AddressBudget,
+    /// The neighbourhood; none where a Worker of an earlier release asks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub neighbourhood: Option<Around>,
+}
+
+/// The neighbourhood of an address.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Around {
+    /// Its name: a hash of it, in hex, behind an `n`.
+    pub name: String,
+    /// How many addresses' allowances it has.
+    pub times: u32,
+    /// Whether the request is charged to it, too. Else it counts only where there is no counter for the address.
+    pub charged: bool,
 }
 
 /// A message as the header's value. Everything in it is ASCII.
@@ -192,7 +229,8 @@ mod tests {
         }
         let record = KeyRecord { id: 1, org_id: 2, plan: Plan::Data, rpm: 300, shared: true, active: true, version: 9 };
         let allowance = Allowance { limit: 300, remaining: 299, reset: 60 };
-        let verdict = Verdict { admitted: true, allowance, subclient: Some(allowance), daily: false };
+        let verdict =
+            Verdict { admitted: true, allowance, subclient: Some(allowance), daily: false, of_neighbourhood: false };
         let reservation = Some(Reservation { id: 17, size: 64, lasts: 250, allowance });
         let known = KeyReply::Known { record, verdict: Some(verdict) };
         for reply in [known, KeyReply::Reserved { record, reservation }, KeyReply::Rejected, KeyReply::Done] {

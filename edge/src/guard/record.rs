@@ -1,7 +1,13 @@
 //! What a key's object knows of its key, and for how long: a record is a lease, a revocation is for ever.
+//!
+//! While the origin cannot be asked, the record of a key that was good stands in: for [`RECORD_KEPT_SECONDS`] after it was last
+//! confirmed, and only where the origin tells the edge of every change until it is acknowledged. So a revocation that was
+//! acknowledged is known here, and one that was not takes effect with the first answer of the origin.
 
 use rds_shared::access::KeyRecord;
-use rds_shared::access::link::{KeyAnswer, RECORD_LEASE_SECONDS};
+use rds_shared::access::link::{KeyAnswer, KeyFinding, RECORD_KEPT_SECONDS, RECORD_LEASE_SECONDS};
+use rds_shared::access::refused::REFUSED_SECONDS;
+use serde::{Deserialize, Serialize};
 
 /// Age at which a record is asked for again, while it still holds.
 const REFRESH_MILLIS: i64 = 20_000;
@@ -9,6 +15,12 @@ const REFRESH_MILLIS: i64 = 20_000;
 const LEASE_MILLIS: i64 = RECORD_LEASE_SECONDS * 1_000;
 /// How long "no such key" and "ask with the text" stand, and how long an origin that gave no answer is left alone.
 const PAUSE_MILLIS: i64 = 1_000;
+/// Age up to which a record stands in while the origin cannot be asked.
+const KEPT_MILLIS: i64 = RECORD_KEPT_SECONDS * 1_000;
+/// How long after a question in vain the origin counts as away: the holder of a kept record does not wait for the next question.
+const AWAY_MILLIS: i64 = 30_000;
+/// How long a refusal counts while the origin cannot be asked.
+const REFUSED_MILLIS: i64 = REFUSED_SECONDS * 1_000;
 
 /// A record and when the question was sent that it answers, in milliseconds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -17,12 +29,29 @@ pub struct Lease {
     pub record: KeyRecord,
     /// Sent, not answered: what the origin did while its answer travelled is covered too.
     pub asked_at: i64,
+    /// Whether the origin tells the edge of every change of this key until it is acknowledged.
+    pub told: bool,
+}
+
+/// A record as the disk holds it: older code passes over what it does not know.
+#[derive(Serialize, Deserialize)]
+struct Written {
+    #[serde(flatten)]
+    record: KeyRecord,
+    #[serde(default)]
+    told: bool,
 }
 
 impl Lease {
     /// Reads what the disk holds; none of a record that only newer code knows.
     pub fn read(record: &str, asked_at: i64) -> Option<Self> {
-        Some(Lease { record: serde_json::from_str(record).ok()?, asked_at })
+        let Written { record, told } = serde_json::from_str(record).ok()?;
+        Some(Lease { record, asked_at, told })
+    }
+
+    /// The record's text for the disk.
+    pub fn record_text(&self) -> Result<String, serde_json::Error> {
+        serde_json::to_string(&Written { record: self.record, told: self.told })
     }
 }
 
@@ -75,9 +104,20 @@ impl Known {
         self.lease
     }
 
-    /// When the lease ends, in milliseconds; long ago where there is none.
-    pub fn holds_until(&self) -> i64 {
-        self.lease.map_or(0, |lease| lease.asked_at.saturating_add(LEASE_MILLIS))
+    /// Until when what [`standing`](Self::standing) says of a live key at `now` may be acted upon, in milliseconds; long ago where
+    /// there is no record.
+    pub fn holds_until(&self, now: i64) -> i64 {
+        let lease = self.lease.map_or(0, |lease| lease.asked_at.saturating_add(LEASE_MILLIS));
+        match self.kept(now) {
+            Some(_) => lease.max(now.saturating_add(PAUSE_MILLIS)),
+            None => lease,
+        }
+    }
+
+    /// The record that stands in at `now` if the origin cannot be asked.
+    pub fn kept(&self, now: i64) -> Option<KeyRecord> {
+        let lease = self.lease.filter(|lease| lease.told && lease.record.active)?;
+        (0..KEPT_MILLIS).contains(&now.saturating_sub(lease.asked_at)).then_some(lease.record)
     }
 
     /// How a request at `now` stands; `with_text` when it brings the key's text.
@@ -86,7 +126,7 @@ impl Known {
         // A clock that stepped back makes an age negative: that is no age at which to trust anything.
         let recent = |then: i64| (0..PAUSE_MILLIS).contains(&since(then));
         let failed = self.failed_at.is_some_and(recent);
-        if let Some(Lease { record, asked_at }) = self.lease {
+        if let Some(Lease { record, asked_at, .. }) = self.lease {
             if !record.active {
                 return Standing::Rejected;
             }
@@ -97,22 +137,31 @@ impl Known {
         match self.refusal.filter(|(_, at)| recent(*at)) {
             Some((Refusal::Unknown, _)) => Standing::Rejected,
             Some((Refusal::TextNeeded, _)) if !with_text => Standing::TextNeeded,
-            _ if failed => Standing::Unable,
-            _ => Standing::Ask,
+            _ => {
+                let is_away = self.failed_at.is_some_and(|at| (0..AWAY_MILLIS).contains(&since(at)));
+                let was_refused = |at: i64| (0..REFUSED_MILLIS).contains(&since(at));
+                match (self.kept(now).filter(|_| is_away), self.refusal) {
+                    (Some(record), _) => Standing::Live { record, refresh: !failed },
+                    (None, _) if !failed => Standing::Ask,
+                    (None, Some((Refusal::Unknown, at))) if was_refused(at) => Standing::Rejected,
+                    (None, _) => Standing::Unable,
+                }
+            }
         }
     }
 
     /// Takes the origin's answer to a question sent at `asked_at` that came in at `now`. Gives the lease to write down, if
     /// it changed.
-    pub fn answered(&mut self, answer: &KeyAnswer, asked_at: i64, now: i64) -> Option<Lease> {
+    pub fn answered(&mut self, finding: &KeyFinding, asked_at: i64, now: i64) -> Option<Lease> {
         self.failed_at = None;
         self.refusal = None;
-        match answer {
+        let told = finding.told;
+        match &finding.answer {
             KeyAnswer::Known { record } => match self.lease {
                 Some(held) if !held.record.active => None,
                 Some(held) if held.record.version == record.version => {
                     // The same version with other figures: a plan's default was changed by a release of the origin.
-                    self.lease = Some(Lease { record: *record, asked_at: asked_at.max(held.asked_at) });
+                    self.lease = Some(Lease { record: *record, asked_at: asked_at.max(held.asked_at), told });
                     self.lease
                 }
                 // An answer that was overtaken by news says nothing about the present.
@@ -120,7 +169,7 @@ impl Known {
                     None
                 }
                 _ => {
-                    self.lease = Some(Lease { record: *record, asked_at });
+                    self.lease = Some(Lease { record: *record, asked_at, told });
                     self.lease
                 }
             },
@@ -150,13 +199,13 @@ impl Known {
     /// News renews no lease: it may have been long on its way.
     pub fn told(&mut self, record: KeyRecord, now: i64) -> Option<Lease> {
         self.told_at = Some(now);
-        let asked_at = match self.lease {
+        let (asked_at, told) = match self.lease {
             Some(held) if !record.supersedes(&held.record) => return None,
-            Some(held) => held.asked_at,
-            None => 0,
+            Some(held) => (held.asked_at, held.told),
+            None => (0, false),
         };
         self.refusal = None;
-        self.lease = Some(Lease { record, asked_at });
+        self.lease = Some(Lease { record, asked_at, told });
         self.lease
     }
 
@@ -179,7 +228,7 @@ mod tests {
 
     fn known(version: i64, asked_at: i64) -> Known {
         let mut known = Known::default();
-        assert!(known.answered(&KeyAnswer::Known { record: record(version) }, asked_at, asked_at + 5).is_some());
+        assert!(known.answered(&KeyAnswer::Known { record: record(version) }.into(), asked_at, asked_at + 5).is_some());
         known
     }
 
@@ -197,10 +246,14 @@ mod tests {
     #[test]
     fn a_record_of_newer_code_reads_where_it_says_more_and_is_none_where_it_says_what_nobody_knows() {
         let written = serde_json::to_string(&record(1)).unwrap();
-        let lease = Lease { record: record(1), asked_at: T };
+        let lease = Lease { record: record(1), asked_at: T, told: false };
         assert_eq!(Lease::read(&written, T), Some(lease));
         assert_eq!(Lease::read(&written.replace("{", "{\"colour\":\"red\","), T), Some(lease));
         assert_eq!(Lease::read(&written.replace("data", "platinum"), T), None);
+        let told = Lease { told: true, ..lease };
+        let text = told.record_text().unwrap();
+        assert_eq!(Lease::read(&text, T), Some(told));
+        assert_eq!(serde_json::from_str::<KeyRecord>(&text).unwrap(), record(1), "as the release before reads it");
     }
 
     #[test]
@@ -217,7 +270,7 @@ mod tests {
     fn what_is_unknown_is_asked_again_after_a_second() {
         let mut known = Known::default();
         assert_eq!(known.standing(T, false), Standing::Ask);
-        assert_eq!(known.answered(&KeyAnswer::Unknown, T, T + 3), None, "nothing is written for it");
+        assert_eq!(known.answered(&KeyAnswer::Unknown.into(), T, T + 3), None, "nothing is written for it");
         assert_eq!(known.standing(T + 1_002, false), Standing::Rejected);
         assert_eq!(known.standing(T + 1_003, false), Standing::Ask);
     }
@@ -225,10 +278,10 @@ mod tests {
     #[test]
     fn an_older_row_needs_the_text_and_then_is_a_key_like_any() {
         let mut known = Known::default();
-        known.answered(&KeyAnswer::TextNeeded, T, T);
+        known.answered(&KeyAnswer::TextNeeded.into(), T, T);
         assert_eq!(known.standing(T + 10, false), Standing::TextNeeded);
         assert_eq!(known.standing(T + 10, true), Standing::Ask);
-        known.answered(&KeyAnswer::Known { record: record(1) }, T + 10, T + 20);
+        known.answered(&KeyAnswer::Known { record: record(1) }.into(), T + 10, T + 20);
         assert_eq!(known.standing(T + 30, false), Standing::Live { record: record(1), refresh: false });
     }
 
@@ -243,7 +296,7 @@ mod tests {
             KeyAnswer::Unknown,
             KeyAnswer::TextNeeded,
         ] {
-            assert_eq!(known.answered(&answer, T + 50, T + 200), None, "{answer:?}");
+            assert_eq!(known.answered(&answer.clone().into(), T + 50, T + 200), None, "{answer:?}");
             assert_eq!(known.standing(T + 201, true), Standing::Rejected);
         }
         assert_eq!(known.standing(T + 10_000_000, false), Standing::Rejected, "a revocation is no lease");
@@ -254,7 +307,7 @@ mod tests {
         let mut known = known(1, T);
         let news = KeyRecord { rpm: 900, ..record(2) };
         assert!(known.told(news, T + 25_005).is_some());
-        assert_eq!(known.answered(&KeyAnswer::Known { record: record(1) }, T + 25_000, T + 25_010), None);
+        assert_eq!(known.answered(&KeyAnswer::Known { record: record(1) }.into(), T + 25_000, T + 25_010), None);
         assert_eq!(known.standing(T + 29_999, false), Standing::Live { record: news, refresh: true });
         assert_eq!(known.standing(T + 30_000, false), Standing::Ask);
         assert!(known.told(record(2), T + 30_000).is_none(), "the same news twice is no news");
@@ -263,7 +316,7 @@ mod tests {
     #[test]
     fn after_the_origin_was_restored_its_older_record_counts_once_the_lease_is_over() {
         let mut known = known(50, T);
-        let older = KeyAnswer::Known { record: record(40) };
+        let older = KeyAnswer::Known { record: record(40) }.into();
         assert_eq!(known.answered(&older, T + 20_000, T + 20_010), None, "the lease still runs");
         assert!(known.answered(&older, T + 30_000, T + 30_010).is_some());
         assert_eq!(known.standing(T + 30_020, false), Standing::Live { record: record(40), refresh: false });
@@ -273,7 +326,7 @@ mod tests {
     fn an_older_answer_that_news_overtook_never_counts_however_old_the_lease() {
         let mut known = known(1, T);
         assert!(known.told(record(2), T + 40_005).is_some());
-        assert_eq!(known.answered(&KeyAnswer::Known { record: record(1) }, T + 40_000, T + 40_010), None);
+        assert_eq!(known.answered(&KeyAnswer::Known { record: record(1) }.into(), T + 40_000, T + 40_010), None);
         assert_eq!(known.standing(T + 40_011, false), Standing::Ask);
     }
 
@@ -281,14 +334,14 @@ mod tests {
     fn a_plans_new_default_reaches_a_key_that_did_not_change() {
         let mut known = known(1, T);
         let raised = KeyRecord { rpm: 400, ..record(1) };
-        assert!(known.answered(&KeyAnswer::Known { record: raised }, T + 20_000, T + 20_010).is_some());
+        assert!(known.answered(&KeyAnswer::Known { record: raised }.into(), T + 20_000, T + 20_010).is_some());
         assert_eq!(known.standing(T + 20_020, false), Standing::Live { record: raised, refresh: false });
     }
 
     #[test]
     fn a_key_that_the_origin_has_forgotten_is_rejected_and_asked_for_again() {
         let mut known = known(1, T);
-        assert!(known.answered(&KeyAnswer::Unknown, T + 20_000, T + 20_010).is_some());
+        assert!(known.answered(&KeyAnswer::Unknown.into(), T + 20_000, T + 20_010).is_some());
         assert_eq!(known.standing(T + 20_020, false), Standing::Rejected);
         assert_eq!(known.standing(T + 21_010, false), Standing::Ask);
     }

@@ -143,7 +143,7 @@ impl Reserved {
         let left = demand.left(now);
         let remaining = demand.remaining.saturating_add(left).min(limit);
         let allowance = Allowance { limit, remaining, reset };
-        let verdict = Verdict { admitted: true, allowance, subclient: None, daily: false };
+        let verdict = Verdict { admitted: true, allowance, subclient: None, daily: false, of_neighbourhood: false };
         Some(Spent { record, verdict, is_low: left <= demand.size / REST })
     }
 

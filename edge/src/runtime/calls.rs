@@ -3,22 +3,26 @@
 use super::Init;
 use crate::config::Config;
 use crate::origin::{self, Call, OriginAnswer};
-use crate::ports::NoAnswer;
+use crate::ports::{LONG, NoAnswer};
 use core::future::{Future, poll_fn};
 use core::pin::pin;
 use core::task::Poll;
 use core::time::Duration;
+use rds_shared::access::BodyDigest;
+use rds_shared::wire::headers;
+use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsCast, JsValue};
 use worker::Delay;
 use worker::js_sys::{self, Reflect, Uint8Array};
 use worker::wasm_bindgen_futures::JsFuture;
 use worker::web_sys::{AbortController, AbortSignal, ReadableStream, RequestInit, Response, WorkerGlobalScope};
 
-/// Asks the origin, and gives up after `limit`.
+/// Asks the origin, and gives up after `limit` unless that is a long one ([`LONG`]).
 pub async fn call(config: &Config, call: &Call, limit: Duration) -> Result<OriginAnswer, NoAnswer> {
-    let limit = u32::try_from(limit.as_millis()).unwrap_or(u32::MAX);
+    let signal =
+        (limit <= LONG).then(|| AbortSignal::timeout_with_u32(u32::try_from(limit.as_millis()).unwrap_or(u32::MAX)));
     let asking = async {
-        let response = fetch(&config.origin_url, call, &AbortSignal::timeout_with_u32(limit)).await?;
+        let response = fetch(&config.origin_url, call, signal.as_ref()).await?;
         whole(&response).await
     };
     asking.await.map_err(no_answer)
@@ -33,8 +37,8 @@ pub(super) async fn open(
     let abort = AbortController::new().map_err(no_answer)?;
     let signal = abort.signal();
     let mut asking = pin!(async {
-        let response = fetch(&config.origin_url, call, &signal).await?;
-        let answer = OriginAnswer { body: Vec::new(), ..head(&response) };
+        let response = fetch(&config.origin_url, call, Some(&signal)).await?;
+        let answer = head(&response);
         match answer.is_stream() {
             true => Ok((answer, response.body())),
             false => Ok((whole(&response).await?, None)),
@@ -62,10 +66,10 @@ fn no_answer(cause: JsValue) -> NoAnswer {
     }
 }
 
-async fn fetch(origin_url: &str, call: &Call, signal: &AbortSignal) -> Result<Response, JsValue> {
+async fn fetch(origin_url: &str, call: &Call, signal: Option<&AbortSignal>) -> Result<Response, JsValue> {
     let (method, redirect) = (Some(call.method.as_str()), Some("manual"));
     let init: RequestInit = Init { method, redirect, ..Init::with(&call.headers) }.to_js()?;
-    init.set_signal(Some(signal));
+    init.set_signal(signal);
     if !call.body.is_empty() {
         init.set_body(&Uint8Array::from(call.body.as_slice()));
     }
@@ -76,13 +80,39 @@ async fn fetch(origin_url: &str, call: &Call, signal: &AbortSignal) -> Result<Re
 
 fn head(response: &Response) -> OriginAnswer {
     let given = response.headers();
-    let headers =
-        origin::READ.into_iter().filter_map(|name| given.get(name).ok().flatten().map(|value| (name, value))).collect();
-    OriginAnswer { status: response.status(), headers, body: Vec::new() }
+    let read = |name: &str| given.get(name).ok().flatten();
+    OriginAnswer {
+        status: response.status(),
+        headers: origin::READ.into_iter().filter_map(|name| read(name).map(|value| (name, value))).collect(),
+        body: Vec::new(),
+        signature: read(headers::ANSWER),
+        digest: None,
+    }
 }
 
 /// The answer, read to its end on every path: an unread body would hold one of the few connections.
 async fn whole(response: &Response) -> Result<OriginAnswer, JsValue> {
-    let body = Uint8Array::new(&JsFuture::from(response.array_buffer()?).await?).to_vec();
-    Ok(OriginAnswer { body, ..head(response) })
+    let buffer = JsFuture::from(response.array_buffer()?).await?;
+    let body = Uint8Array::new(&buffer).to_vec();
+    let digest = match body.len() {
+        ..SMALL => BodyDigest::of(&body),
+        _ => digest(&buffer).await?,
+    };
+    Ok(OriginAnswer { body, digest: Some(digest), ..head(response) })
+}
+
+/// Bodies below so many bytes are hashed here; the runtime's own hash is faster, and has to be called.
+const SMALL: usize = 512;
+
+#[wasm_bindgen]
+extern "C" {
+    /// The runtime's hash functions.
+    #[wasm_bindgen(catch, js_namespace = ["crypto", "subtle"], js_name = digest)]
+    fn subtle_digest(algorithm: &str, data: &JsValue) -> Result<js_sys::Promise, JsValue>;
+}
+
+async fn digest(buffer: &JsValue) -> Result<BodyDigest, JsValue> {
+    let digest = JsFuture::from(subtle_digest("SHA-256", buffer)?).await?;
+    let bytes = <[u8; 32]>::try_from(Uint8Array::new(&digest).to_vec()).map_err(|_| JsValue::from("no SHA-256"))?;
+    Ok(BodyDigest::from_bytes(bytes))
 }

@@ -3,32 +3,37 @@
 
 mod bodies;
 pub mod calls;
+mod incoming_body;
+mod peer;
 
+use crate::asking::{probe_line, tell_breaker};
 use crate::cache::{Entry, store};
 use crate::config::Config;
 use crate::epochs::EpochMessage;
+use crate::exchange::exchange;
 use crate::guard::client::Objects;
 use crate::guard::message::{AddressTake, KeyMessage, KeyReply, ReserveAsk};
-use crate::origin::{Call, OriginAnswer};
+use crate::origin::{Call, OriginAnswer, Question, Seal};
 use crate::pipeline::{self, Isolate};
-use crate::ports::{BodyFault, Guards, Host, Inbound, NoAnswer, Unreachable};
+use crate::ports::{BodyFault, Guards, Host, Inbound, NoAnswer, Peer, Unreachable};
 use crate::respond::Reply;
 use bodies::Bodies;
 use core::time::Duration;
 use rds_shared::access::KeyDigest;
 use rds_shared::access::budget::Verdict;
 use rds_shared::route::TagVersions;
-use rds_shared::wire::Timestamp;
+use rds_shared::wire::{RequestId, Timestamp};
 use serde::{Serialize, Serializer};
 use std::cell::{Cell, OnceCell, RefCell};
 use std::rc::Rc;
 use wasm_bindgen::prelude::wasm_bindgen;
 use wasm_bindgen::{JsCast, JsValue};
-use worker::js_sys::{self, JSON, Reflect, Uint8Array};
-use worker::wasm_bindgen_futures::JsFuture;
-use worker::web_sys::{Headers, ReadableStream, ReadableStreamDefaultReader, Request, Response, ResponseInit};
+use worker::js_sys::{self, JSON};
+use worker::web_sys::{Headers, ReadableStream, Request, Response, ResponseInit};
 use worker::{Context, Delay, Env, console_error};
 
+/// How long an isolate's counts gather before they are told.
+const COUNT_AFTER: Duration = Duration::from_secs(5);
 /// How often random bytes are wanted before the generator is asked again.
 const DRAWS: usize = 64;
 
@@ -192,21 +197,13 @@ impl Inbound for Incoming<'_> {
         self.headers.get(name).ok().flatten()
     }
 
+    fn peer(&self) -> Peer {
+        peer::of(self.request)
+    }
+
     async fn body(&self, max_bytes: usize) -> Result<Vec<u8>, BodyFault> {
         let Some(stream) = self.request.body() else { return Ok(Vec::new()) };
-        let reader: ReadableStreamDefaultReader = stream.get_reader().unchecked_into();
-        let mut body = Vec::new();
-        loop {
-            let chunk = JsFuture::from(reader.read()).await.map_err(|_| BodyFault::Broken)?;
-            let bytes = Reflect::get(&chunk, &"value".into()).map_err(|_| BodyFault::Broken)?;
-            let Some(bytes) = bytes.dyn_ref::<Uint8Array>() else { return Ok(body) };
-            let length = usize::try_from(bytes.length()).unwrap_or(usize::MAX);
-            if body.len().saturating_add(length) > max_bytes {
-                let _ = JsFuture::from(reader.cancel()).await;
-                return Err(BodyFault::TooLarge);
-            }
-            body.extend_from_slice(&bytes.to_vec());
-        }
+        incoming_body::read(&stream, max_bytes).await
     }
 }
 
@@ -255,6 +252,20 @@ impl Host for Runtime<'_> {
         });
     }
 
+    fn probe_later(&self, request_id: RequestId, limit: Duration) {
+        let (config, isolate) = (self.config.clone(), ISOLATE.with(Rc::clone));
+        self.context.wait_until(async move {
+            let seal = || Seal { now: now(), nonce: random() };
+            let send = async |call: &Call, limit| calls::call(&config, call, limit).await;
+            let question = Question::alive(request_id);
+            let outcome = exchange(&config.assertion_key, &question, limit, seal, send).await;
+            if let Some(line) = probe_line(request_id, &outcome) {
+                console_error!("{line}");
+            }
+            tell_breaker(&mut isolate.breaker.borrow_mut(), now(), &outcome);
+        });
+    }
+
     fn log(&self, line: &str) {
         console_error!("{line}");
     }
@@ -268,6 +279,12 @@ impl Guards for Runtime<'_> {
         let origin = if known { Duration::ZERO } else { self.config.origin_timeout };
         let limit = self.config.guard_timeout.saturating_add(origin);
         self.objects.key(digest, message, limit).await
+    }
+
+    async fn register(&self, digest: &KeyDigest, message: &KeyMessage) -> Result<KeyReply, Unreachable> {
+        // It may have to ask the origin first.
+        let limit = self.config.guard_timeout.saturating_add(self.config.origin_timeout);
+        self.objects.register(digest, message, limit).await
     }
 
     async fn address(&self, shard: u8, take: &AddressTake) -> Result<Verdict, Unreachable> {
@@ -312,15 +329,31 @@ impl Guards for Runtime<'_> {
         });
     }
 
+    fn count_later(&self) {
+        let (objects, isolate, limit) = (self.objects.clone(), ISOLATE.with(Rc::clone), self.config.guard_timeout);
+        self.context.wait_until(async move {
+            Delay::from(COUNT_AFTER).await;
+            let report = isolate.answered.borrow_mut().begin(random());
+            let taken = match report {
+                None => true,
+                answered => {
+                    let seen = isolate.epochs.borrow().known();
+                    objects.epochs(&EpochMessage { seen, answered }, limit).await.is_ok()
+                }
+            };
+            isolate.answered.borrow_mut().end(taken);
+        });
+    }
+
     async fn epochs(&self, seen: &TagVersions) -> Result<TagVersions, Unreachable> {
-        let message = EpochMessage { seen: *seen };
+        let message = EpochMessage { seen: *seen, answered: None };
         self.objects.epochs(&message, self.config.guard_timeout).await.map(|reply| reply.versions)
     }
 
     fn renew_lease(&self, begun: Timestamp, seen: TagVersions) {
         let (objects, isolate, limit) = (self.objects.clone(), ISOLATE.with(Rc::clone), self.config.guard_timeout);
         self.context.wait_until(async move {
-            let reply = objects.epochs(&EpochMessage { seen }, limit).await;
+            let reply = objects.epochs(&EpochMessage { seen, answered: None }, limit).await;
             if let Err(unreachable) = &reply {
                 console_error!("the versions of tags are not known: {}", unreachable.0);
             }

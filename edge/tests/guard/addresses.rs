@@ -3,8 +3,8 @@
 use crate::disk::NOW;
 use proptest::prelude::*;
 use rds_edge::guard::DiskFault;
-use rds_edge::guard::address::{AddressDisk, AddressGuard};
-use rds_edge::guard::message::AddressTake;
+use rds_edge::guard::address::{AddressDisk, AddressGuard, Key};
+use rds_edge::guard::message::{AddressTake, Around};
 use rds_shared::access::budget::{AddressBudget, AddressCount, day_of, window_of};
 use std::cell::{Cell, RefCell, RefMut};
 use std::collections::BTreeMap;
@@ -43,13 +43,16 @@ impl AddressDisk for Disk<'_> {
     fn read(&self, address: &str, budget: AddressBudget) -> Result<Option<AddressCount>, DiskFault> {
         Ok(self.open()?.get(&(address.to_owned(), budget)).copied())
     }
-    fn write(&self, address: &str, budget: AddressBudget, count: AddressCount) -> Result<(), DiskFault> {
+    fn write(&self, rows: &[(Key, AddressCount)]) -> Result<(), DiskFault> {
         let mut counts = self.open()?;
         if self.rows.failing.get() {
             return Err(DiskFault("the disk is full".to_owned()));
         }
-        counts.insert((address.to_owned(), budget), count);
+        counts.extend(rows.iter().cloned());
         Ok(())
+    }
+    fn delete_idle(&self, _: i64, _: usize) -> Result<(), DiskFault> {
+        Err(DiskFault("there is room".to_owned()))
     }
     fn sweep(&self, window: i64, day: i64) -> Result<(), DiskFault> {
         self.open()?.retain(|(_, budget), count| match budget.per_day() {
@@ -94,7 +97,7 @@ enum Event {
 
 fn event() -> impl Strategy<Value = Event> {
     prop_oneof![
-        8 => (0u8..3, any::<bool>(), 1u8..30)
+        8 => (0u8..4, any::<bool>(), 1u8..30)
             .prop_map(|(address, anonymous, times)| Event::Requests { address, anonymous, times }),
         2 => Just(Event::StaleRequest),
         2 => Just(Event::Replace),
@@ -107,8 +110,12 @@ fn event() -> impl Strategy<Value = Event> {
 
 fn take(address: u8, anonymous: bool) -> AddressTake {
     let budget = if anonymous { AddressBudget::Anonymous } else { AddressBudget::Health };
-    AddressTake { address: address.to_string(), budget }
+    // Two times an address's allowance for all four.
+    let neighbourhood = Some(Around { name: "nx".to_owned(), times: TIMES, charged: anonymous });
+    AddressTake { address: address.to_string(), budget, neighbourhood }
 }
+
+const TIMES: u32 = 2;
 
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(300))]
@@ -121,6 +128,7 @@ proptest! {
         let mut now = NOW;
         let mut minutes = BTreeMap::<(i64, u8, bool), u32>::new();
         let mut days = BTreeMap::<(i64, u8), u32>::new();
+        let mut around = (BTreeMap::<i64, u32>::new(), BTreeMap::<i64, u32>::new());
         let mut latest = 0;
         for event in events {
             match event {
@@ -132,19 +140,29 @@ proptest! {
                     };
                     if verdict.daily {
                         let day = verdict.allowance.reset / 86_400 - 1;
-                        prop_assert_eq!(days.get(&(day, address)), Some(&1_000));
+                        let (used, most) = match verdict.of_neighbourhood {
+                            true => (around.1.get(&day), 1_000 * TIMES),
+                            false => (days.get(&(day, address)), 1_000),
+                        };
+                        prop_assert_eq!(used, Some(&most));
                         continue;
                     }
                     let window = verdict.allowance.reset / 60 - 1;
                     prop_assert!(window >= window_of(now).max(latest), "no window comes back");
                     let used = minutes.entry((window, address, anonymous)).or_default();
-                    prop_assert_eq!(verdict.admitted, *used < take.budget.limit());
+                    let shared = around.0.entry(window).or_default();
+                    let room = !anonymous || *shared < TIMES * take.budget.limit();
+                    prop_assert_eq!(verdict.admitted, *used < take.budget.limit() && room);
                     if verdict.admitted {
                         *used += 1;
                         latest = window;
                         if anonymous {
                             let day = days.entry((day_of(window * 60), address)).or_default();
                             *day += 1;
+                            *shared += 1;
+                            let all = around.1.entry(day_of(window * 60)).or_default();
+                            *all += 1;
+                            prop_assert!(*all <= 1_000 * TIMES);
                             prop_assert!(*day <= 1_000);
                         }
                     }

@@ -110,7 +110,7 @@ impl World {
 
     /// The origin confirms the record: no reservation outlasts it.
     fn renew(&mut self) {
-        let (answer, at) = (KeyAnswer::Known { record: self.record }, (self.now, self.now));
+        let (answer, at) = (KeyAnswer::Known { record: self.record }.into(), (self.now, self.now));
         self.object.step(|machine, disk| machine.answered(disk, self.key, &answer, at, String::new())).unwrap();
     }
 

@@ -129,7 +129,7 @@ fn a_record_that_only_newer_code_can_read_costs_neither_the_counts_nor_the_key()
     assert_eq!(standing(&mut instance), Standing::Ask, "the origin knows");
     let batch = instance.step(|machine, disk| machine.next_batch(disk, NOW + 60)).unwrap().unwrap();
     assert_eq!(batch.rows.iter().map(|row| row.served).sum::<u64>(), 1, "what was used is told");
-    let (answer, at) = (KeyAnswer::Known { record }, NOW * 1_000);
+    let (answer, at) = (KeyAnswer::Known { record }.into(), NOW * 1_000);
     let take_in = |machine: &mut KeyGuard, disk: &Disk| {
         machine.answered(disk, KeyDigest::of("k"), &answer, (at, at), String::new())
     };

@@ -38,8 +38,11 @@ fn a_key_has_its_own_limit_wherever_its_holder_is() {
 #[test]
 fn one_call_to_one_object_is_all_that_a_keyed_request_costs() {
     let world = world_with(record(Plan::Data, 300));
-    world.send(&keyed(1, "/v1/vaults"));
-    assert_eq!((world.objects.key_calls.get(), world.objects.address_calls.get()), (1, 0));
+    for number in 1..=3 {
+        world.send(&keyed(1, "/v1/vaults"));
+        assert_eq!((world.objects.key_calls.get(), world.objects.address_calls.get()), (number, 0));
+    }
+    assert_eq!(world.objects.look_ups.borrow().len(), 1, "but for the look-up of a key that is new to the isolate");
 }
 
 #[test]
@@ -202,40 +205,104 @@ fn an_older_row_is_proved_by_the_keys_text_once() {
     let older = world.objects.keys.borrow_mut().remove(&digest).unwrap();
     world.objects.older.borrow_mut().insert(digest, older);
     assert_eq!(world.send(&keyed(1, "/v1/vaults")).status, 200);
-    assert_eq!(world.objects.key_calls.get(), 2);
-    assert_eq!((world.send(&keyed(1, "/v1/vaults")).status, world.objects.key_calls.get()), (200, 3));
+    assert_eq!((world.objects.look_ups.borrow().len(), world.objects.key_calls.get()), (2, 1));
+    assert_eq!((world.send(&keyed(1, "/v1/vaults")).status, world.objects.look_ups.borrow().len()), (200, 2));
 }
 
 #[test]
-fn a_key_that_cannot_be_judged_is_anonymous_in_public_and_nobody_behind_the_gate() {
+fn a_key_that_cannot_be_judged_opens_nothing_and_costs_nobody() {
     let world = world_with(record(Plan::Data, 300));
+    world.get("/v1/vaults");
     for broken in [&world.objects.keys_are_away, &world.objects.origin_is_away] {
         broken.set(true);
-        let public = world.send(&keyed(1, "/v1/vaults"));
-        assert_eq!((public.status, public.header("x-ratelimit-limit")), (200, Some("10")));
-        assert_eq!(
-            world.send(&keyed(1, "/v1/vaults?page=9&limit=100")).status,
-            403,
-            "with an anonymous caller's reach"
-        );
-        let gated = world.send(&keyed(1, "/v1/me"));
-        assert_eq!((gated.status, gated.header("retry-after"), remaining(&gated)), (503, Some("5"), None));
+        for target in ["/v1/vaults", "/v1/vaults?page=9&limit=100", "/v1/me", "/v1/health", "/ready", "/v1/status"] {
+            let reply = world.send(&keyed(1, target));
+            assert_eq!(
+                (reply.status, reply.header("retry-after"), remaining(&reply)),
+                (503, Some("5"), None),
+                "{target}"
+            );
+            assert!(text(&reply).contains("cannot be checked"), "not even the copy that is there: {}", text(&reply));
+        }
         broken.set(false);
     }
+    assert_eq!(world.objects.address_calls.get(), 1, "nobody is charged for what nobody could tell");
     assert_eq!(world.send(&keyed(1, "/v1/me")).status, 200);
     assert!(world.log.borrow().iter().all(|line| !line.contains("pk_live_")));
 }
 
 #[test]
-fn who_guesses_keys_is_soon_not_looked_up_any_more() {
+fn a_key_that_was_refused_lately_stays_refused_while_nobody_can_tell() {
     let world = world_with(record(Plan::Data, 300));
-    assert_eq!(world.send(&keyed(1, "/v1/vaults")).status, 200);
-    for number in 100..400 {
-        let status = world.send(&keyed(number, "/v1/vaults")).status;
-        assert_eq!(status, if number < 110 { 401 } else { 429 });
+    let unknown = keyed(9, "/v1/vaults");
+    assert_eq!(world.send(&unknown).status, 401);
+    for broken in [&world.objects.keys_are_away, &world.objects.origin_is_away] {
+        broken.set(true);
+        world.pass_seconds(60);
+        let reply = world.send(&unknown);
+        assert_eq!((reply.status, reply.header("x-ratelimit-limit"), remaining(&reply)), (401, Some("10"), Some("9")));
+        assert_eq!(world.send(&keyed(8, "/v1/vaults")).status, 503, "this one nobody knows");
+        broken.set(false);
     }
-    assert_eq!(world.objects.key_calls.get(), 101, "one good, a hundred guesses");
-    assert_eq!(world.send(&keyed(1, "/v1/vaults")).status, 200, "a key known to be good is still served");
+    world.objects.mint(9, record(Plan::Data, 300));
+    assert_eq!(world.send(&unknown).status, 200);
+    world.objects.keys_are_away.set(true);
+    assert_eq!(world.send(&unknown).status, 503, "it has held since");
+    world.objects.keys_are_away.set(false);
+    world.objects.keys.borrow_mut().clear();
+    assert_eq!(world.send(&unknown).status, 401);
+    world.objects.keys_are_away.set(true);
+    world.pass_seconds(3_600);
+    assert_eq!(world.send(&unknown).status, 503, "not for ever");
+}
+
+#[test]
+fn a_good_key_passes_however_many_were_guessed_from_its_address() {
+    let world = world_with(record(Plan::Data, 300));
+    for number in 100..400 {
+        let reply = world.send(&keyed(number, "/v1/vaults"));
+        assert_eq!(reply.status, if number < 110 { 401 } else { 429 });
+    }
+    assert_eq!(world.objects.key_calls.get(), 0, "no guess gets an object of its own");
+    let spent = world.objects.look_ups.borrow().iter().filter(|asked| asked.spent).count();
+    assert_eq!(spent, 289, "from the eleventh refusal on, look-ups have few places");
+    assert_eq!(world.send(&keyed(1, "/v1/vaults")).status, 200, "a key that was never seen from there");
     world.pass_seconds(60);
     assert_eq!(world.send(&keyed(999, "/v1/vaults")).status, 401);
+}
+
+#[test]
+fn a_good_key_passes_whatever_its_neighbours_do() {
+    let world = world_with(record(Plan::Data, 300));
+    for number in 0..400 {
+        world.send(&keyed(100 + number, "/v1/vaults").with("cf-connecting-ip", &format!("192.0.2.{}", number % 256)));
+    }
+    let anonymous = world.send(&Ask::new("GET", "/v1/vaults").with("cf-connecting-ip", "192.0.2.250"));
+    assert_eq!((anonymous.status, anonymous.header("x-ratelimit-limit")), (429, Some("320")));
+    for target in ["/v1/vaults", "/v1/health", "/v1/graph/incident-exposure/summary"] {
+        world.objects.mint(1, record(Plan::Decisioning, 300));
+        let reply = world.send(&keyed(1, target).with("cf-connecting-ip", "192.0.2.250"));
+        assert_ne!(reply.status, 429, "{target}");
+    }
+}
+
+#[test]
+fn a_refused_key_that_comes_again_at_once_is_not_looked_up_again() {
+    let world = World::new(|_| Ok(page(ROWS)));
+    (0..20).for_each(|_| drop(world.send(&keyed(9, "/v1/vaults"))));
+    assert_eq!(world.objects.look_ups.borrow().len(), 1);
+    world.pass_millis(1_001);
+    world.send(&keyed(9, "/v1/vaults"));
+    assert_eq!(world.objects.look_ups.borrow().len(), 2);
+}
+
+#[test]
+fn while_nobody_can_say_whether_a_key_holds_guesses_get_no_objects() {
+    let world = world_with(record(Plan::Data, 300));
+    assert_eq!(world.send(&keyed(1, "/v1/vaults")).status, 200);
+    (100..111).for_each(|number| drop(world.send(&keyed(number, "/v1/vaults"))));
+    world.objects.origin_is_away.set(true);
+    let before = world.objects.key_calls.get();
+    (200..300).for_each(|number| drop(world.send(&keyed(number, "/v1/vaults"))));
+    assert_eq!(world.objects.key_calls.get(), before);
 }

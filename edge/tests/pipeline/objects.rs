@@ -2,12 +2,16 @@
 //! break either.
 
 use rds_edge::guard::ledger::Ledger;
-use rds_edge::guard::message::{AddressTake, KeyAsk, KeyMessage, KeyReply, Reservation, ReserveAsk, Settled, Tally};
+use rds_edge::guard::message::{
+    AddressTake, Around, KeyAsk, KeyMessage, KeyReply, LookUp, Reservation, ReserveAsk, Settled, Tally,
+};
 use rds_edge::ports::Unreachable;
-use rds_shared::access::budget::{AddressBudget, AddressCount, Verdict};
+use rds_shared::access::budget::{
+    AddressBudget, AddressCount, AddressCounters, NeighbourhoodCount, Verdict, take_address,
+};
 use rds_shared::access::{KeyDigest, KeyRecord, Plan};
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A key's text with the number in it.
 pub fn key_text(number: u32) -> String {
@@ -46,6 +50,9 @@ pub struct Objects {
     pub reserved: RefCell<Vec<(ReserveAsk, Option<Reservation>)>>,
     ledgers: RefCell<BTreeMap<KeyDigest, Ledger>>,
     addresses: RefCell<BTreeMap<(u8, String, AddressBudget), AddressCount>>,
+    /// Keys that a register has, and look-ups in registers.
+    listed: RefCell<BTreeSet<KeyDigest>>,
+    pub look_ups: RefCell<Vec<LookUp>>,
 }
 
 impl Objects {
@@ -62,6 +69,7 @@ impl Objects {
             return Err(Unreachable("no answer".to_owned()));
         }
         match message {
+            KeyMessage::LookUp(_) | KeyMessage::List { .. } => Err(Unreachable("no register".to_owned())),
             KeyMessage::Ask(ask) => Ok(self.ask(ask, now.div_euclid(1_000))),
             KeyMessage::News { digest, record } => {
                 let mut keys = self.keys.borrow_mut();
@@ -80,6 +88,34 @@ impl Objects {
                 Ok(KeyReply::Done)
             }
         }
+    }
+
+    pub fn register(&self, digest: &KeyDigest, message: &KeyMessage) -> Result<KeyReply, Unreachable> {
+        if self.keys_are_away.get() {
+            return Err(Unreachable("no answer".to_owned()));
+        }
+        let mut listed = self.listed.borrow_mut();
+        let KeyMessage::LookUp(asked) = message else {
+            listed.insert(*digest);
+            return Ok(KeyReply::Done);
+        };
+        self.look_ups.borrow_mut().push(asked.clone());
+        if listed.contains(digest) {
+            return Ok(KeyReply::Listed);
+        }
+        if self.origin_is_away.get() {
+            return Ok(KeyReply::Unable);
+        }
+        let older = asked.text.is_some().then(|| self.older.borrow_mut().remove(digest)).flatten();
+        self.keys.borrow_mut().extend(older.map(|record| (*digest, record)));
+        if self.older.borrow().contains_key(digest) {
+            return Ok(KeyReply::TextNeeded);
+        }
+        if !self.keys.borrow().contains_key(digest) {
+            return Ok(KeyReply::Rejected);
+        }
+        listed.insert(*digest);
+        Ok(KeyReply::Listed)
     }
 
     fn reserve(&self, asked: &ReserveAsk, now: i64) -> KeyReply {
@@ -144,7 +180,19 @@ impl Objects {
             return Err(Unreachable("no answer".to_owned()));
         }
         let mut addresses = self.addresses.borrow_mut();
-        let count = addresses.entry((shard, take.address.clone(), take.budget)).or_default();
-        Ok(count.take(take.budget, now.div_euclid(1_000)))
+        let key = |name: &str| (shard, name.to_owned(), take.budget);
+        let around = take.neighbourhood.as_ref().filter(|around| around.charged);
+        let mut own = addresses.get(&key(&take.address)).copied().unwrap_or_default();
+        let mut shared = around.and_then(|around| addresses.get(&key(&around.name)).copied()).unwrap_or_default();
+        let counters = match around {
+            None => AddressCounters::Own(&mut own),
+            Some(Around { times, .. }) => {
+                AddressCounters::Both(&mut own, NeighbourhoodCount { count: &mut shared, times: *times })
+            }
+        };
+        let verdict = take_address(counters, take.budget, now.div_euclid(1_000));
+        addresses.insert(key(&take.address), own);
+        addresses.extend(around.map(|around| (key(&around.name), shared)));
+        Ok(verdict)
     }
 }

@@ -31,7 +31,7 @@ fn get(target: &str) -> Ask {
 #[test]
 fn an_unknown_route_is_not_found() {
     for target in [
-        "/",
+        "/nope",
         "/v2/vaults",
         "/v1/vaults/",
         "/v1/vaults/a%2fb",

@@ -1,7 +1,7 @@
 //! What the origin notices: a signed, canonical request, and nothing of the caller's.
 
 use crate::world::*;
-use rds_shared::access::{Assertion, AssertionKey, Principal, SignedRequest};
+use rds_shared::access::{Assertion, AssertionKey, Principal, SignedHead};
 use std::collections::BTreeSet;
 
 fn header(call: &rds_edge::origin::Call, name: &str) -> String {
@@ -20,11 +20,19 @@ fn the_origin_can_check_every_word_of_a_call() {
     let call = world.last_call();
     let principal = header(&call, "x-service-principal");
     assert_eq!(Principal::from_json(&principal), Some(Principal::FirstParty { origin: OUR_PAGE.to_owned() }));
-    let signed = SignedRequest { method: "POST", target: &call.target, body: &call.body, principal: &principal };
     let keys = AssertionKey::parse_list(KEY).unwrap();
     let sent = header(&call, "x-service-assertion");
     let assertion = Assertion::parse(&sent).unwrap();
-    assert_eq!(assertion.verify(&keys, &signed, 1_795_219_200), Ok(()));
+    let every: Vec<_> = call.headers.iter().map(|(name, value)| (*name, value.as_str())).collect();
+    let head = SignedHead { method: "POST", target: &call.target, principal: &principal, forwarded: &every };
+    let vouched = assertion.verify_head(&keys, head, 1_795_219_200).unwrap();
+    assert!(vouched.is_proven(), "before a byte of the body is read");
+    assert_eq!(vouched.check_body(&call.body), Ok(()));
+    for name in ["accept", "content-type", "x-request-id"] {
+        let others: Vec<_> = every.iter().copied().filter(|(known, _)| *known != name).collect();
+        let head = SignedHead { forwarded: &others, ..head };
+        assert!(assertion.verify_head(&keys, head, 1_795_219_200).is_err(), "{name} is covered");
+    }
 }
 
 #[test]

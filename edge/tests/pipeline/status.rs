@@ -3,6 +3,7 @@
 use crate::tag_news::word;
 use crate::world::*;
 use rds_edge::ports::NoAnswer;
+use rds_shared::access::link;
 
 const STATUS: &str = "/v1/status";
 
@@ -66,17 +67,24 @@ fn what_came_of_other_questions_says_nothing_of_the_service() {
     let world = world();
     world.origin(|call| match call.target.as_str() {
         STATUS => Ok(answer(200, r#"{"status":"operational"}"#)),
+        link::ALIVE => Ok(answer(204, "")),
         _ => Err(NoAnswer::Timeout),
     });
     for _ in 0..4 {
-        world.get("/v1/vaults");
+        assert_eq!(world.get("/v1/vaults").status, 504);
     }
-    let asked = world.asked();
-    assert_eq!((world.get("/v1/vaults").status, world.asked()), (503, asked), "the edge holds off");
-    assert!(text(&world.get(STATUS)).contains("operational"), "and still asks how the service does");
+    assert!(text(&world.get(STATUS)).contains("operational"), "the service is asked how it does");
     assert!(world.last_limit().as_secs() < 5, "not for long");
+}
+
+#[test]
+fn an_origin_that_does_not_even_say_that_it_is_there_is_down() {
+    let world = world();
+    world.origin(|_| Err(NoAnswer::Timeout));
+    world.get("/v1/vaults");
     let asked = world.asked();
-    assert_eq!((world.get("/v1/vaults").status, world.asked()), (503, asked), "which changes nothing for the others");
+    assert!(text(&world.get(STATUS)).contains(r#""status":"down""#));
+    assert_eq!(world.asked(), asked);
 }
 
 #[test]
@@ -113,9 +121,10 @@ fn it_has_sixty_a_minute_of_its_own_and_keeps_them_while_the_counters_are_away()
 }
 
 #[test]
-fn a_key_that_cannot_be_judged_is_nobodys_here() {
+fn a_key_that_cannot_be_judged_is_told_so_here_too() {
     let world = world();
     world.objects.keys_are_away.set(true);
     let ask = from("192.0.2.7").with("authorization", &format!("Bearer pk_live_{}", "0".repeat(32)));
-    assert_eq!(world.send(&ask).status, 200);
+    assert_eq!(world.send(&ask).status, 503);
+    assert_eq!(world.send(&from("192.0.2.7")).status, 200, "whoever sends none has the feed");
 }

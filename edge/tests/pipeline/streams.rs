@@ -13,7 +13,7 @@ const STREAM: &str = "/v1/events/stream";
 fn stream() -> OriginAnswer {
     let headers =
         vec![("content-type", "text/event-stream".to_owned()), ("cache-control", "no-store, no-transform".to_owned())];
-    OriginAnswer { status: 200, headers, body: Vec::new() }
+    OriginAnswer { status: 200, headers, ..OriginAnswer::default() }
 }
 
 fn world(script: impl Fn(&Call) -> Result<OriginAnswer, NoAnswer> + 'static) -> World {
@@ -50,18 +50,33 @@ fn a_stream_is_handed_through_and_kept_by_nobody() {
 }
 
 #[test]
-fn the_last_cursor_and_the_relays_viewer_reach_the_origin_in_the_callers_spelling() {
+fn the_last_cursor_and_the_relays_viewer_reach_the_origin() {
     let world = world(|_| Ok(stream()));
-    world.send(&keyed(STREAM).with("last-event-id", " v2:\u{e9}").with("x-service-client-ip", "203.0.113.9"));
+    world.send(&keyed(STREAM).with("last-event-id", "v2:7").with("x-service-client-ip", "203.0.113.9"));
     let call = world.last_call();
-    assert_eq!(said(&call, "last-event-id"), [" v2:\u{e9}"]);
+    assert_eq!(said(&call, "last-event-id"), ["v2:7"]);
     assert_eq!(said(&call, "x-service-client-ip"), ["203.0.113.9"]);
-    world.send(&keyed(STREAM).with("last-event-id", &"9".repeat(5_000)));
-    assert_eq!(said(&world.last_call(), "last-event-id"), ["9".repeat(128)], "more than any cursor has");
+    world.send(&keyed(STREAM).with("last-event-id", ""));
+    assert_eq!(said(&world.last_call(), "last-event-id"), [""; 0], "an event source that has no cursor yet");
     assert_eq!(said(&world.last_call(), "x-service-client-ip"), [""; 0], "nobody reports a viewer");
     world.send(&keyed("/v1/vaults").with("last-event-id", "v2:1").with("x-service-client-ip", "203.0.113.9"));
     let call = world.last_call();
     assert_eq!((said(&call, "last-event-id"), said(&call, "x-service-client-ip")), (vec![], vec![]));
+}
+
+#[test]
+fn a_cursor_that_no_header_can_carry_is_an_invalid_one_and_such_a_viewer_is_refused() {
+    let world = world(|_| Ok(stream()));
+    for odd in ["v2:7\u{1}", "\u{7f}", "v2:\u{e9}", &"9".repeat(5_000)] {
+        assert!(world.send(&keyed(STREAM).with("last-event-id", odd)).streams, "{odd}");
+        assert_eq!(said(&world.last_call(), "last-event-id"), ["invalid"]);
+    }
+    let asked = world.asked();
+    for odd in ["203.0.113.9\u{1}", "\u{7f}", &"9".repeat(65)] {
+        let reply = world.send(&keyed(STREAM).with("x-service-client-ip", odd));
+        assert_eq!((reply.status, world.asked()), (400, asked), "{odd}");
+        assert!(text(&reply).contains(r#""in":"header","name":"x-service-client-ip""#), "{}", text(&reply));
+    }
 }
 
 #[test]

@@ -36,6 +36,19 @@ fn versions_never_go_back_and_tags_of_a_newer_origin_do_no_harm() {
 }
 
 #[test]
+fn every_answer_says_all_that_is_known_and_who_only_asks_waits_for_nothing() {
+    let world = World::new(|_| Ok(page("{}")));
+    let told = world.send(&word(&world, "vaults=3;events=7"));
+    assert_eq!(told.header("x-service-tags"), Some("vaults=3;events=7"));
+    let older = world.send(&word(&world, "events=5"));
+    assert_eq!(older.header("x-service-tags"), Some("vaults=3;events=7"), "a database that was set back is told so");
+    let before = world.now();
+    let asked = world.send(&word(&world, ""));
+    assert_eq!((asked.status, asked.header("x-service-tags")), (204, Some("vaults=3;events=7")));
+    assert_eq!(world.now(), before);
+}
+
+#[test]
 fn what_could_not_be_written_is_not_acknowledged() {
     let world = World::new(|_| Ok(page("{}")));
     world.epochs.is_away.set(true);

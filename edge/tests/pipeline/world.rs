@@ -1,17 +1,21 @@
 //! One isolate in a world where time is moved by hand and the origin says what the test wants.
 
+use crate::exchanges::arrived;
+pub use crate::exchanges::{Ask, With, answer, envelope, page, text, unsigned, x_cache};
 use crate::objects::Objects;
+use rds_edge::asking::tell_breaker;
 use rds_edge::cache::Entry;
 use rds_edge::config::Config;
+use rds_edge::exchange::{Outcome, exchange};
 use rds_edge::guard::message::{AddressTake, KeyMessage, KeyReply, ReserveAsk};
-use rds_edge::origin::{Call, OriginAnswer};
+use rds_edge::origin::{self, Call, OriginAnswer, Seal};
 use rds_edge::pipeline::{self, Isolate};
-use rds_edge::ports::{BodyFault, Guards, Host, Inbound, NoAnswer, Unreachable};
+use rds_edge::ports::{Guards, Host, NoAnswer, Unreachable};
 use rds_edge::respond::Reply;
-use rds_shared::access::KeyDigest;
 use rds_shared::access::budget::Verdict;
+use rds_shared::access::{KeyDigest, link};
 use rds_shared::route::TagVersions;
-use rds_shared::wire::Timestamp;
+use rds_shared::wire::{RequestId, Timestamp};
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::pin::pin;
@@ -39,6 +43,15 @@ pub struct World {
     pub epochs: Epochs,
     /// What other requests hear while the next call to the origin is out.
     pub meanwhile: Cell<TagVersions>,
+    /// Whether the origin takes calls and answers none.
+    pub hangs: Cell<bool>,
+    /// How long probes beside requests may take, and whether they end at once.
+    pub probes: RefCell<Vec<Duration>>,
+    pub probes_land: Cell<bool>,
+    /// How often it was arranged that counts of answers are told.
+    pub counts_arranged: Cell<usize>,
+    /// Whether the origin is there and takes for ever over what callers ask for.
+    pub is_slow: Cell<bool>,
     millis: Cell<i64>,
     draws: Cell<u8>,
     script: RefCell<Script>,
@@ -65,6 +78,11 @@ impl World {
             reservations: RefCell::default(),
             epochs: Epochs::default(),
             meanwhile: Cell::default(),
+            hangs: Cell::default(),
+            probes: RefCell::default(),
+            probes_land: Cell::new(true),
+            counts_arranged: Cell::default(),
+            is_slow: Cell::default(),
             millis: Cell::new(1_795_219_200_000),
             draws: Cell::new(0),
             script: RefCell::new(Box::new(script)),
@@ -150,6 +168,21 @@ impl World {
         }
     }
 
+    /// The probe beside a request that is out ends as the origin's script has it.
+    pub fn land_probe(&self) {
+        let outcome = match self.hangs.get() {
+            true => Outcome::None(NoAnswer::Timeout),
+            false => finished(exchange(
+                &self.config.assertion_key,
+                &origin::Question::alive(RequestId::from_random([7; 16])),
+                self.config.origin_timeout,
+                || Seal { now: self.now(), nonce: self.random() },
+                async |call: &Call, _| (self.script.borrow())(call).map(|answer| arrived(call, answer)),
+            )),
+        };
+        tell_breaker(&mut self.isolate.breaker.borrow_mut(), self.now(), &outcome);
+    }
+
     pub fn get(&self, target: &str) -> Reply {
         self.send(&Ask::new("GET", target))
     }
@@ -171,9 +204,20 @@ impl Host for World {
 
     async fn call(&self, call: &Call, limit: Duration) -> Result<OriginAnswer, NoAnswer> {
         self.calls.borrow_mut().push((call.clone(), limit));
+        if self.hangs.get() {
+            // The host gives up on what the edge asks for itself; a caller's question is still out.
+            if call.target != link::ALIVE {
+                return std::future::pending().await;
+            }
+            self.pass_millis(i64::try_from(limit.as_millis()).unwrap());
+            return Err(NoAnswer::Timeout);
+        }
+        if self.is_slow.get() && call.target != link::ALIVE {
+            return std::future::pending().await;
+        }
         let answer = (self.script.borrow())(call);
         self.isolate.epochs.borrow_mut().heard(&self.meanwhile.take());
-        answer
+        answer.map(|answer| arrived(call, answer))
     }
 
     async fn load(&self, key: &str) -> Option<Entry> {
@@ -190,6 +234,13 @@ impl Host for World {
         self.stored.borrow_mut().remove(key);
     }
 
+    fn probe_later(&self, _: RequestId, limit: Duration) {
+        self.probes.borrow_mut().push(limit);
+        if self.probes_land.get() {
+            self.land_probe();
+        }
+    }
+
     fn log(&self, line: &str) {
         self.log.borrow_mut().push(line.to_owned());
     }
@@ -198,6 +249,10 @@ impl Host for World {
 impl Guards for World {
     async fn key(&self, digest: &KeyDigest, message: &KeyMessage) -> Result<KeyReply, Unreachable> {
         self.objects.key(digest, message, self.millis.get())
+    }
+
+    async fn register(&self, digest: &KeyDigest, message: &KeyMessage) -> Result<KeyReply, Unreachable> {
+        self.objects.register(digest, message)
     }
 
     async fn address(&self, shard: u8, take: &AddressTake) -> Result<Verdict, Unreachable> {
@@ -219,6 +274,10 @@ impl Guards for World {
             let end = self.millis.get() + i64::try_from(lasts.as_millis()).unwrap();
             self.reservations.borrow_mut().push((end, digest));
         }
+    }
+
+    fn count_later(&self) {
+        self.counts_arranged.set(self.counts_arranged.get() + 1);
     }
 
     async fn epochs(&self, seen: &TagVersions) -> Result<TagVersions, Unreachable> {
@@ -267,98 +326,6 @@ impl Epochs {
         self.versions.borrow_mut().raise_to(seen);
         Ok(*self.versions.borrow())
     }
-}
-
-/// A request.
-#[derive(Clone)]
-pub struct Ask {
-    method: &'static str,
-    target: String,
-    headers: Vec<(&'static str, String)>,
-    body: Vec<u8>,
-}
-
-impl Ask {
-    pub fn new(method: &'static str, target: &str) -> Self {
-        Ask { method, target: target.to_owned(), headers: Vec::new(), body: Vec::new() }
-    }
-
-    pub fn with(mut self, name: &'static str, value: &str) -> Self {
-        self.headers.retain(|(known, _)| *known != name);
-        self.headers.push((name, value.to_owned()));
-        self
-    }
-
-    pub fn body(mut self, body: &[u8]) -> Self {
-        self.body = body.to_vec();
-        self
-    }
-}
-
-impl Inbound for Ask {
-    fn method(&self) -> &str {
-        self.method
-    }
-
-    fn target(&self) -> &str {
-        &self.target
-    }
-
-    fn header(&self, name: &str) -> Option<String> {
-        self.headers.iter().find(|(known, _)| *known == name).map(|(_, value)| value.clone())
-    }
-
-    async fn body(&self, max_bytes: usize) -> Result<Vec<u8>, BodyFault> {
-        if self.body.len() > max_bytes { Err(BodyFault::TooLarge) } else { Ok(self.body.clone()) }
-    }
-}
-
-/// A kept success, as the origin gives it.
-pub fn page(body: &str) -> OriginAnswer {
-    answer(200, body)
-        .with("cdn-cache-control", "max-age=15, stale-if-error=86400")
-        .with("etag", "W/\"version-7\"")
-        .with("x-data-version", "7")
-}
-
-/// An answer of the origin's, in JSON.
-pub fn answer(status: u16, body: &str) -> OriginAnswer {
-    OriginAnswer {
-        status,
-        headers: vec![("content-type", "application/json".to_owned())],
-        body: body.as_bytes().to_vec(),
-    }
-}
-
-/// The origin's envelope for the request it was asked for.
-pub fn envelope(status: u16, code: &str, call: &Call) -> OriginAnswer {
-    let id = &call.headers.iter().find(|(name, _)| *name == "x-request-id").unwrap().1;
-    answer(
-        status,
-        &format!("{{\"error\":{{\"code\":\"{code}\",\"message\":\"in the origin's words\",\"request_id\":\"{id}\"}}}}"),
-    )
-}
-
-/// Adds a header to an answer.
-pub trait With {
-    fn with(self, name: &'static str, value: &str) -> Self;
-}
-
-impl With for OriginAnswer {
-    fn with(mut self, name: &'static str, value: &str) -> Self {
-        self.headers.push((name, value.to_owned()));
-        self
-    }
-}
-
-/// The body as text.
-pub fn text(reply: &Reply) -> String {
-    reply.body.as_ref().map(|body| String::from_utf8(body.to_vec()).unwrap()).unwrap_or_default()
-}
-
-/// How the edge says it came by an answer.
-pub fn x_cache(reply: &Reply) -> &str {
-    reply.header("x-cache").unwrap_or("")
 }
 
 /// Nothing in this world makes anybody wait.

@@ -131,6 +131,6 @@ mod tests {
         let mut batch = Batch::default();
         definitions().into_iter().for_each(|observation| batch.push(observation));
         assert_eq!(batch.lines(), 6);
-        assert_eq!(batch.own_faults(), []);
+        assert!(batch.own_faults().is_empty());
     }
 }

@@ -7,6 +7,7 @@ use super::vault::Vault;
 use super::{Catalog, Feeds, Markets, Security, SecurityFacts, Symbols, stats};
 use crate::store::asset_registry::AssetRegistry;
 use crate::store::catalog::{Registry, VaultFacts};
+use crate::store::journal::Past;
 use crate::store::markets::MarketFacts;
 use crate::store::oracles::FeedRecord;
 use rds_shared::model::ids::{Address, ChainId};
@@ -18,7 +19,7 @@ use std::sync::Arc;
 #[derive(Debug)]
 pub struct Changes {
     /// The past of which the facts are ([`crate::store::journal::past`]).
-    pub past: String,
+    pub past: Past,
     /// The data version that was read.
     pub version: i64,
     /// Vaults that changed since the catalog before; all of them for the first.

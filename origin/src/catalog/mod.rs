@@ -27,6 +27,7 @@ pub use symbols::Symbols;
 pub use vault::{REWARDED_PROTOCOL, Vault, row_of};
 pub use whole::Whole;
 
+use crate::store::journal::Past;
 use arc_swap::ArcSwapOption;
 use changes::ChangeFeeds;
 use rds_shared::model::EncodedRow;
@@ -135,7 +136,7 @@ impl Holder {
 #[derive(Debug)]
 pub struct Catalog {
     /// The past that its facts have. Versions of another past say nothing of these.
-    past: String,
+    pub past: Past,
     /// The data version it was made from.
     pub version: i64,
     /// Every vault, in ascending order of ids.

@@ -6,7 +6,7 @@ use super::{Catalog, Changes, SecurityFacts};
 use crate::app::App;
 use crate::clock::Stopwatch;
 use crate::store::{
-    StoreError, asset_registry, catalog as table, journal, losses, markets, oracles, publication, security, tags,
+    StoreError, asset_registry, catalog as table, journal, losses, markets, oracles, publication, security,
 };
 use rds_shared::route::TagVersions;
 use std::sync::atomic::Ordering::Relaxed;
@@ -33,10 +33,9 @@ pub async fn refresh(app: &App) -> anyhow::Result<bool> {
 
 /// Rebuilds the catalog if it is behind. Answers whether it was, and the tags of whose versions it has everything now.
 async fn rebuild(app: &App) -> anyhow::Result<(bool, TagVersions)> {
-    // Asked first: a restore behind this is seen by the next round, whatever versions were given again until then.
-    let past = journal::past(&app.db).await?;
-    // Both of one instant: a catalog of this data version or a later one has all that these tags stand for.
-    let (version, tags) = tags::newest(&app.db).await?;
+    // Asked first, and all of one instant: a restore behind this is seen by the next round, whatever versions were given again until
+    // then, and a catalog of this data version or a later one has all that these tags stand for.
+    let (past, version, tags) = journal::past(&app.db).await?;
     // Of a database that was restored, or set back, nothing that was read before it is known to be so.
     let previous = app.catalog.current().filter(|catalog| catalog.past == past && catalog.version <= version);
     let known = previous.as_ref().map(|catalog| catalog.version);
@@ -60,6 +59,8 @@ async fn rebuild(app: &App) -> anyhow::Result<(bool, TagVersions)> {
             false => None,
         };
         let assets = asset_registry::load(&app.db, previous.as_ref().map(|catalog| catalog.assets.version)).await?;
+        // A catalog whose facts are newer than the past that it is named by would take cursors of what that past undid for its own.
+        anyhow::ensure!(journal::past(&app.db).await?.0 == past, "the database was restored while it was read");
         let changes = Changes { past, version, vaults, registry, markets, feeds, security, assets };
         let next = tokio::task::spawn_blocking(move || Catalog::build(previous.as_deref(), changes)).await??;
         tracing::debug!(version, vaults = next.active_vaults(), micros = watch.micros(), "the catalog was rebuilt");

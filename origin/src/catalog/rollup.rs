@@ -50,7 +50,9 @@ pub struct Rollup {
     /// Largest value first.
     pub chains: Vec<Chain>,
     protocols: Vec<Protocol>,
-    /// Their list, largest value first.
+    /// Their rows, largest value first.
+    pub protocol_rows: Vec<ProtocolRow>,
+    /// The list of all these rows.
     pub protocol_list: Whole,
     /// In ascending order of ids: the rows of `curator_index`.
     curators: Vec<Curator>,
@@ -125,7 +127,7 @@ impl Rollup {
         let mut curators = curators.collect::<Result<Vec<_>, _>>()?;
         curators.sort_by(|a, b| a.row.id.cmp(&b.row.id));
         let (curator_index, curator_columns) = index(&curators);
-        Ok(Rollup { chains, protocols, protocol_list, curators, curator_index, curator_columns })
+        Ok(Rollup { chains, protocols, protocol_rows: rows, protocol_list, curators, curator_index, curator_columns })
     }
 
     /// A chain by slug, in any case, or by number.

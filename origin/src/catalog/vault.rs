@@ -2,6 +2,7 @@
 
 use crate::store::catalog::VaultFacts;
 use rds_shared::model::EncodedRow;
+use rds_shared::model::money::{rounded_rate, rounded_usd};
 use rds_shared::model::vault::{RewardedVault, VaultRow};
 use rds_shared::model::vault_score::{ScoreFacts, VaultScoreRow};
 use rds_shared::rules::borrow::gross_interest_apy;
@@ -39,6 +40,7 @@ pub struct Vault {
     pub changed_version: i64,
     synced_version: i64,
     published_version: Option<i64>,
+    told_at: Timestamp,
 }
 
 impl Vault {
@@ -80,13 +82,15 @@ impl Vault {
             changed_version: facts.changed_version,
             synced_version: facts.synced_version,
             published_version: facts.published_version,
+            told_at: facts.told_at,
         })
     }
 
     /// When a clock last moved, and the data version in which it did; null when it never has.
     pub fn changed(&self, clock: ChangeClock) -> Option<(i64, Timestamp)> {
         match clock {
-            ChangeClock::Sync => Some((self.synced_version, self.row.last_synced_at?)),
+            // A vault that nobody has read yet is told of as it became known: else a reader of changes never learns that it is there.
+            ChangeClock::Sync => Some((self.synced_version, self.row.last_synced_at.unwrap_or(self.told_at))),
             ChangeClock::Score => self.published_version.zip(self.row.score_updated_at),
         }
     }
@@ -104,7 +108,9 @@ impl Vault {
 
 /// The list row of a vault: facts as they are, everything derived by the shared rules.
 pub fn row_of(facts: &VaultFacts) -> VaultRow {
-    let liquidity = liquidity(facts.tvl_usd, facts.utilization);
+    // What follows from the two follows from them as they are published, and what is filtered is what is shown.
+    let (tvl_usd, utilization) = (facts.tvl_usd.map(rounded_usd), facts.utilization.map(rounded_rate));
+    let liquidity = liquidity(tvl_usd, utilization);
     VaultRow {
         id: facts.id.clone(),
         name: facts.name.clone(),
@@ -115,10 +121,10 @@ pub fn row_of(facts: &VaultFacts) -> VaultRow {
         chain_name: facts.chain_name.clone(),
         asset_symbol: facts.asset_symbol.clone(),
         // Served as 0 with tvl_status `unavailable`: interface, "Bulk score row", rule 4.
-        tvl_usd: facts.tvl_usd.unwrap_or(0.0),
+        tvl_usd: tvl_usd.unwrap_or(0.0),
         apr_net: facts.apr_net,
         base_apr: facts.base_apr,
-        utilization: facts.utilization,
+        utilization,
         borrow_apr: facts.borrow_apr,
         borrow_reward_apr: facts.borrow.reward_apr,
         borrow_apr_net: facts.borrow.apr_net,

@@ -6,20 +6,28 @@ use crate::baskets::support::{self, Outcome, Verb};
 use crate::baskets::{self, Refreshed, SHOWN_IN};
 use crate::clock::Clock;
 use crate::config;
-use crate::store::Db;
 use crate::store::baskets::{self as table, Overview};
+use crate::store::{Db, decision_signers};
 use clap::Subcommand;
+use rds_shared::graph::signature::DecisionKey;
 use serde_json::{Value, json};
 use std::process::ExitCode;
 
 #[derive(Debug, Subcommand)]
 pub(super) enum Baskets {
     /// Rebalance every basket that something asks to be: its calendar, its constituents' scores, new rules.
-    Refresh,
+    Refresh {
+        /// Do nothing unless a key is configured here that the registry lets sign.
+        #[arg(long)]
+        signed: bool,
+    },
     /// Rebalance one basket now, whether or not something asks for it.
     Rebalance {
         /// The basket.
         id: String,
+        /// Do nothing unless a key is configured here that the registry lets sign.
+        #[arg(long)]
+        signed: bool,
     },
     /// Say that a version will be retired.
     Deprecate {
@@ -45,8 +53,8 @@ pub(super) enum Baskets {
 
 pub(super) async fn run(db: &Db, clock: &Clock, command: Baskets, out: Output) -> anyhow::Result<ExitCode> {
     let (version, word, verb) = match command {
-        Baskets::Refresh => return refresh(db, clock, None, out).await,
-        Baskets::Rebalance { id } => return refresh(db, clock, Some(&id), out).await,
+        Baskets::Refresh { signed } => return refresh(db, clock, None, signed, out).await,
+        Baskets::Rebalance { id, signed } => return refresh(db, clock, Some(&id), signed, out).await,
         Baskets::List => return list(db, out).await,
         Baskets::Deprecate { version_id, successor } => (version_id, "deprecate", Verb::Deprecate { successor }),
         Baskets::Retire { version_id, successor } => (version_id, "retire", Verb::Retire { successor }),
@@ -67,9 +75,19 @@ pub(super) async fn run(db: &Db, clock: &Clock, command: Baskets, out: Output) -
 }
 
 /// Rebalances every basket, or one of them.
-async fn refresh(db: &Db, clock: &Clock, only: Option<&str>, out: Output) -> anyhow::Result<ExitCode> {
+async fn refresh(
+    db: &Db,
+    clock: &Clock,
+    only: Option<&str>,
+    must_be_signed: bool,
+    out: Output,
+) -> anyhow::Result<ExitCode> {
     // Read before anything is changed: a link or a key that cannot work is told first.
     let (edge, key) = (Edge::configured(clock)?, config::signing_key(config::environment)?);
+    if must_be_signed && let Some(why) = cannot_sign(db, key.as_ref()).await? {
+        out.show(format!("{why}; nothing was done"), &json!({ "error": why }))?;
+        return Ok(ExitCode::FAILURE);
+    }
     let done = match only {
         None => baskets::refresh(db, clock, key.as_ref()).await?,
         Some(id) => match baskets::rebalance(db, clock, key.as_ref(), id).await? {
@@ -81,10 +99,38 @@ async fn refresh(db: &Db, clock: &Clock, only: Option<&str>, out: Output) -> any
             }
         },
     };
-    let lines: Vec<String> = done.iter().map(|(id, refreshed)| format!("{id}: {}", line(refreshed))).collect();
+    let (mut lines, mut values) = (Vec::new(), Vec::new());
+    for (id, refreshed) in &done {
+        let signed = is_signed(db, refreshed).await?;
+        let unsigned = if signed == Some(false) { ", UNSIGNED" } else { "" };
+        lines.push(format!("{id}: {}{unsigned}", line(refreshed)));
+        values.push(value(id, refreshed, signed));
+        if signed == Some(false) {
+            let why = cannot_sign(db, key.as_ref()).await?.unwrap_or_else(|| "its signature failed".to_owned());
+            out.progress(&format!("warning: {id}: the new version has no signature and never will have one: {why}"));
+        }
+    }
     let text = if lines.is_empty() { "there are no baskets".to_owned() } else { lines.join("\n") };
-    let value = json!({ "baskets": done.iter().map(|(id, refreshed)| value(id, refreshed)).collect::<Vec<_>>() });
+    let value = json!({ "baskets": values });
     edge.end(db, &SHOWN_IN, text, &value, ExitCode::SUCCESS, out).await
+}
+
+/// Why a version that is made here has no signature; none when it has one.
+async fn cannot_sign(db: &Db, key: Option<&DecisionKey>) -> anyhow::Result<Option<String>> {
+    let Some(key) = key else {
+        return Ok(Some("neither RDS_SIGNING_KEY nor RDS_SIGNING_KEY_FILE is set here".to_owned()));
+    };
+    let address = key.address();
+    let signers = decision_signers::list(&db.pool).await?;
+    let may = signers.iter().any(|signer| signer.address == address.as_str() && signer.retired_at.is_none());
+    Ok((!may).then(|| format!("the registry does not let {address} sign; see `signers list`")))
+}
+
+/// Whether the version that was made is signed; none where there is no new one.
+async fn is_signed(db: &Db, refreshed: &Refreshed) -> anyhow::Result<Option<bool>> {
+    let Refreshed::Rebalanced { version_id, .. } = refreshed else { return Ok(None) };
+    let made = table::version(&db.pool, version_id).await?;
+    Ok(made.map(|version| version.row.signed.signature.is_some()))
 }
 
 fn line(refreshed: &Refreshed) -> String {
@@ -98,7 +144,7 @@ fn line(refreshed: &Refreshed) -> String {
     }
 }
 
-fn value(id: &str, refreshed: &Refreshed) -> Value {
+fn value(id: &str, refreshed: &Refreshed, signed: Option<bool>) -> Value {
     let (result, version_id, trigger, reason) = match refreshed {
         Refreshed::NotDue => ("not_due", None, None, None),
         Refreshed::NoRules => ("no_rules", None, None, None),
@@ -107,7 +153,9 @@ fn value(id: &str, refreshed: &Refreshed) -> Value {
         Refreshed::Closed => ("closed", None, None, None),
         Refreshed::Halted { reason } => ("halted", None, None, Some(reason)),
     };
-    json!({ "id": id, "result": result, "version_id": version_id, "trigger_reason": trigger, "reason": reason })
+    json!({
+        "id": id, "result": result, "version_id": version_id, "trigger_reason": trigger, "reason": reason, "signed": signed,
+    })
 }
 
 async fn list(db: &Db, out: Output) -> anyhow::Result<ExitCode> {

@@ -2,11 +2,16 @@
 
 use super::Output;
 use crate::clock::Clock;
-use crate::config::{self, Config};
+use crate::clock_check;
+use crate::config::{self, Config, DatabaseConfig, Fault, LinkConfig, Unknown};
+use crate::metrics::process::most_files;
+use crate::status::{clocks, writes};
 use crate::store::decision_signers;
+use crate::store::health;
 use crate::store::journal::{self as table, Standing};
-use crate::store::{self, Db};
+use crate::store::{self, Db, test_clock};
 use rds_shared::graph::evidence::Signer;
+use rds_shared::graph::signature::DecisionKey;
 use serde::Serialize;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -15,6 +20,13 @@ use tokio::time::timeout;
 
 /// The check of the signing key.
 const SIGNING: &str = "signing key";
+
+/// Open files below which the doors hold notably fewer connections than they could.
+const FEW_FILES: usize = 4_096;
+/// The checks of the clock, of what was done by it, and of the database's disk.
+const CLOCK: &str = "clock";
+const NEWEST: &str = "newest work";
+const WRITES: &str = "writes";
 
 /// How long the edge may take to accept a connection.
 const EDGE_TIMEOUT: Duration = Duration::from_secs(2);
@@ -40,18 +52,28 @@ impl Check {
     }
 }
 
-/// Runs every check; fails when one of them did.
+/// Runs every check; fails when one of them did. What is wrong with one variable keeps no other check from being made.
 pub(super) async fn doctor(out: Output) -> ExitCode {
-    let checks = match Config::read(config::environment) {
-        Ok(config) => examine(&config).await,
-        Err(error) => error
-            .0
-            .iter()
-            .map(|fault| {
+    let config = Config::read(config::environment);
+    let mut checks = match &config {
+        Ok(config) => vec![Check::good(
+            "config",
+            format!("edge {}, relay {}, admin {}", config.edge_addr, config.relay_addr, config.admin_addr),
+        )],
+        Err(error) => {
+            let told = |fault: &Fault| {
                 Check::bad("config", format!("{} {}; for example {}", fault.variable, fault.reason, fault.example))
-            })
-            .collect(),
+            };
+            error.0.iter().map(told).collect()
+        }
     };
+    checks.extend(config::unknown_here().iter().map(stray));
+    checks.extend(of_the_database().await);
+    checks.extend(config.iter().flat_map(of_the_rest));
+    // Read for itself: it is none of the others' affair whether it can be.
+    if let Ok(link) = LinkConfig::read(config::environment) {
+        checks.push(edge_link(link.as_ref().map(|link| link.url.as_str())).await);
+    }
     let lines: Vec<String> = checks
         .iter()
         .map(|check| format!("{:<4} {:<14} {}", if check.ok { "ok" } else { "FAIL" }, check.name, check.detail))
@@ -60,12 +82,18 @@ pub(super) async fn doctor(out: Output) -> ExitCode {
     if shown.is_ok() && checks.iter().all(|check| check.ok) { ExitCode::SUCCESS } else { ExitCode::FAILURE }
 }
 
-async fn examine(config: &Config) -> Vec<Check> {
-    let mut checks = vec![Check::good(
-        "config",
-        format!("edge {}, relay {}, admin {}", config.edge_addr, config.relay_addr, config.admin_addr),
-    )];
-    match Db::connect(config.database.url.expose(), config.database.connections).await {
+/// A variable that nothing reads is not wrong, but whoever set it wanted something.
+fn stray(variable: &Unknown) -> Check {
+    Check::good("config", format!("WARNING: NOTHING READS {variable}"))
+}
+
+async fn of_the_database() -> Vec<Check> {
+    let mut checks = Vec::new();
+    let Ok(database) = DatabaseConfig::read(config::environment) else {
+        let unknown = ["database", "migrations", CLOCK, WRITES, "journal", NEWEST, SIGNING];
+        return unknown.map(|name| Check::bad(name, "unknown while DATABASE_URL is at fault")).into();
+    };
+    match Db::connect(database.url.expose(), database.connections).await {
         Ok(db) => {
             checks.push(Check::good("database", "answers"));
             checks.push(match store::pending_migrations(&db).await {
@@ -73,35 +101,82 @@ async fn examine(config: &Config) -> Vec<Check> {
                 Ok(pending) => Check::bad("migrations", format!("{pending} pending; run: rds-origin migrate")),
                 Err(error) => Check::bad("migrations", error.to_string()),
             });
+            checks.push(clock(&db).await);
+            checks.push(takes_writes(&db).await);
             checks.push(journal(&db).await);
-            checks.push(signing(config, &db).await);
+            let clock = test_clock::shift(&db).await.ok().flatten().map_or_else(Clock::system, Clock::shifted);
+            checks.push(facts_ahead(&db, &clock).await);
+            checks.push(match config::signing_key(config::environment) {
+                Ok(key) => signing(key.as_ref(), &clock, &db).await,
+                Err(_) => Check::bad(SIGNING, "unknown while its variable is at fault"),
+            });
         }
         Err(error) => {
             checks.push(Check::bad("database", error.to_string()));
-            checks.push(Check::bad("migrations", "unknown without a database"));
-            checks.push(Check::bad("journal", "unknown without a database"));
-            checks.push(Check::bad(SIGNING, "unknown without a database"));
+            let unknown = ["migrations", CLOCK, WRITES, "journal", NEWEST, SIGNING];
+            checks.extend(unknown.map(|name| Check::bad(name, "unknown without a database")));
         }
     }
-    let ids: Vec<&str> = config.assertion_keys.iter().map(|key| key.id()).collect();
-    checks
-        .push(Check::good("assertion key", format!("{} signs, {} verify", ids.first().unwrap_or(&"none"), ids.len())));
-    checks.push(Check::good("admin token", "set"));
-    checks.push(match config.master_key {
-        Some(_) => Check::good("master key", "set"),
-        None => Check::bad("master key", "RDS_MASTER_KEY is not set: webhooks can be neither created nor delivered"),
-    });
-    checks.push(webhook_targets(config));
-    checks.push(edge_link(config.edge_url.as_deref()).await);
     checks
 }
 
+/// What needs nothing but the configuration.
+fn of_the_rest(config: &Config) -> Vec<Check> {
+    let ids: Vec<&str> = config.assertion_keys.iter().map(|key| key.id()).collect();
+    let signs = format!("{} signs, {} verify", ids.first().unwrap_or(&"none"), ids.len());
+    let master_key = match config.master_key {
+        Some(_) => Check::good("master key", "set"),
+        None => Check::bad("master key", "RDS_MASTER_KEY is not set: webhooks can be neither created nor delivered"),
+    };
+    let token = Check::good("admin token", "set");
+    vec![Check::good("assertion key", signs), token, master_key, edge_door(config), webhook_targets(config)]
+}
+
+/// Whether this machine's clock agrees with the database's.
+async fn clock(db: &Db) -> Check {
+    let database_now = match health::clock(db).await {
+        Ok(now) => now,
+        Err(error) => return Check::bad(CLOCK, error.to_string()),
+    };
+    let offset = clocks::offset_seconds(Clock::system().wall(), database_now);
+    match clocks::differs(offset) {
+        true => {
+            Check::bad(CLOCK, format!("{offset} s ahead of the database's: the edge is refused here; set it right"))
+        }
+        false => Check::good(CLOCK, format!("{offset} s ahead of the database's")),
+    }
+}
+
+/// Whether the database takes writes: one is made.
+async fn takes_writes(db: &Db) -> Check {
+    match writes::write(db).await {
+        Ok(()) => Check::good(WRITES, "the database takes them"),
+        Err(error) => Check::bad(WRITES, error.to_string()),
+    }
+}
+
+/// Whether the clock is behind what was done by it.
+async fn facts_ahead(db: &Db, clock: &Clock) -> Check {
+    let now = clock.now();
+    match clock_check::behind(db, now).await {
+        Ok(None) => Check::good(NEWEST, format!("{now}, and nothing in the database is newer")),
+        // A test clock is moved to and fro by whoever asked for one.
+        Ok(Some(newest)) if clock.is_movable() => {
+            Check::good(NEWEST, format!("WARNING: the test clock says {now}, and the newest work is of {newest}"))
+        }
+        Ok(Some(newest)) => {
+            Check::bad(NEWEST, format!("{now}, and the newest work is of {newest}: {}", clock_check::WENT_BACK))
+        }
+        Err(error) => Check::bad(NEWEST, error.to_string()),
+    }
+}
+
 /// Whether what this process would sign will be recognised.
-async fn signing(config: &Config, db: &Db) -> Check {
-    let Some(key) = &config.signing_key else {
+async fn signing(key: Option<&DecisionKey>, clock: &Clock, db: &Db) -> Check {
+    let Some(key) = key else {
         return Check::good(SIGNING, "no RDS_SIGNING_KEY: checks are answered without decisions");
     };
-    let (address, now) = (key.address(), Clock::system().now());
+    let (address, now) = (key.address(), clock.now());
     let signers = match decision_signers::list(&db.pool).await {
         Ok(signers) => signers,
         Err(error) => return Check::bad(SIGNING, error.to_string()),
@@ -118,6 +193,29 @@ async fn signing(config: &Config, db: &Db) -> Check {
             Check::good(SIGNING, format!("{key_id} at {address} signs from {activated_at}"))
         }
     }
+}
+
+/// Who may connect to the edge's door. Where that is anybody it is not wrong, but an operator shall know.
+fn edge_door(config: &Config) -> Check {
+    const NAME: &str = "edge door";
+    let allowed: Vec<String> = config.edge_allow.iter().map(ToString::to_string).collect();
+    let files = match most_files() {
+        Some(files) if files < FEW_FILES => {
+            format!("; only {files} open files are allowed (ulimit -n): few connections")
+        }
+        _ => String::new(),
+    };
+    Check::good(
+        NAME,
+        match (allowed.is_empty(), config.edge_addr.ip().is_loopback()) {
+            (false, _) => format!("only {} may connect (RDS_EDGE_ALLOW){files}", allowed.join(", ")),
+            (true, true) => format!("this machine may connect{files}"),
+            (true, false) => format!(
+                "whoever reaches {} may connect: RDS_EDGE_ALLOW names those who may, as the proxy before it{files}",
+                config.edge_addr
+            ),
+        },
+    )
 }
 
 /// Where webhooks may go. What an operator has opened is not wrong, but nobody shall overlook it.

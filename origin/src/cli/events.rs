@@ -69,7 +69,7 @@ async fn draft(db: &Db, clock: &Clock, file: &Path, out: Output) -> anyhow::Resu
             Ok(ExitCode::SUCCESS)
         }
         Err(IngestError::Faults(faults)) => {
-            super::facts::show_faults(&faults, out)?;
+            super::facts::show_faults(faults, out)?;
             Ok(ExitCode::FAILURE)
         }
         Err(error) => Err(error.into()),

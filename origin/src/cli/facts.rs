@@ -6,7 +6,7 @@ use super::Output;
 use super::edge::Edge;
 use crate::clock::Clock;
 use crate::config;
-use crate::ingest::{self, IngestError, IngestReport};
+use crate::ingest::{self, IngestError, IngestReport, PassedOver, Why};
 use crate::simulate::{self, Options};
 use crate::store::{self, Db};
 use crate::{research, scoring_run, sources};
@@ -16,6 +16,9 @@ use std::fs::File;
 use std::io::{self, BufReader};
 use std::path::Path;
 use std::process::ExitCode;
+
+/// Lines that the summary names of those that were not kept; `--json` has a hundred.
+const SHOWN_LINES: usize = 10;
 
 pub(super) async fn migrate(db: &Db, out: Output) -> anyhow::Result<()> {
     let pending = store::pending_migrations(db).await?;
@@ -53,21 +56,28 @@ pub(super) async fn ingest(db: &Db, clock: &Clock, file: &Path, out: Output) -> 
     match taken {
         Ok(report) => edge.end(db, &report.tags, summary(&report), &report, ExitCode::SUCCESS, out).await,
         Err(IngestError::Faults(faults)) => {
-            show_faults(&faults, out)?;
+            show_faults(faults, out)?;
             Ok(ExitCode::FAILURE)
         }
         Err(error) => Err(error.into()),
     }
 }
 
-/// What is wrong with a batch, line by line.
-pub(super) fn show_faults(faults: &[ingest::Fault], out: Output) -> anyhow::Result<()> {
+/// What is wrong with a batch, line by line, as far as it is told.
+pub(super) fn show_faults(faults: ingest::Faults, out: Output) -> anyhow::Result<()> {
+    let (total, told) = (faults.total(), faults.told());
     let line = |fault: &ingest::Fault| {
         format!("line {}: {} {}", fault.line, fault.field.as_deref().unwrap_or("it"), fault.reason)
     };
-    let lines: Vec<String> = faults.iter().map(line).collect();
+    let mut lines: Vec<String> = told.iter().map(line).collect();
+    if total > told.len() as u64 {
+        lines.push(format!("these are the first {} of {total} faults", told.len()));
+    }
     let text = format!("{}\nnothing was kept", lines.join("\n"));
-    out.show(text, &json!({ "error": "observations are at fault; nothing was kept", "faults": faults }))
+    out.show(
+        text,
+        &json!({ "error": "observations are at fault; nothing was kept", "faults": told, "total_faults": total }),
+    )
 }
 
 pub(super) async fn simulate(db: &Db, clock: &Clock, options: Options, out: Output) -> anyhow::Result<()> {
@@ -102,6 +112,23 @@ async fn find_anew(db: &Db, clock: &Clock, out: Output) -> anyhow::Result<()> {
 }
 
 fn summary(report: &IngestReport) -> String {
+    let ignored = |(kind, lines): (&&str, &u64)| format!("{lines} {kind}");
+    let ignored: Vec<String> = report.ignored.by_kind.iter().map(ignored).collect();
+    if ignored.is_empty() {
+        return taken(report);
+    }
+    let line = |passed: &PassedOver| {
+        let reason = match passed.reason {
+            Why::Superseded => "a later observation of this row is there",
+            Why::SameInstant => "another observation of this row and instant is kept",
+        };
+        format!("line {}: {reason}", passed.line)
+    };
+    let lines: Vec<String> = report.ignored.lines.iter().take(SHOWN_LINES).map(line).collect();
+    format!("{}\nnot kept: {}\n{}", taken(report), ignored.join(", "), lines.join("\n"))
+}
+
+fn taken(report: &IngestReport) -> String {
     let changed: Vec<String> = report.changed.iter().map(|(kind, rows)| format!("{rows} {kind}")).collect();
     match changed.is_empty() {
         true => format!("{} observations, nothing new; data version {}", report.lines, report.data_version),

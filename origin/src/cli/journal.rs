@@ -8,8 +8,9 @@ use serde_json::json;
 
 /// Steps over every number that may have been given before the database was set back.
 ///
-/// A restore into another cluster, to a point in time, or by promotion is noticed by the service itself. A disk that was set back to
-/// an earlier copy shows in nothing the database says: whoever does that runs this before the service starts again.
+/// A restore into another cluster or database, to a point in time, or by promotion is noticed by the service itself. A disk that was set
+/// back to an earlier copy shows in nothing the database says, only in what the edge knows: whoever does that, and has no edge that is
+/// told of facts, runs this before the service starts again.
 pub(super) async fn step(db: &Db, clock: &Clock, reason: &str, out: Output) -> anyhow::Result<()> {
     let mut connection = db.pool.acquire().await?;
     let stepped = table::step(&mut connection, Cause::Told(reason), clock.now()).await?;

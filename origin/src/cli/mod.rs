@@ -21,7 +21,8 @@ use crate::clock::Clock;
 use crate::config::{self, DatabaseConfig};
 use crate::crash_dump;
 use crate::simulate::Options;
-use crate::store::Db;
+use crate::store::journal::{self as numbers, Cause};
+use crate::store::{self, Db};
 use crate::telemetry;
 use anyhow::Context;
 use clap::builder::{PossibleValuesParser, TypedValueParser};
@@ -259,40 +260,70 @@ pub async fn run(cli: Cli) -> ExitCode {
 }
 
 async fn dispatch(command: Command, out: Output) -> anyhow::Result<ExitCode> {
-    let clock = Clock::system();
     match command {
         Command::Serve => serve::serve().await?,
         Command::Doctor => return Ok(doctor::doctor(out).await),
         Command::Migrate => facts::migrate(&database().await?, out).await?,
-        Command::Import(Import { dir, only }) => {
-            facts::import(&database().await?, &clock, &dir, only.as_deref(), out).await?
-        }
-        Command::Ingest { file } => return facts::ingest(&database().await?, &clock, &file, out).await,
-        Command::Simulate(Simulate { seed, vaults, hours }) => {
-            facts::simulate(&database().await?, &clock, Options { seed, vaults, hours }, out).await?;
-        }
-        Command::Events(command) => return events::events(&database().await?, &clock, command, out).await,
-        Command::Score(Score::Run) => return facts::score(&database().await?, &clock, out).await,
-        Command::Failsafe(command) => return fail_safe::run(&database().await?, &clock, command, out).await,
-        Command::Research(command) => return research::run(&database().await?, &clock, command, out).await,
-        Command::Graph(Graph::Build) => graph::build(&database().await?, &clock, out).await?,
-        Command::Baskets(command) => return baskets::run(&database().await?, &clock, command, out).await,
-        Command::Security(command) => return security::run(&database().await?, &clock, command, out).await,
-        Command::Signers(command) => return signers::run(&database().await?, &clock, command, out).await,
-        Command::Webhooks(command) => webhooks::webhooks(&database().await?, &clock, command, out).await?,
-        Command::Journal(Journal::Step { reason }) => journal::step(&database().await?, &clock, &reason, out).await?,
-        Command::Keys(command) => return credentials::keys(&database().await?, &clock, command, out).await,
-        Command::IndexTokens(command) => {
-            return credentials::index_tokens(&database().await?, &clock, command, out).await;
-        }
+        verb => return on_facts(verb, out).await,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// The verbs that go by the service's database and clock.
+async fn on_facts(verb: Command, out: Output) -> anyhow::Result<ExitCode> {
+    let (db, clock) = &opened().await?;
+    if !matches!(verb, Command::Journal(_)) {
+        step_over_lost_numbers(db, clock).await?;
+    }
+    match verb {
+        // These are not among them.
+        Command::Serve | Command::Doctor | Command::Migrate => {}
+        Command::Import(Import { dir, only }) => facts::import(db, clock, &dir, only.as_deref(), out).await?,
+        Command::Ingest { file } => return facts::ingest(db, clock, &file, out).await,
+        Command::Simulate(Simulate { seed, vaults, hours }) => {
+            facts::simulate(db, clock, Options { seed, vaults, hours }, out).await?;
+        }
+        Command::Events(command) => return events::events(db, clock, command, out).await,
+        Command::Score(Score::Run) => return facts::score(db, clock, out).await,
+        Command::Failsafe(command) => return fail_safe::run(db, clock, command, out).await,
+        Command::Research(command) => return research::run(db, clock, command, out).await,
+        Command::Graph(Graph::Build) => graph::build(db, clock, out).await?,
+        Command::Baskets(command) => return baskets::run(db, clock, command, out).await,
+        Command::Security(command) => return security::run(db, clock, command, out).await,
+        Command::Signers(command) => return signers::run(db, clock, command, out).await,
+        Command::Webhooks(command) => webhooks::webhooks(db, clock, command, out).await?,
+        Command::Journal(Journal::Step { reason }) => journal::step(db, clock, &reason, out).await?,
+        Command::Keys(command) => return credentials::keys(db, clock, command, out).await,
+        Command::IndexTokens(command) => return credentials::index_tokens(db, clock, command, out).await,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The database of the environment, and the clock that a service on it goes by.
+async fn opened() -> anyhow::Result<(Db, Clock)> {
+    let db = database().await?;
+    let clock = store::test_clock::shift(&db).await?.map_or_else(Clock::system, Clock::shifted);
+    Ok((db, clock))
 }
 
 /// The database of the environment, answering.
 async fn database() -> anyhow::Result<Db> {
     let config = DatabaseConfig::read(config::environment)?;
     Db::connect(config.url.expose(), config.connections).await.context("DATABASE_URL leads to no database that answers")
+}
+
+/// Steps over the numbers that may have been given since a backup, where the database was restored and no service has run over it yet:
+/// what a verb writes would bear ids that others were given.
+async fn step_over_lost_numbers(db: &Db, clock: &Clock) -> anyhow::Result<()> {
+    let mut connection = db.pool.acquire().await?;
+    // A schema that is not migrated yet has nothing to ask; the command says so.
+    if matches!(numbers::must_step(&mut connection, Cause::Moved).await, Ok(true)) {
+        numbers::step(&mut connection, Cause::Moved, clock.now())
+            .await
+            .context("its numbers cannot be stepped over")?;
+        eprintln!("this database was restored: numbers that may have been given since were stepped over");
+    }
+    Ok(())
 }
 
 /// How results are shown.

@@ -3,9 +3,13 @@
 //! A fault names its variable, says what is wrong and shows a good value. Values of secrets are never printed, not even bad ones.
 
 mod reader;
+mod unknown;
 
-use rds_shared::access::{AssertionKey, FirstParty};
+pub use unknown::{Unknown, unknown, unknown_here};
+
+use rds_shared::access::{AssertionKey, FirstParty, TrustedProxies};
 use rds_shared::graph::signature::DecisionKey;
+use rds_shared::push::address::Cidr;
 use rds_shared::push::target::Policy;
 use reader::Reader;
 use std::fmt;
@@ -68,6 +72,8 @@ pub struct Config {
     pub database: DatabaseConfig,
     /// The door for requests that the edge vouches for.
     pub edge_addr: SocketAddr,
+    /// Who may connect to the edge's door; anybody where it is empty.
+    pub edge_allow: Vec<Cidr>,
     /// The door for relays that connect directly.
     pub relay_addr: SocketAddr,
     /// The door for operators; loopback unless somebody decides otherwise.
@@ -90,6 +96,8 @@ pub struct Config {
     pub test_clock: bool,
     /// The service's own web origins.
     pub first_party: FirstParty,
+    /// Proxies before the relay's door, whose `X-Forwarded-For` is believed. Nobody's, unless an operator names them.
+    pub trusted_proxies: TrustedProxies,
     /// What is logged.
     pub log: LogLevel,
     /// How long a read may take before it is answered with 504.
@@ -102,6 +110,8 @@ pub struct Config {
     pub graph: bool,
     /// Seconds between two builds of the exposure graph; 0 is never by itself.
     pub graph_every_seconds: u32,
+    /// How long the public doors still take new connections after the process was told to stop and is no longer ready.
+    pub lame_duck: Duration,
 }
 
 /// The least severe thing that is logged.
@@ -225,7 +235,7 @@ mod tests {
         .unwrap();
         assert_eq!(config.edge_addr.to_string(), "127.0.0.1:8788");
         assert_eq!(config.read_deadline, Duration::from_secs(60));
-        assert!(!config.test_clock && config.admin_addr.ip().is_loopback());
+        assert!(!config.test_clock && config.admin_addr.ip().is_loopback() && config.edge_allow.is_empty());
     }
 
     #[test]
@@ -330,6 +340,23 @@ mod tests {
             ("RDS_WEBHOOK_CA", "Cargo.toml"),
         ] {
             assert_eq!(with(&[(name, bad)]).unwrap_err().0[0].variable, name, "{bad}");
+        }
+    }
+
+    #[test]
+    fn the_edges_door_is_open_to_every_address_unless_an_operator_names_some() {
+        let with = |allow| {
+            read(&[
+                ("DATABASE_URL", "postgres://db"),
+                ("RDS_ADMIN_TOKEN", "0123456789abcdef"),
+                ("RDS_EDGE_ASSERTION_KEYS", KEY),
+                ("RDS_EDGE_ALLOW", allow),
+            ])
+        };
+        let blocks: Vec<String> = with("10.1.0.0/16, ::1").unwrap().edge_allow.iter().map(Cidr::to_string).collect();
+        assert_eq!(blocks, ["10.1.0.0/16", "::1/128"]);
+        for bad in ["10.1.0.1/16", "everywhere", "10.0.0.0/8,"] {
+            assert_eq!(with(bad).unwrap_err().0[0].variable, "RDS_EDGE_ALLOW", "{bad}");
         }
     }
 

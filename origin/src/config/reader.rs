@@ -3,7 +3,7 @@
 use super::{Config, ConfigError, DatabaseConfig, Fault, LogLevel, Secret};
 use crate::store;
 use axum::http::Uri;
-use rds_shared::access::{AssertionKey, FirstParty};
+use rds_shared::access::{AssertionKey, FirstParty, TrustedProxies};
 use rds_shared::graph::signature::DecisionKey;
 use rds_shared::push::address::Cidr;
 use rds_shared::push::target::Policy;
@@ -32,6 +32,7 @@ impl<L: Fn(&str) -> Option<String>> Reader<L> {
     pub(super) fn config(&mut self) -> Option<Config> {
         let database = self.database();
         let edge_addr = self.address("RDS_EDGE_ADDR", "127.0.0.1:8788");
+        let edge_allow = self.optional("RDS_EDGE_ALLOW", "10.1.0.0/16", Vec::new(), blocks);
         let relay_addr = self.address("RDS_RELAY_ADDR", "127.0.0.1:8789");
         let admin_addr = self.address("RDS_ADMIN_ADDR", "127.0.0.1:8790");
         let admin_token = self.required("RDS_ADMIN_TOKEN", SIXTY_FOUR_HEX, |text| {
@@ -41,17 +42,18 @@ impl<L: Fn(&str) -> Option<String>> Reader<L> {
         let edge_url = self.edge_url();
         let master_key = self.optional("RDS_MASTER_KEY", SIXTY_FOUR_HEX, None, |text| master_key(text).map(Some));
         let signing_key = self.signing_key();
-        let webhook_policy = self.optional("RDS_WEBHOOK_ALLOW", "10.1.0.0/16", Policy::default(), |text| {
-            let blocks =
-                text.split(',').map(|block| Cidr::parse(block.trim()).map_err(|error| format!("{block}: {error}")));
-            blocks.collect::<Result<_, _>>().map(Policy::allowing)
-        });
+        let webhook_policy = self
+            .optional("RDS_WEBHOOK_ALLOW", "10.1.0.0/16", Policy::default(), |text| blocks(text).map(Policy::allowing));
         let webhook_authorities = self.optional("RDS_WEBHOOK_CA", "/etc/rds/webhook-ca.pem", Vec::new(), authorities);
         let test_clock = self.optional("RDS_TEST_CLOCK", "1", false, switch);
         let first_party =
             self.optional("RDS_FIRST_PARTY_ORIGINS", "https://app.example", FirstParty::default(), |text| {
                 FirstParty::parse(text).map_err(|bad| format!("has an entry that is no web origin: {bad}"))
             });
+        let trusted_proxies = self.optional("RDS_TRUSTED_PROXIES", "10.0.0.0/8", TrustedProxies::default(), |text| {
+            TrustedProxies::parse(text)
+                .map_err(|(entry, error)| format!("has an entry that is no block: {entry}: {error}"))
+        });
         let log = self.optional("RDS_LOG", "info", LogLevel::Info, |text| {
             LogLevel::WORDS
                 .iter()
@@ -69,9 +71,13 @@ impl<L: Fn(&str) -> Option<String>> Reader<L> {
         let graph = self.optional("RDS_GRAPH", "1", false, switch);
         let graph_every_seconds = self
             .optional("RDS_GRAPH_EVERY_SECONDS", "600", 600, |text| whole(text, 0, 86_400).map(|number| number as u32));
+        let lame_duck = self.optional("RDS_LAME_DUCK_SECONDS", "5", Duration::from_secs(5), |text| {
+            whole(text, 0, 300).map(Duration::from_secs)
+        });
         Some(Config {
             database: database?,
             edge_addr: edge_addr?,
+            edge_allow: edge_allow?,
             relay_addr: relay_addr?,
             admin_addr: admin_addr?,
             admin_token: admin_token?,
@@ -83,12 +89,14 @@ impl<L: Fn(&str) -> Option<String>> Reader<L> {
             webhook_authorities: webhook_authorities?,
             test_clock: test_clock?,
             first_party: first_party?,
+            trusted_proxies: trusted_proxies?,
             log: log?,
             read_deadline: read_deadline?,
             score_every_seconds: score_every_seconds?,
             anonymous_stream: anonymous_stream?,
             graph: graph?,
             graph_every_seconds: graph_every_seconds?,
+            lame_duck: lame_duck?,
         })
     }
 
@@ -194,6 +202,11 @@ impl<L: Fn(&str) -> Option<String>> Reader<L> {
             _ => Err(ConfigError(self.faults)),
         }
     }
+}
+
+/// Blocks of addresses, separated by commas.
+fn blocks(text: &str) -> Result<Vec<Cidr>, String> {
+    text.split(',').map(|block| Cidr::parse(block.trim()).map_err(|error| format!("{block}: {error}"))).collect()
 }
 
 fn signing_key(text: &str) -> Result<DecisionKey, String> {

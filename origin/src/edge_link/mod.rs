@@ -20,6 +20,7 @@ use axum::http::header::CONTENT_TYPE;
 use axum::http::{HeaderMap, HeaderName, HeaderValue, StatusCode, Uri};
 use rds_shared::access::link::{KEY_NEWS, KeyNews, ORIGIN, TAG_NEWS, TagNews};
 use rds_shared::access::{Assertion, AssertionKey, SignedRequest};
+use rds_shared::route::TagVersions;
 use rds_shared::wire::headers;
 use serde::Serialize;
 use std::time::Duration;
@@ -97,12 +98,20 @@ impl EdgeLink {
 
     /// Tells a change of a key. Returns when no isolate of the edge can act on an older record any more.
     pub async fn tell(&self, news: &KeyNews) -> Result<(), LinkError> {
-        self.post(&self.key_news, news).await
+        self.post(&self.key_news, news).await.map(drop)
     }
 
-    /// Tells that facts have changed. Returns when no isolate of the edge serves an older copy as current.
-    pub async fn tell_tags(&self, news: &TagNews) -> Result<(), LinkError> {
-        self.post(&self.tag_news, news).await
+    /// Tells that facts have changed. Returns when no isolate of the edge serves an older copy as current, with every version that the
+    /// edge knows; an edge of an earlier release says none.
+    pub async fn tell_tags(&self, news: &TagNews) -> Result<TagVersions, LinkError> {
+        let said = self.post(&self.tag_news, news).await?;
+        let known = said.get(headers::TAGS).and_then(|value| value.to_str().ok());
+        Ok(TagVersions::parse(known.unwrap_or_default()))
+    }
+
+    /// Every version that the edge knows, if it says so in `patience`.
+    pub async fn known_tags(&self, patience: Duration) -> Option<TagVersions> {
+        tokio::time::timeout(patience, self.tell_tags(&TagNews { versions: TagVersions::default() })).await.ok()?.ok()
     }
 
     /// Asks the edge, as any caller would, whether this service is ready.
@@ -114,12 +123,13 @@ impl EdgeLink {
     }
 
     /// While keys are being replaced the edge may know only one of ours: all are tried, the first first.
-    async fn post(&self, to: &Uri, news: &impl Serialize) -> Result<(), LinkError> {
+    async fn post(&self, to: &Uri, news: &impl Serialize) -> Result<HeaderMap, LinkError> {
         let body = serde_json::to_vec(news).map_err(|error| LinkError::Unwritable(error.to_string()))?;
         for key in &self.keys {
             let headers = self.signed(to, key, &body)?;
-            match self.client.post(to, headers, body.clone(), self.within).await? {
-                StatusCode::NO_CONTENT => return Ok(()),
+            let said = self.client.post(to, headers, body.clone(), self.within).await?;
+            match said.status {
+                StatusCode::NO_CONTENT => return Ok(said.headers),
                 StatusCode::NOT_FOUND => {}
                 other => return Err(LinkError::Answered(other)),
             }

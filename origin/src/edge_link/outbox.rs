@@ -8,7 +8,7 @@ use crate::app::App;
 use crate::clock::Stopwatch;
 use crate::store::edge_outbox::{self as table, Claimed};
 use crate::store::{Db, StoreError};
-use rds_shared::access::link::RECORD_LEASE_SECONDS;
+use rds_shared::access::link::{RECORD_KEPT_SECONDS, RECORD_LEASE_SECONDS};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -26,7 +26,10 @@ const PAUSE: (Duration, Duration) = (Duration::from_millis(250), Duration::from_
 /// How often a service says that it is at work.
 const AT_WORK_EVERY: Duration = Duration::from_secs(10);
 /// For how long it is believed.
-pub(super) const AT_WORK_SECONDS: u32 = 60;
+pub(crate) const AT_WORK_SECONDS: u32 = 60;
+/// For how long after a service that tells the edge was at work the edge may go by a record that it cannot confirm, in seconds: as
+/// long as it keeps one while the origin is away, and a minute.
+const KEPT_SECONDS: u32 = RECORD_KEPT_SECONDS.unsigned_abs() as u32 + AT_WORK_SECONDS;
 /// How long the edge may act upon a record at most: its lease, and five seconds for clocks and a request under way.
 pub const LEASE: Duration = Duration::from_secs(RECORD_LEASE_SECONDS.unsigned_abs() + 5);
 /// How often it is noted that an edge asks about keys.
@@ -125,14 +128,14 @@ pub enum Settled {
     Acknowledged,
     /// No edge is known here, no service says that it knows one, and none has asked about a key lately.
     NoEdge,
-    /// A service that knows the edge did not get it told; but whatever the edge knew was a lease, and that is over.
+    /// No service has told the edge of changes lately; whatever the edge knew was a lease, and that is over.
     LeaseOver,
 }
 
 /// Waits until no isolate of the edge can act on older records of `keys`.
 ///
-/// With a `link` it tells the edge itself, until acknowledged. Without one it waits for a service that has one, for a
-/// [`LEASE`] at most. `say` is told why it takes longer, each reason once.
+/// With a `link` it tells the edge itself, until acknowledged. Without one it waits for a service that has one; where none was at
+/// work lately, for a [`LEASE`]. `say` is told why it takes longer, each reason once.
 pub async fn settle(
     db: &Db,
     link: Option<&Arc<EdgeLink>>,
@@ -156,7 +159,9 @@ pub async fn settle(
             say(&why);
             known = why;
         }
-        if link.is_none() && u128::from(watch.micros()) > lease.as_micros() {
+        // An edge that is told of changes goes by its record while the origin is away, for longer than a lease.
+        let is_lease = async || !matches!(table::is_teller_at_work(db, KEPT_SECONDS).await, Ok(true) | Err(_));
+        if link.is_none() && u128::from(watch.micros()) > lease.as_micros() && is_lease().await {
             return Ok(Settled::LeaseOver);
         }
         sleep(LOOK).await;
@@ -194,7 +199,7 @@ async fn step(db: &Db, link: Option<&Arc<EdgeLink>>, keys: &[i64]) -> Result<Ste
         return Ok(Step::Settled(Settled::Acknowledged));
     }
     let is_nobody = async || -> Result<bool, StoreError> {
-        Ok(!table::is_teller_at_work(db, AT_WORK_SECONDS).await? && !table::has_edge_asked(db, EDGE_SECONDS).await?)
+        Ok(!table::is_teller_at_work(db, KEPT_SECONDS).await? && !table::has_edge_asked(db, EDGE_SECONDS).await?)
     };
     if link.is_none() && is_nobody().await? {
         return Ok(Step::Settled(Settled::NoEdge));

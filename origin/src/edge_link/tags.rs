@@ -8,6 +8,8 @@ use super::EdgeLink;
 use super::outbox::{AT_WORK_SECONDS, LOOK, POLL, pause};
 use crate::app::App;
 use crate::clock::Stopwatch;
+use crate::journal::sequence;
+use crate::store::journal::Cause;
 use crate::store::tags::{self as table, Claimed, Standing};
 use crate::store::{Db, StoreError, edge_outbox};
 use rds_shared::access::link::TagNews;
@@ -27,8 +29,8 @@ const WORTH_SAYING: u32 = 4;
 pub enum Round {
     /// Nothing to tell, or somebody else is telling it.
     Nothing,
-    /// The edge has acknowledged.
-    Acknowledged,
+    /// The edge has acknowledged, and says which versions it knows.
+    Acknowledged(TagVersions),
     /// It has not, and why.
     Failed(String),
 }
@@ -40,9 +42,9 @@ pub async fn tell_due(db: &Db, link: &EdgeLink) -> Result<Round, StoreError> {
     };
     let Claimed { versions, attempt, failures, .. } = claimed;
     match link.tell_tags(&TagNews { versions }).await {
-        Ok(()) => {
+        Ok(known) => {
             table::acknowledged(db, &claimed).await?;
-            Ok(Round::Acknowledged)
+            Ok(Round::Acknowledged(known))
         }
         Err(error) => {
             let why = error.to_string();
@@ -60,7 +62,11 @@ pub async fn keep_told(app: &App, link: &EdgeLink) {
     loop {
         let round = tell_due(&app.db, link).await;
         match &round {
-            Ok(Round::Acknowledged) => {
+            Ok(Round::Acknowledged(known)) => {
+                // Nobody else would notice a disk that was set back while nothing was connected to it.
+                if let Err(error) = step_behind(app, *known).await {
+                    tracing::warn!(%error, "it could not be found out whether the edge knows facts that are gone");
+                }
                 app.metrics.edge_tags_acknowledged.fetch_add(1, Relaxed);
                 if std::mem::take(&mut failures) >= WORTH_SAYING {
                     tracing::info!("the edge hears of changed facts again");
@@ -87,13 +93,19 @@ pub async fn keep_told(app: &App, link: &EdgeLink) {
                 app.metrics.edge_tags_known_to.store(at.as_seconds(), Relaxed);
             }
             // While a message was under way more may have changed, and that announcement is spent.
-            if matches!(round, Ok(Round::Acknowledged)) && !waiting.is_empty() {
+            if matches!(round, Ok(Round::Acknowledged(_))) && !waiting.is_empty() {
                 continue;
             }
         }
         let rest = if failures == 0 { POLL } else { pause(1) };
         let _ = timeout(rest, link.touched.notified()).await;
     }
+}
+
+/// Steps over what may be lost where the edge knows facts that this database has yet to give.
+async fn step_behind(app: &App, known: TagVersions) -> Result<(), StoreError> {
+    let mut connection = app.db.pool.acquire().await?;
+    sequence::step_over(app, &mut connection, Cause::EdgeAhead(known)).await
 }
 
 /// How far a change of facts has come.
@@ -167,7 +179,7 @@ async fn step(
     }
     Ok(Step::Waiting(match told {
         Round::Failed(why) => Some(why),
-        Round::Nothing | Round::Acknowledged => last_error,
+        Round::Nothing | Round::Acknowledged(_) => last_error,
     }))
 }
 

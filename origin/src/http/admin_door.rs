@@ -7,8 +7,10 @@ use super::pipeline::Trace;
 use super::router::wrong_method;
 use super::{body, health, ingest};
 use crate::app::App;
+use crate::clock_check;
 use crate::config::Secret;
 use crate::metrics::{Caller, Label};
+use crate::store::test_clock;
 use axum::extract::Request;
 use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
@@ -58,6 +60,7 @@ pub async fn handle(app: &Arc<App>, request: Request, trace: &mut Trace) -> Resu
         return Err(ApiError::new(ErrorCode::Unauthorized, "send the admin token as a Bearer credential").into());
     }
     trace.caller = Caller::Operator;
+    trace.through.line.prove();
     match (method, path) {
         ("POST", "/ingest") => ingest::take(app, body).await,
         (_, "/ingest") => Err(wrong_method("POST").into()),
@@ -67,8 +70,9 @@ pub async fn handle(app: &Arc<App>, request: Request, trace: &mut Trace) -> Resu
         (_, "/clock") if !app.clock.is_movable() => Err(ApiError::not_found("route").into()),
         ("GET" | "HEAD", "/clock") => now(app),
         ("PUT", "/clock") => {
-            let body = body::read(body, CLOCK_BODY_BYTES).await?;
-            move_clock(app, &body)?;
+            let body = body::read(body, CLOCK_BODY_BYTES, &app.doors.operators_bodies).await?;
+            move_clock(app, &body.bytes)?;
+            tell_verbs(app).await;
             now(app)
         }
         (_, "/clock") => Err(wrong_method("GET, HEAD, PUT").into()),
@@ -105,6 +109,18 @@ fn move_clock(app: &App, body: &[u8]) -> Result<(), Failure> {
     }
     tracing::info!(now = %app.clock.now(), "the test clock was moved");
     Ok(())
+}
+
+/// Operators' verbs go by the service's clock: they read how far it is. A clock that went back behind what is there is said loudly.
+async fn tell_verbs(app: &App) {
+    if let Err(error) = test_clock::note(&app.db, app.clock.shift()).await {
+        tracing::warn!(%error, "operators' verbs do not know of the moved test clock");
+    }
+    match clock_check::behind(&app.db, app.clock.now()).await {
+        Ok(Some(newest)) => tracing::error!(now = %app.clock.now(), %newest, "{}", clock_check::WENT_BACK),
+        Ok(None) => {}
+        Err(error) => tracing::warn!(%error, "whether the clock went back is not known"),
+    }
 }
 
 fn bad_field(name: &'static str, reason: &str) -> ApiError {

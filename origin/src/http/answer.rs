@@ -1,6 +1,7 @@
 //! What a handler gives back, and the one place that makes an HTTP response of it.
 
 use super::recent::Page;
+use super::signing::{Unsigned, Whole};
 use crate::metrics::Label;
 use crate::store::StoreError;
 use crate::stream::body::EventBody;
@@ -24,11 +25,13 @@ use std::sync::LazyLock;
 pub const METRICS_TEXT: &str = "text/plain; version=0.0.4; charset=utf-8";
 
 /// Headers of an answer, the server's own `Date` and `Connection` among them.
-const HEADERS: usize = 9;
+const HEADERS: usize = 10;
 
 const REQUEST_ID: HeaderName = HeaderName::from_static(headers::REQUEST_ID);
 const DATA_VERSION: HeaderName = HeaderName::from_static(headers::DATA_VERSION);
 const TAGS: HeaderName = HeaderName::from_static(headers::TAGS);
+const UNKNOWN_VALUES: HeaderName = HeaderName::from_static(headers::UNKNOWN_VALUES);
+const IGNORED_PARAMETERS: HeaderName = HeaderName::from_static(headers::IGNORED_PARAMETERS);
 const CDN_CACHE_CONTROL: HeaderName = HeaderName::from_static(headers::CDN_CACHE_CONTROL);
 
 /// A good answer.
@@ -39,6 +42,7 @@ pub struct Answer {
     body: Content,
     validators: Option<Validators>,
     made_of: TagVersions,
+    unknown_values: Option<String>,
     retry_after: Option<u32>,
 }
 
@@ -46,7 +50,7 @@ pub struct Answer {
 #[derive(Debug)]
 enum Content {
     /// All of it.
-    Whole(Bytes),
+    Whole(Whole),
     /// Events, as they come. None for a HEAD, which opens no stream.
     Events(Option<EventBody>),
     /// A page of the documentation, with headers of its own.
@@ -67,9 +71,10 @@ impl Answer {
         Answer {
             status: StatusCode::OK,
             content_type: headers::JSON,
-            body: Content::Whole(body.into()),
+            body: Content::Whole(Whole::from(body)),
             validators: None,
             made_of: TagVersions::default(),
+            unknown_values: None,
             retry_after: None,
         }
     }
@@ -101,7 +106,13 @@ impl Answer {
 
     /// JSON bytes with what they are recognised by: the data version they were made from and their ETag.
     pub fn tagged(etag: String, version: i64, body: impl Into<Bytes>) -> Self {
-        Answer { validators: Some(Validators { etag, version: Some(version) }), ..Self::json(body) }
+        Self::whole(etag, version, Whole::from(body))
+    }
+
+    /// The same of a body that other answers may share.
+    pub fn whole(etag: String, version: i64, body: Whole) -> Self {
+        let validators = Some(Validators { etag, version: Some(version) });
+        Answer { validators, body: Content::Whole(body), ..Self::json(Bytes::new()) }
     }
 
     /// The caller's copy still holds.
@@ -121,7 +132,10 @@ impl Answer {
         let Some(Validators { etag, version: Some(version) }) = &self.validators else { return None };
         match &self.body {
             Content::Whole(body) if self.status == StatusCode::OK => {
-                Some(Page { etag: etag.clone(), version: *version, body: body.clone() })
+                // Computed before the copy, so that this answer and the later ones share it.
+                body.digest();
+                let unknown_values = self.unknown_values.clone();
+                Some(Page { etag: etag.clone(), version: *version, unknown_values, body: body.clone() })
             }
             _ => None,
         }
@@ -130,6 +144,11 @@ impl Answer {
     /// The same, known to have every change up to these versions.
     pub fn made_of(self, tags: TagVersions) -> Self {
         Answer { made_of: tags, ..self }
+    }
+
+    /// The same, telling the caller which names in the filters no registry has.
+    pub fn naming(self, unknown_values: Option<String>) -> Self {
+        Answer { unknown_values, ..self }
     }
 
     /// Done, and nothing to say.
@@ -215,25 +234,38 @@ pub fn tell_fail_safe(response: &mut Response, mode: FailSafeMode) {
     }
 }
 
-/// A response with every header it leaves with. HEAD keeps the headers, `Content-Length` among them, and loses the body.
-pub fn respond(result: Result<Answer, Failure>, request_id: RequestId, label: Label, head_only: bool) -> Response {
-    let mut response = match result {
-        Ok(answer) => good(answer, label, head_only),
-        Err(failure) => bad(&failure.tell(request_id, label), request_id, head_only),
+/// Adds the names of parameters that the route does not have.
+pub fn tell_ignored(response: &mut Response, ignored: String) {
+    set(response, IGNORED_PARAMETERS, ignored);
+}
+
+/// A response with every header it leaves with but the signature. HEAD keeps the headers, `Content-Length` among them, and loses the
+/// body.
+pub fn respond(result: Result<Answer, Failure>, request_id: RequestId, label: Label, head_only: bool) -> Unsigned {
+    let (mut response, body) = match result {
+        Ok(answer) => good(answer, label),
+        Err(failure) => bad(&failure.tell(request_id, label), request_id),
     };
     if let Ok(id) = HeaderValue::from_bytes(&request_id.to_text()) {
         response.headers_mut().insert(REQUEST_ID, id);
     }
-    response
+    if !head_only {
+        return Unsigned { response, body };
+    }
+    *response.body_mut() = Body::empty();
+    Unsigned { response, body: body.map(|_| Whole::default()) }
 }
 
-fn good(answer: Answer, label: Label, head_only: bool) -> Response {
-    let Answer { status, content_type, body, validators, made_of, retry_after } = answer;
-    let mut response = match body {
-        Content::Document(document) => return documented(document, status, head_only),
-        _ if matches!(status, StatusCode::NOT_MODIFIED | StatusCode::NO_CONTENT) => with_headers(Body::empty()),
-        Content::Whole(body) => with_body(content_type, body, head_only),
-        Content::Events(events) => return streamed(events),
+/// The response, and its body if that is no stream.
+fn good(answer: Answer, label: Label) -> (Response, Option<Whole>) {
+    let Answer { status, content_type, body, validators, made_of, unknown_values, retry_after } = answer;
+    let (mut response, body) = match body {
+        Content::Document(document) => return documented(document, status),
+        _ if matches!(status, StatusCode::NOT_MODIFIED | StatusCode::NO_CONTENT) => {
+            (with_headers(Body::empty()), Whole::default())
+        }
+        Content::Whole(body) => (with_body(content_type, &body), body),
+        Content::Events(events) => return (streamed(events), None),
     };
     *response.status_mut() = status;
     let (kept, beyond) = match label {
@@ -257,10 +289,13 @@ fn good(answer: Answer, label: Label, head_only: bool) -> Response {
             set(&mut response, TAGS, made_of.to_text());
         }
     }
+    if let Some(unknown) = unknown_values {
+        set(&mut response, UNKNOWN_VALUES, unknown);
+    }
     if let Some(seconds) = retry_after {
         response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
     }
-    response
+    (response, Some(body))
 }
 
 /// A stream has no length, and nobody between us and the client may keep it, pack it or collect it.
@@ -279,10 +314,14 @@ fn streamed(events: Option<EventBody>) -> Response {
 static LIBRARY: LazyLock<Library> = LazyLock::new(Library::open);
 
 /// A page says itself how it may be kept and what it may load.
-fn documented(document: &'static Document, status: StatusCode, head_only: bool) -> Response {
+fn documented(document: &'static Document, status: StatusCode) -> (Response, Option<Whole>) {
+    let body = match status {
+        StatusCode::NOT_MODIFIED => Whole::default(),
+        _ => Whole::from(LIBRARY.body(document)),
+    };
     let mut response = match status {
         StatusCode::NOT_MODIFIED => with_headers(Body::empty()),
-        _ => with_body(document.media_type, LIBRARY.body(document), head_only),
+        _ => with_body(document.media_type, &body),
     };
     *response.status_mut() = status;
     for (name, value) in document.headers() {
@@ -290,11 +329,12 @@ fn documented(document: &'static Document, status: StatusCode, head_only: bool) 
     }
     // The edge says so of everything it answers; this door stands without it.
     response.headers_mut().insert(X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff"));
-    response
+    (response, Some(body))
 }
 
-fn bad(error: &ApiError, request_id: RequestId, head_only: bool) -> Response {
-    let mut response = with_body(headers::JSON, error.to_json(request_id).into_bytes(), head_only);
+fn bad(error: &ApiError, request_id: RequestId) -> (Response, Option<Whole>) {
+    let body = Whole::from(error.to_json(request_id).into_bytes());
+    let mut response = with_body(headers::JSON, &body);
     *response.status_mut() = StatusCode::from_u16(error.status()).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
     let given = response.headers_mut();
     given.insert(CACHE_CONTROL, HeaderValue::from_static(headers::NO_STORE));
@@ -310,13 +350,12 @@ fn bad(error: &ApiError, request_id: RequestId, head_only: bool) -> Response {
     if let Some(successor) = &error.successor {
         set(&mut response, LINK, successor.link());
     }
-    response
+    (response, Some(body))
 }
 
-fn with_body(content_type: &'static str, body: impl Into<Bytes>, head_only: bool) -> Response {
-    let body = body.into();
-    let length = HeaderValue::from(body.len());
-    let mut response = with_headers(if head_only { Body::empty() } else { Body::from(body) });
+fn with_body(content_type: &'static str, body: &Whole) -> Response {
+    let length = HeaderValue::from(body.bytes().len());
+    let mut response = with_headers(Body::from(body.bytes().clone()));
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(content_type));
     headers.insert(CONTENT_LENGTH, length);

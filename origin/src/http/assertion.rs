@@ -1,8 +1,8 @@
-//! The edge's word, checked: signature, age, and that it is used once.
+//! The edge's word: why a request is not the edge's, who speaks, and that an assertion is used once.
 
 use rds_shared::access::assertion::MAX_SKEW_SECONDS;
 use rds_shared::access::link;
-use rds_shared::access::{Assertion, AssertionError, AssertionKey, Principal, SignedRequest};
+use rds_shared::access::{AssertionError, Principal};
 use std::collections::HashSet;
 use std::hash::{BuildHasherDefault, Hasher};
 use std::sync::{Mutex, PoisonError};
@@ -32,27 +32,13 @@ pub enum Speaker {
 }
 
 impl Speaker {
-    fn read(principal: &str) -> Option<Self> {
+    /// Reads the principal of a request.
+    pub fn read(principal: &str) -> Option<Self> {
         match principal {
             link::EDGE => Some(Speaker::Edge),
             caller => Principal::from_json(caller).map(Speaker::Caller),
         }
     }
-}
-
-/// Checks `header` over `request` and spends its nonce.
-pub fn check(
-    keys: &[AssertionKey],
-    nonces: &Nonces,
-    header: &str,
-    request: &SignedRequest<'_>,
-    now_seconds: i64,
-) -> Result<Speaker, Refusal> {
-    let assertion = Assertion::parse(header).map_err(Refusal::Assertion)?;
-    assertion.verify(keys, request, now_seconds).map_err(Refusal::Assertion)?;
-    let speaker = Speaker::read(request.principal).ok_or(Refusal::Principal)?;
-    nonces.spend(assertion.nonce(), now_seconds)?;
-    Ok(speaker)
 }
 
 /// An assertion is alive for at most twice the skew: signed that far ahead of this clock, it ages to as far behind.
@@ -92,7 +78,7 @@ impl Nonces {
     }
 
     /// Marks `nonce` (32 hex characters, as a verified assertion has it) as used.
-    fn spend(&self, nonce: &str, now_seconds: i64) -> Result<(), Refusal> {
+    pub fn spend(&self, nonce: &str, now_seconds: i64) -> Result<(), Refusal> {
         // 64 of its 128 random bits: enough to tell some millions of them apart.
         let id = nonce
             .get(..16)

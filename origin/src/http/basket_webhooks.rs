@@ -27,7 +27,7 @@ pub async fn create(app: &App, call: &Call) -> Result<Answer, Failure> {
 
 /// `GET /v1/baskets/webhooks`.
 pub async fn of_all(app: &App, call: &Call) -> Result<Answer, Failure> {
-    listed(table::of_baskets(&app.db, caller(call)?.org).await?, call.now)
+    listed(call, table::of_baskets(&app.db, caller(call)?.org).await?)
 }
 
 /// `GET /v1/baskets/{id}/webhooks`.
@@ -36,7 +36,7 @@ pub async fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
     if baskets::standing(&app.db.pool, basket, None).await? == Standing::NoBasket {
         return Err(ApiError::not_found("basket").into());
     }
-    listed(table::of_org(&app.db, caller.org, Some(basket)).await?, call.now)
+    listed(call, table::of_org(&app.db, caller.org, Some(basket)).await?)
 }
 
 /// `DELETE /v1/baskets/{id}/webhooks/{whId}`.
@@ -62,9 +62,9 @@ pub async fn enable(app: &App, call: &Call) -> Result<Answer, Failure> {
     Answer::value(&Data { data: shown(subscription, call.now) })
 }
 
-fn listed(rows: Vec<Subscription>, now: Timestamp) -> Result<Answer, Failure> {
-    let data: Vec<BasketWebhook> = rows.into_iter().map(|row| shown(row, now)).collect();
-    Answer::value(&Data { data })
+fn listed(call: &Call, rows: Vec<Subscription>) -> Result<Answer, Failure> {
+    let data: Vec<BasketWebhook> = rows.into_iter().map(|row| shown(row, call.now)).collect();
+    Answer::value(&Data { data: call.part(&data) })
 }
 
 /// A basket's subscription as its owner sees it at `now`.

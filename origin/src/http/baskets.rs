@@ -2,7 +2,8 @@
 //!
 //! A version's ETag is its content hash, and a rebalance that reproduces the version leaves all that is shown as it is. Where
 //! something is to be said beside what the hash covers, that a name is withheld, that the version is deprecated or that its basket
-//! is called otherwise by now, the tag says so too: a copy from before is another one.
+//! is called otherwise by now, the tag says so too: a copy from before is another one. At a version's own address, which may be kept
+//! for a year, only a withheld name is ever said.
 
 use super::answer::{Answer, Failure};
 use super::call::Call;
@@ -24,14 +25,15 @@ const KEYLESS_ROWS: u64 = 100;
 /// `GET /v1/baskets`: those that have a version.
 pub async fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
     let rows: Vec<BasketRow> = table::current(&app.db).await?.iter().map(StoredVersion::basket).collect();
-    encoded::exact(call, app.catalog.get()?.version, &Data { data: rows })
+    encoded::settled(call, app.catalog.get()?.version, &call.part(&rows))
 }
 
 /// `GET /v1/baskets/{id}`: the version in force now, or at an instant.
 pub async fn by_id(app: &App, call: &Call) -> Result<Answer, Failure> {
-    let at = call.query.instant("at");
+    let at = call.query.until("at");
     let found = table::in_force(&app.db.pool, call.found.param(0), at).await?.ok_or_else(unknown)?;
-    shown(app, call, if at.is_some() { found.as_it_was() } else { found }).await
+    supported(&found)?;
+    shown(app, call, if at.is_some() { found.under_its_name() } else { found }).await
 }
 
 /// `GET /v1/baskets/{id}/version/{versionId}`: 410 when it was retired.
@@ -41,12 +43,15 @@ pub async fn version(app: &App, call: &Call) -> Result<Answer, Failure> {
     if found.row.basket_id != call.found.param(0) {
         return Err(unknown().into());
     }
-    match &found.successor {
-        Some(successor) if found.support.retired_at.is_some() => {
-            Err(ApiError::version_retired(Successor::of_basket(&found.row.basket_id, successor.clone())).into())
-        }
-        _ => shown(app, call, found.as_it_was()).await,
-    }
+    supported(&found)?;
+    shown(app, call, found.as_made()).await
+}
+
+/// 410 with what follows it for a retired version, however it was asked for.
+fn supported(found: &StoredVersion) -> Result<(), ApiError> {
+    found.retired_for().map_or(Ok(()), |successor| {
+        Err(ApiError::version_retired(Successor::of_basket(&found.row.basket_id, successor.to_owned())))
+    })
 }
 
 /// `GET /v1/baskets/{id}/versions`: newest first.
@@ -70,11 +75,12 @@ pub async fn changes(app: &App, call: &Call) -> Result<Answer, Failure> {
     if total == 0 {
         return Err(unknown().into());
     }
-    let ids: Vec<&str> = rows.iter().map(|row| row.version_id.as_str()).collect();
+    let ids: Vec<&str> = rows.iter().map(|row| row.version.version_id.as_str()).collect();
     let members = table::members(&app.db.pool, &ids).await?;
     let nobody = Members::default();
     let of = |version_id: Option<&str>| version_id.and_then(|id| members.get(id)).unwrap_or(&nobody);
-    let changed = rows.iter().take(usize::try_from(limit).unwrap_or(usize::MAX)).map(|row| {
+    let changed = rows.iter().take(usize::try_from(limit).unwrap_or(usize::MAX)).map(|listed| {
+        let row = &listed.version;
         let (before, after) = (of(row.prior_version_id.as_deref()), of(Some(&row.version_id)));
         let changes = ChangeSet::between(&before.constituents, &after.constituents);
         let is_withheld = |id: &str| before.withheld.contains(id) || after.withheld.contains(id);
@@ -93,7 +99,7 @@ pub async fn changes(app: &App, call: &Call) -> Result<Answer, Failure> {
 /// `GET /v1/baskets/{id}/methodology/versions`: newest first.
 pub async fn methodologies(app: &App, call: &Call) -> Result<Answer, Failure> {
     let rows = table::methodologies(&app.db, call.found.param(0), call.now).await?.ok_or_else(unknown)?;
-    encoded::exact(call, app.catalog.get()?.version, &Data { data: rows })
+    encoded::settled(call, app.catalog.get()?.version, &call.part(&rows))
 }
 
 fn unknown() -> ApiError {

@@ -19,6 +19,8 @@ pub struct Call {
     pub found: Found,
     /// The parsed query.
     pub query: Query,
+    /// Names in its filters that no registry has, as the caller is told of them.
+    pub unknown_values: Option<String>,
     /// How it came in.
     pub through: Through,
     /// Who is calling, on the edge's word.
@@ -41,12 +43,26 @@ impl Call {
         self.found.route
     }
 
+    /// The rows of a whole list that `page` and `limit` ask for: all of them without `limit`.
+    pub fn part<'r, T>(&self, rows: &'r [T]) -> &'r [T] {
+        let size = match self.query.int("limit") {
+            0 => rows.len().max(1),
+            limit => usize::try_from(limit).unwrap_or(usize::MAX),
+        };
+        let page = usize::try_from(self.query.int("page").max(1)).unwrap_or(usize::MAX);
+        rows.chunks(size).nth(page - 1).unwrap_or_default()
+    }
+
     /// An ETag builder for this route; the caller adds what the answer is made of, whatever moves with the clock apart.
     ///
     /// The same bytes have the same tag, however the question was spelled.
     pub fn etag(&self) -> EtagBuilder {
         let mut etag = EtagBuilder::new();
         etag.add(self.route().id.name().as_bytes());
+        // A copy holds the header too: once a name becomes known, an answer with the same rows is another one.
+        if let Some(unknown) = &self.unknown_values {
+            etag.add(unknown.as_bytes());
+        }
         etag
     }
 

@@ -9,5 +9,5 @@ use crate::app::App;
 pub fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
     let catalog = app.catalog.get()?;
     let rows: Vec<_> = catalog.rollup.chains.iter().filter_map(|chain| chain.row.as_ref()).collect();
-    Ok(encoded::list(call, catalog.version, &rows))
+    Ok(encoded::list(call, catalog.version, call.part(&rows)))
 }

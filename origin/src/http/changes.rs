@@ -1,14 +1,15 @@
 //! The change feed: vaults whose reading or published score changed. Source: interface, "GET /v1/vaults/changes".
 //!
 //! Answered from the catalog. Its feeds are ordered by data version, which is what makes a cursor good in every process: see
-//! [`rds_shared::select::changes`].
+//! [`rds_shared::select::changes`]. A version proves its past (see [`crate::store::journal::step`]), so a cursor needs no other proof: one
+//! whose version this past did not give is refused, and its reader begins again at an instant.
 
 use super::answer::{Answer, Failure};
 use super::call::Call;
 use super::encoded;
 use crate::app::App;
 use crate::catalog::Since;
-use crate::store::publication;
+use crate::store::journal::{self, Past};
 use rds_shared::access::paging;
 use rds_shared::model::vault_changes::ChangesMeta;
 use rds_shared::wire::error::{Detail, In};
@@ -25,9 +26,16 @@ pub async fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
     paging::admit_lookback(&call.principal, instant, call.now)?;
     let catalog = app.catalog.get()?;
     if let Since::Cursor(cursor) = &from {
-        let newest = cursor.floor.map_or(cursor.version, |floor| floor.version.max(cursor.version));
-        // Another process was ahead of this catalog, and then there is nothing yet behind the cursor; or nobody ever was there.
-        if newest > catalog.version && newest > publication::version(&app.db).await? {
+        let versions = [Some(cursor.version), cursor.floor.map(|floor| floor.version)];
+        let gave = |past: &Past, newest| versions.iter().flatten().all(|version| past.gave(newest, *version));
+        // Another process was ahead of this catalog, and then there is nothing yet behind the cursor; or it is of no past that this
+        // service has: nobody ever was there, or a restore has undone it.
+        let is_ahead = versions.iter().flatten().any(|version| *version > catalog.version);
+        let is_ours = match is_ahead {
+            false => gave(&catalog.past, catalog.version),
+            true => journal::past(&app.db).await.map(|(past, newest, _)| gave(&past, newest))?,
+        };
+        if !is_ours {
             return Err(invalid_cursor("is of data that this service does not have; begin again at an instant").into());
         }
     }

@@ -4,7 +4,7 @@ use super::answer::{Answer, Failure};
 use super::call::Call;
 use super::encoded::{self, Spliced};
 use crate::app::App;
-use crate::store::event_feed;
+use crate::store::{event_feed, event_pages};
 use rds_shared::access::paging;
 use rds_shared::model::curator::{CuratorEvents, CuratorPage};
 use rds_shared::select::vault_query::{VaultFilter, VaultSort};
@@ -26,7 +26,8 @@ pub async fn by_id(app: &App, call: &Call) -> Result<Answer, Failure> {
     let page = paging::admit(&call.principal, call.query.page_of("vaultPage", "vaultLimit"))?;
     let catalog = app.catalog.get()?;
     let curator = catalog.rollup.curator(call.found.param(0)).ok_or_else(|| ApiError::not_found("curator"))?;
-    let (events, events_total) = event_feed::of_curator(&app.db, &curator.row.id, 0, EVENTS_IN_DETAIL).await?;
+    let events = event_pages::of_curator(&app.db, &curator.row.id, 0, EVENTS_IN_DETAIL).await?;
+    let events_total = event_feed::count_of_curator(&app.db, &curator.row.id).await?;
     let wanted = [curator.row.id.clone()];
     let found =
         catalog.select(&VaultFilter { curators: &wanted, ..VaultFilter::default() }, VaultSort::default(), page);
@@ -51,7 +52,8 @@ pub async fn events(app: &App, call: &Call) -> Result<Answer, Failure> {
     let limit = u32::try_from(rows).unwrap_or(u32::MAX);
     let catalog = app.catalog.get()?;
     let curator = catalog.rollup.curator(call.found.param(0)).ok_or_else(|| ApiError::not_found("curator"))?;
-    let (events, total) = event_feed::of_curator(&app.db, &curator.row.id, offset, limit).await?;
+    let events = event_pages::of_curator(&app.db, &curator.row.id, offset, limit).await?;
+    let total = event_feed::count_of_curator(&app.db, &curator.row.id).await?;
     let slice = CuratorEvents { events, total };
     encoded::settled(call, catalog.version, &slice)
 }

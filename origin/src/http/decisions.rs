@@ -1,7 +1,10 @@
 //! Checks of portfolios, and the evidence of decisions. Source: interface, "Decisioning (graph family)".
 
 use super::answer::{Answer, Failure};
+use super::assertion::Refusal;
 use super::call::Call;
+use super::edge_door::refusal_of;
+use super::once;
 use crate::app::App;
 use crate::decisions::issue::{Unsigned, issue};
 use crate::decisions::request::CheckRequest;
@@ -34,6 +37,9 @@ pub async fn check(app: &App, call: &Call) -> Result<Answer, Failure> {
 async fn decide(app: &App, call: &Call, subject: &Subject) -> Result<Option<IssuedDecision>, Failure> {
     let Some(key) = &app.signing_key else { return Ok(None) };
     let Principal::Key { org_id, .. } = call.principal else { return Err(ErrorCode::Forbidden.into()) };
+    if !once::spend(app, &call.through).await? {
+        return Err(refusal_of(app, Refusal::Replayed));
+    }
     match issue(&app.db, key, org_id, subject, call.now).await? {
         Ok(decision) => Ok(Some(decision)),
         Err(Unsigned::NotLet) => {
@@ -70,7 +76,7 @@ pub async fn by_id(app: &App, call: &Call) -> Result<Answer, Failure> {
 pub async fn signers(app: &App, call: &Call) -> Result<Answer, Failure> {
     let rows = decision_signers::list(&app.db.pool).await?;
     let data: Vec<_> = rows.into_iter().map(PublishedSigner::from).collect();
-    Ok(kept(app, call, serde_json::to_vec(&Data { data })?))
+    Ok(kept(app, call, serde_json::to_vec(&Data { data: call.part(&data) })?))
 }
 
 fn id(call: &Call) -> Result<ContentHash, ApiError> {

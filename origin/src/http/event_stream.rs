@@ -2,6 +2,7 @@
 
 use super::answer::{Answer, Failure};
 use super::call::Call;
+use super::namespaces;
 use super::pipeline::Through;
 use crate::app::App;
 use crate::door::Door;
@@ -30,6 +31,16 @@ pub async fn open(app: &Arc<App>, call: &Call, head: &Parts) -> Result<Answer, F
     if head.method == Method::HEAD {
         return Ok(Answer::events(None));
     }
+    let asked = call.query.text("vaultId").map(str::to_owned);
+    // Ids are compared in their one spelling; what is no id concerns no vault, and is not for us to refuse.
+    let vault = match asked.as_deref().map(|id| VaultId::parse(id).ok_or(id)) {
+        None => None,
+        Some(Err(text)) => Some(text.to_owned()),
+        Some(Ok(id)) => {
+            namespaces::check_id(app, &id).map_err(|reason| namespaces::refused("vaultId", reason))?;
+            Some(id.to_string())
+        }
+    };
     let admitted = app.streams.admit(&app.db, key, viewer.as_deref()).await?;
     let place = admitted.map_err(|full| {
         app.streams.meters.refused.fetch_add(1, Relaxed);
@@ -40,9 +51,6 @@ pub async fn open(app: &Arc<App>, call: &Call, head: &Parts) -> Result<Answer, F
     let resume = Resume::read(last_event_id, call.query.text("since"));
     note_a_cursor_ahead(app, resume, &extent, key);
     let start = Window { floor: extent.floor, tail: extent.tail, jumps: &extent.jumps }.start(resume);
-    let asked = call.query.text("vaultId").map(str::to_owned);
-    // Ids are compared in their one spelling; what is no id concerns no vault, and is not for us to refuse.
-    let vault = asked.as_deref().map(|id| VaultId::parse(id).map_or_else(|| id.to_owned(), |id| id.to_string()));
     app.streams.meters.opened.fetch_add(1, Relaxed);
     let (delivering, subscription) = (app.clone(), Subscription { vault, asked, start, extent, place });
     let body = EventBody::new(|out| deliver(delivering, subscription, out));

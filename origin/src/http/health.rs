@@ -5,14 +5,15 @@
 use super::answer::{Answer, Failure};
 use super::call::Call;
 use crate::app::{App, VERSION};
-use crate::status::in_time;
-use crate::store::health::{HealthFacts, facts, ping};
+use crate::status::{clocks, in_time};
+use crate::store::health::{HealthFacts, clock, facts};
 use crate::store::{StoreError, fail_safe};
 use rds_shared::graph::evidence::Signer;
 use rds_shared::graph::signature::DecisionKey;
 use rds_shared::model::health::{
-    AssetIdentityCoverage, AssetRegistryCoverage, CacheBreaker, ChainIdentityCoverage, DatabaseState, EvidenceSigner,
-    FailSafeMode, Health, HealthStatus, LastScoreRun, Ready, ReadyStatus, coverage_percent,
+    AssetIdentityCoverage, AssetRegistryCoverage, CacheBreaker, ChainIdentityCoverage, ClockState, DatabaseState,
+    EvidenceSigner, FailSafeMode, Health, HealthStatus, LastScoreRun, Ready, ReadyStatus, WritesState,
+    coverage_percent,
 };
 use rds_shared::model::ids::ChainId;
 use rds_shared::wire::Timestamp;
@@ -61,16 +62,18 @@ async fn count(app: &Arc<App>) -> Result<(), StoreError> {
     counting.await.unwrap_or(Ok(()))
 }
 
-/// `GET /ready`: 200 when the database answers within a second, the first catalog is there, and the process is not going away.
+/// `GET /ready`: 200 when the database answers within a second, the clock is right, the first catalog is there, and the process is not
+/// going away.
 pub async fn ready(app: &App) -> Result<Answer, Failure> {
-    let db = match in_time(ping(&app.db)).await {
-        Some(()) => DatabaseState::Up,
-        None => DatabaseState::Down,
-    };
-    let is_ready = db == DatabaseState::Up && app.catalog.current().is_some() && !app.is_draining();
+    let database_now = in_time(clock(&app.db)).await;
+    let db = if database_now.is_some() { DatabaseState::Up } else { DatabaseState::Down };
+    let clock = database_now.filter(|now| clocks::is_off(app, *now)).map(|_| ClockState::Off);
+    let is_ready = db == DatabaseState::Up && clock.is_none() && app.catalog.current().is_some() && !app.is_leaving();
     let status = if is_ready { ReadyStatus::Ready } else { ReadyStatus::NotReady };
+    // A balancer that took every origin out would make an outage of a full disk: reads go on.
+    let writes = app.writes.are_refused().then_some(WritesState::Failing);
     // The stores are the edge's, which says there how they do: here is none to break.
-    let answer = Answer::value(&Ready { status, db, cache: CacheBreaker::Closed })?;
+    let answer = Answer::value(&Ready { status, db, cache: CacheBreaker::Closed, clock, writes })?;
     Ok(if is_ready { answer } else { answer.unavailable(RETRY_AFTER) })
 }
 

@@ -20,7 +20,7 @@ pub async fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
     for stored in table::all(&app.db, None).await? {
         rows.push(Index::load(app, stored, call.now).await?.row());
     }
-    encoded::settled(call, app.catalog.get()?.version, &rows)
+    encoded::settled(call, app.catalog.get()?.version, &call.part(&rows))
 }
 
 /// One index with its links.

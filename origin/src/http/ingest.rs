@@ -32,7 +32,8 @@ pub async fn take(app: &App, body: Body) -> Result<Answer, Failure> {
 }
 
 async fn committed(app: &App, body: Body) -> Result<IngestReport, Failure> {
-    let text = body::read(body, MAX_BATCH_BYTES as usize).await?;
+    let held = body::read(body, MAX_BATCH_BYTES as usize, &app.doors.operators_bodies).await?;
+    let text = held.bytes.clone();
     // Reading a large batch takes a core for seconds: not on a thread that answers requests.
     let read = tokio::task::spawn_blocking(move || Batch::read(&text[..])).await;
     let batch = read.map_err(|error| Failure::Internal(error.to_string()))?.map_err(refused)?;
@@ -42,7 +43,14 @@ async fn committed(app: &App, body: Body) -> Result<IngestReport, Failure> {
 fn refused(error: IngestError) -> Failure {
     match error {
         IngestError::Faults(faults) => {
-            ApiError::invalid(ErrorCode::InvalidBody, faults.into_iter().map(detail).collect()).into()
+            let total = faults.total();
+            let told: Vec<Detail> = faults.told().into_iter().map(detail).collect();
+            let shown = told.len();
+            let mut refused = ApiError::invalid(ErrorCode::InvalidBody, told);
+            if total > shown as u64 {
+                refused.message = format!("{total} faults, the first {shown} of them: {}", refused.message).into();
+            }
+            refused.into()
         }
         IngestError::TooLarge => ApiError::new(ErrorCode::PayloadTooLarge, error.to_string()).into(),
         IngestError::Store(error) => error.into(),

@@ -1,5 +1,6 @@
 //! A connection as its requests see it: how far the latest of them is, whether it streams, and how long its client may take.
 
+use super::connections::{Place, Standing};
 use crate::clock::Stopwatch;
 use crate::stream::body::Source;
 use std::future::pending;
@@ -11,13 +12,13 @@ use tokio::time::sleep;
 /// What a door bears of its clients.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Limits {
-    /// Connections at once; whoever comes then waits in the kernel's queue.
-    pub(super) connections: usize,
-    /// How long a request's head may take from its first byte on.
+    /// How long a request's head may take from its first byte on, and how long a stranger may say nothing before the first.
     pub(super) head: Duration,
-    /// How long a client may say nothing between two requests, or before the first.
+    /// How long a client may say nothing between two requests.
     pub(super) idle: Duration,
-    /// How often these two are looked at: a connection ends so much later than it might, and costs one timer, whatever it asks.
+    /// How long an unproved connection may do either while half of its share of the door is taken.
+    pub(super) crowded: Duration,
+    /// How often these are looked at: a connection ends so much later than it might, and costs one timer, whatever it asks.
     pub(super) look: Duration,
     /// How long a write may wait.
     pub(super) patience: Duration,
@@ -33,6 +34,8 @@ struct Shared {
     source: OnceLock<Option<Source>>,
     /// The steps that its requests have made; the last two bits say which [`Step`] was the last one.
     steps: AtomicU64,
+    /// What it is at its door; none where there is no door.
+    place: Option<Place>,
 }
 
 /// How far the latest request of a connection is.
@@ -53,6 +56,46 @@ impl Step {
 }
 
 impl Line {
+    /// The connection at `place`.
+    pub(super) fn at(place: Place) -> Self {
+        Line(Arc::new(Shared { place: Some(place), ..Shared::default() }))
+    }
+
+    pub(super) fn place(&self) -> Option<&Place> {
+        self.0.place.as_ref()
+    }
+
+    /// A request on it showed a credential that holds.
+    pub fn prove(&self) {
+        self.place().inspect(|place| place.prove());
+    }
+
+    /// Whether it is a stranger's that has proved nothing.
+    pub(super) fn is_strange(&self) -> bool {
+        self.place().is_some_and(|place| matches!(place.standing(), Standing::Stranger { .. }))
+    }
+
+    /// Whether it waits for a request, or for the rest of one's head.
+    pub(super) fn is_waiting(&self) -> bool {
+        matches!(self.step().0, Step::Idle | Step::Begun) && !self.is_streaming()
+    }
+
+    /// So many bytes came from the client.
+    pub(super) fn came(&self, bytes: usize) {
+        self.make_after(Step::Idle, Step::Begun);
+        if let Some(place) = self.place()
+            && self.step().0 == Step::Begun
+        {
+            place.head_grew(bytes);
+        }
+    }
+
+    /// A request's head is there.
+    pub(super) fn asked(&self) {
+        self.make(Step::Asked);
+        self.place().inspect(|place| place.head_came());
+    }
+
     /// From now on it carries a stream; where its frames can be taken from, if it is to be gone on with in chunks.
     pub fn streams(&self, source: Option<Source>) {
         // A connection that streams has no request after that.
@@ -86,6 +129,17 @@ impl Line {
         }
     }
 
+    /// How long a client may say nothing, or take over a head.
+    fn may_wait(&self, limits: Limits, (step, steps): (Step, u64)) -> Duration {
+        let standing = self.place().map_or(Standing::Proved, Place::standing);
+        match (standing, step) {
+            (Standing::Unproved { crowded: true } | Standing::Stranger { crowded: true }, _) => limits.crowded,
+            (Standing::Stranger { .. }, Step::Idle) if steps == 0 => limits.head,
+            (_, Step::Idle) => limits.idle,
+            _ => limits.head,
+        }
+    }
+
     /// Ready once the client has taken longer over a request's head, or said nothing for longer, than `limits` allow.
     pub(super) async fn overdue(&self, limits: Limits) {
         let (mut seen, mut since) = (self.step(), Stopwatch::start());
@@ -100,8 +154,7 @@ impl Line {
                 (seen, since) = (now, Stopwatch::start());
             }
             let limit = match now.0 {
-                Step::Idle => limits.idle,
-                Step::Begun => limits.head,
+                Step::Idle | Step::Begun => self.may_wait(limits, now),
                 // How long an answer may take is the pipeline's affair, how long it may be written that of each write.
                 Step::Asked | Step::Answered => continue,
             };

@@ -103,9 +103,10 @@ async fn open(app: Arc<App>, door: Door, listener: TcpListener, phase: watch::Re
             let _ = phase.wait_for(|phase| *phase >= closes_at).await;
         }
     };
-    wire::serve(listener, closed, move |peer, line, request| {
+    let held = app.doors.at(door).clone();
+    wire::serve(held, listener, closed, move |peer, line, request| {
         let app = app.clone();
-        async move { pipeline::answer(&app, Through { door, peer: peer.ip(), line }, request).await }
+        async move { pipeline::answer(&app, Through { door, peer: peer.ip(), line, nonce: None }, request).await }
     })
     .await;
 }

@@ -7,15 +7,20 @@ use super::answer::{Answer, Failure};
 use super::pipeline::Trace;
 use super::router::wrong_method;
 use crate::app::App;
+use crate::edge_link::outbox;
 use crate::keys::known::{self, LookupError};
 use crate::keys::usage::{self, Applied, Batch};
 use crate::metrics::{Caller, Label};
+use crate::store::edge_outbox;
+use crate::store::status::{self, Tally};
 use axum::http::Method;
 use axum::http::request::Parts;
 use rds_shared::access::credential::{CredentialText, Kind};
-use rds_shared::access::link::{KEY_QUESTION, KeyQuestion, USAGE, UsageBatch};
+use rds_shared::access::link::{
+    ALIVE, EDGE_ANSWERS, EDGE_ANSWERS_MINUTES, EdgeAnswers, KEY_QUESTION, KeyFinding, KeyQuestion, USAGE, UsageBatch,
+};
 use rds_shared::wire::error::{Detail, In};
-use rds_shared::wire::{ApiError, ErrorCode};
+use rds_shared::wire::{ApiError, ErrorCode, Timestamp};
 use serde::de::DeserializeOwned;
 use std::sync::atomic::Ordering::Relaxed;
 
@@ -25,14 +30,21 @@ const PROVED_SOON: u32 = 2;
 /// Answers a message. The edge opens no public route for itself: every other path is unknown.
 pub async fn take(app: &App, head: &Parts, body: &[u8], trace: &mut Trace) -> Result<Answer, Failure> {
     let path = head.uri.path();
-    if path != KEY_QUESTION && path != USAGE {
+    if ![KEY_QUESTION, USAGE, EDGE_ANSWERS, ALIVE].contains(&path) {
         return Err(ApiError::not_found("route").into());
     }
     (trace.label, trace.caller) = (Label::EdgeMessage, Caller::Edge);
+    if path == ALIVE {
+        return if head.method == Method::GET { Ok(Answer::nothing()) } else { Err(wrong_method("GET").into()) };
+    }
     if head.method != Method::POST {
         return Err(wrong_method("POST").into());
     }
-    if path == KEY_QUESTION { question(app, &read(body)?).await } else { counted(app, read(body)?).await }
+    match path {
+        KEY_QUESTION => question(app, &read(body)?).await,
+        EDGE_ANSWERS => answered(app, &read(body)?).await,
+        _ => counted(app, read(body)?).await,
+    }
 }
 
 fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, ApiError> {
@@ -43,7 +55,7 @@ fn bad_field(name: &'static str, reason: &str) -> ApiError {
     ApiError::invalid(ErrorCode::InvalidBody, vec![Detail::new(In::Body, name, reason)])
 }
 
-/// What is known of a key: [`KeyQuestion`] to `KeyAnswer`.
+/// What is known of a key: [`KeyQuestion`] to [`KeyFinding`].
 async fn question(app: &App, question: &KeyQuestion) -> Result<Answer, Failure> {
     let text = match &question.text {
         None => None,
@@ -57,7 +69,31 @@ async fn question(app: &App, question: &KeyQuestion) -> Result<Answer, Failure> 
     };
     app.edge_seen.note(&app.db).await?;
     let answer = known::look_up(&app.db, &app.prover, &question.digest, &question.shown, text).await?;
-    Answer::value(&answer)
+    // An index token is told of by the command that revokes it, and by nobody after that.
+    let is_key = question.shown.starts_with(Kind::ApiKey.prefix());
+    let told = is_key && edge_outbox::is_teller_at_work(&app.db, outbox::AT_WORK_SECONDS).await?;
+    Answer::value(&KeyFinding { answer, told })
+}
+
+/// Answers that the edge gave by itself: [`EdgeAnswers`] to 204. Minutes that nobody looks at any more are passed over.
+async fn answered(app: &App, answers: &EdgeAnswers) -> Result<Answer, Failure> {
+    // The edge counts by the wall's clock, and the feed is told by the domain's.
+    let (now, wall) = (app.clock.now(), app.clock.wall());
+    let shift = now.as_seconds().saturating_sub(wall.as_seconds());
+    let (first, last) = (wall.as_seconds() / 60 - EDGE_ANSWERS_MINUTES as i64, wall.as_seconds() / 60 + 1);
+    let minutes: Vec<_> = answers
+        .minutes
+        .iter()
+        .take(2 * EDGE_ANSWERS_MINUTES)
+        .filter(|counts| (first..=last).contains(&counts.minute))
+        .map(|counts| {
+            let at = Timestamp::from_seconds(counts.minute * 60 + shift);
+            let requests = counts.good.saturating_add(counts.refused).saturating_add(counts.failed);
+            (at, Tally { requests, failed: counts.failed })
+        })
+        .collect();
+    status::note_edge_answers(&app.db, answers.source, &minutes).await?;
+    Ok(Answer::nothing())
 }
 
 /// Requests that the edge counted: [`UsageBatch`] to 204, which says that it need not be sent again.

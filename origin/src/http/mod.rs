@@ -6,10 +6,12 @@
 //! | [`pipeline`] | what happens to every request, whichever door it came through |
 //! | [`edge_door`], [`assertion`] | only what the edge vouches for gets in |
 //! | [`messages`] | what the edge asks and tells on its own behalf |
-//! | [`relay_door`], [`relay_meter`] | the few routes that backends reach directly, and their allowances |
+//! | [`relay_door`], [`relay_meter`], [`relay_lookups`] | the few routes that backends reach directly, their allowances, and how keys are looked up there |
 //! | [`admin_door`], [`ingest`] | metrics, the test clock, and how facts come in |
 //! | [`router`] | from a row of the route table to its handler |
-//! | [`wire`], [`line`], [`socket`] | connections: how long they may take, how many there are, when they stream |
+//! | [`wire`], [`line`], [`socket`] | connections: how long they may take, when they stream |
+//! | [`connections`], [`held_bytes`], [`doors`] | how many connections and bytes are held, of whom, and who gives way |
+//! | [`once`] | what happens once although several processes could be asked for it |
 //! | [`event_stream`] | the stream of events |
 //! | [`documents`] | the documentation's pages |
 //! | [`call`], [`body`], [`answer`], [`encoded`] | what a handler is given, and what it gives back |
@@ -37,16 +39,21 @@ pub mod body;
 pub mod call;
 pub mod chains;
 pub mod changes;
+pub mod connections;
+#[cfg(test)]
+mod connections_tests;
 pub mod critical;
 pub mod curators;
 pub mod decisions;
 pub mod documents;
+pub mod doors;
 pub mod edge_door;
 pub mod encoded;
 pub mod event_stream;
 pub mod events;
 pub mod graph;
 pub mod health;
+pub mod held_bytes;
 pub mod holders;
 pub mod indices;
 pub mod ingest;
@@ -56,6 +63,8 @@ pub mod markets;
 pub mod me;
 pub mod messages;
 pub mod methodology;
+mod namespaces;
+pub mod once;
 pub mod openapi;
 pub mod oracles;
 pub mod pipeline;
@@ -64,6 +73,7 @@ pub mod protocols;
 pub mod recent;
 pub mod reference_rates;
 pub mod relay_door;
+pub mod relay_lookups;
 pub mod relay_meter;
 pub mod research;
 pub mod reviewers;
@@ -72,6 +82,7 @@ pub mod royco;
 pub mod rwa;
 pub mod security;
 pub mod signals;
+pub mod signing;
 pub mod socket;
 pub mod stats;
 pub mod status;

@@ -2,8 +2,9 @@
 //!
 //! Door → handler → one finisher → metrics and access log. A panic becomes an answer like every other failure.
 
-use super::answer::{Answer, Failure, respond, tell_allowance, tell_fail_safe};
+use super::answer::{Answer, Failure, respond, tell_allowance, tell_fail_safe, tell_ignored};
 use super::line::Line;
+use super::signing::{AnswerSigner, Unsigned};
 use super::{admin_door, edge_door, relay_door};
 use crate::app::App;
 use crate::clock::Stopwatch;
@@ -14,10 +15,10 @@ use crate::panics::{caught, panic_text};
 use crate::telemetry::AccessLine;
 use axum::body::HttpBody;
 use axum::extract::Request;
-use axum::http::Method;
+use axum::http::header::CONNECTION;
+use axum::http::{HeaderValue, Method};
 use axum::response::Response;
 use rds_shared::access::budget::Verdict;
-use rds_shared::route::{Family, Route};
 use rds_shared::wire::{ApiError, ErrorCode, RequestId, TARGET_BYTES};
 use std::future::Future;
 use std::net::IpAddr;
@@ -32,12 +33,14 @@ pub struct Through {
     pub peer: IpAddr,
     /// The connection.
     pub line: Line,
+    /// What makes its assertion unlike every other, once that held; none at the other doors.
+    pub nonce: Option<[u8; 16]>,
 }
 
 impl Through {
     /// On a connection of its own.
     pub fn new(door: Door, peer: IpAddr) -> Self {
-        Through { door, peer, line: Line::default() }
+        Through { door, peer, line: Line::default(), nonce: None }
     }
 }
 
@@ -48,12 +51,18 @@ pub struct Trace {
     pub through: Through,
     /// The edge's id once its assertion held; until then, and at the other doors, none.
     pub request_id: Option<RequestId>,
+    /// Signs the answer, once the assertion is known to be the edge's.
+    pub signer: Option<AnswerSigner>,
+    /// Whether the connection ends with the answer.
+    pub hangs_up: bool,
     /// What the request is counted under.
     pub label: Label,
     /// Who sent it, as far as that is known.
     pub caller: Caller,
     /// What its allowance said, where this process metered it.
     pub verdict: Option<Verdict>,
+    /// Parameters that the route does not have, as the caller is told of them.
+    pub ignored: Option<String>,
 }
 
 /// Answers one request.
@@ -61,27 +70,48 @@ pub async fn answer(app: &Arc<App>, through: Through, request: Request) -> Respo
     let door = through.door;
     let watch = Stopwatch::start();
     let head_only = request.method() == Method::HEAD;
-    let mut trace =
-        Trace { through, request_id: None, label: Label::Unmatched, caller: Caller::Unknown, verdict: None };
+    let mut trace = Trace {
+        through,
+        request_id: None,
+        signer: None,
+        hangs_up: false,
+        label: Label::Unmatched,
+        caller: Caller::Unknown,
+        verdict: None,
+        ignored: None,
+    };
     let result = match caught(handle(app, request, &mut trace)).await {
         Ok(result) => result,
         Err(panic) => Err(Failure::Internal(format!("panicked: {}", panic_text(&*panic)))),
     };
-    // What is withheld on purpose is no fault, and nothing that says how the service does.
-    let is_withheld = matches!(&result, Err(Failure::Api(error)) if error.code == ErrorCode::FailClosed);
+    // Withheld on purpose, not built yet, or being replaced: each is told of elsewhere. A caller who asks for it again and again must
+    // not make the service look worse for everybody.
+    let is_withheld = matches!(&result, Err(Failure::Api(error)) if matches!(
+        error.code,
+        ErrorCode::FailClosed | ErrorCode::MaterializationUnavailable | ErrorCode::ShuttingDown
+    ));
     let request_id = trace.request_id.unwrap_or_else(|| RequestId::from_random(entropy::random_bytes()));
-    let mut response = respond(result, request_id, trace.label, head_only);
+    let Unsigned { mut response, body } = respond(result, request_id, trace.label, head_only);
     if let Some(verdict) = &trace.verdict {
         tell_allowance(&mut response, verdict);
+    }
+    if let Some(ignored) = trace.ignored.take() {
+        tell_ignored(&mut response, ignored);
     }
     let (status, micros) = (response.status().as_u16(), watch.micros());
     if let Label::Route(id) = trace.label {
         if id.route().tells_fail_safe() {
             tell_fail_safe(&mut response, app.fail_safe());
         }
-        if is_traffic(id.route()) && !is_withheld {
+        if id.route().family.is_traffic() && !is_withheld {
             app.traffic.answered(app.clock.now(), status >= 500);
         }
+    }
+    if trace.hangs_up {
+        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+    if let Some(signer) = &trace.signer {
+        signer.sign(&mut response, body.as_ref());
     }
     app.metrics.requests.answered(trace.label, status, micros);
     app.metrics.requests.called(door, trace.caller);
@@ -104,12 +134,6 @@ async fn handle(app: &Arc<App>, request: Request, trace: &mut Trace) -> Result<A
         // An operator's import may take as long as it takes.
         Door::Admin => Box::pin(admin_door::handle(app, request, trace)).await,
     }
-}
-
-/// Whether answers of a route say something of how the service does for its callers: probes ask just that, and have bodies of
-/// their own for it.
-fn is_traffic(route: &Route) -> bool {
-    !matches!(route.family, Family::Status | Family::Health | Family::Unmetered)
 }
 
 /// Stops a read at its deadline.

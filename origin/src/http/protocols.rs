@@ -16,7 +16,10 @@ const INCIDENTS: u32 = 100;
 /// Every known protocol, largest value first.
 pub fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
     let catalog = app.catalog.get()?;
-    Ok(encoded::whole(call, catalog.version, &catalog.rollup.protocol_list))
+    match call.query.int("limit") {
+        0 if call.query.int("page") == 1 => Ok(encoded::whole(call, catalog.version, &catalog.rollup.protocol_list)),
+        _ => encoded::settled(call, catalog.version, &call.part(&catalog.rollup.protocol_rows)),
+    }
 }
 
 /// One protocol with a page of its active vaults, its deployed version and its incidents.

@@ -5,7 +5,7 @@
 //! was asked twice is kept: a question that nobody repeats costs a look and no memory.
 
 use super::answer::Answer;
-use axum::body::Bytes;
+use super::signing::Whole;
 use axum::http::HeaderValue;
 use rds_shared::wire::{Timestamp, etag};
 use std::collections::hash_map::RandomState;
@@ -39,8 +39,10 @@ pub struct Page {
     pub etag: String,
     /// The data version.
     pub version: i64,
+    /// Names in the question's filters that no registry has.
+    pub unknown_values: Option<String>,
     /// Its bytes.
-    pub body: Bytes,
+    pub body: Whole,
 }
 
 /// The pages that are kept.
@@ -89,7 +91,7 @@ impl Recent {
         let Some((hash, mut place)) = self.place(question) else { return };
         let is_repeated = place.asked.is_some_and(|(last, at)| last == hash && is_recent(at, question.now));
         place.asked = Some((hash, question.now));
-        let page = if is_repeated { page().filter(|page| page.body.len() <= LONGEST) } else { None };
+        let page = if is_repeated { page().filter(|page| page.body.bytes().len() <= LONGEST) } else { None };
         if let Some(page) = page {
             let Question { target, class, generation, now } = *question;
             place.kept = Some(Kept { target: target.into(), class, generation, at: now, page });
@@ -119,12 +121,13 @@ fn is_recent(at: Timestamp, now: Timestamp) -> bool {
 impl Page {
     /// The page as an answer: 304 where `if_none_match` names it.
     pub fn answer(self, if_none_match: Option<&HeaderValue>) -> Answer {
-        let Page { etag, version, body } = self;
+        let Page { etag, version, unknown_values, body } = self;
         let held = if_none_match.and_then(|header| header.to_str().ok());
-        match held.is_some_and(|held| etag::if_none_match(held, &etag)) {
+        let answer = match held.is_some_and(|held| etag::if_none_match(held, &etag)) {
             true => Answer::not_modified(etag, version),
-            false => Answer::tagged(etag, version, body),
-        }
+            false => Answer::whole(etag, version, body),
+        };
+        answer.naming(unknown_values)
     }
 }
 
@@ -136,7 +139,7 @@ mod tests {
         Question { target: "/v1/vaults", class: "public", generation: 7, now: Timestamp::from_seconds(1_000) };
 
     fn page(text: &str) -> Page {
-        Page { etag: format!("W/\"{text}\""), version: 1, body: Bytes::from(text.to_owned()) }
+        Page { etag: format!("W/\"{text}\""), version: 1, unknown_values: None, body: text.to_owned().into() }
     }
 
     fn twice(recent: &Recent, question: &Question<'_>, text: &str) {

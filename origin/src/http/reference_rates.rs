@@ -27,7 +27,7 @@ pub fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
     let mut rates: Vec<ReferenceRate> =
         symbols.into_iter().map(|(symbol, members)| members.rate(symbol.to_owned())).collect();
     rates.sort_by_key(|rate| Reverse(rate.tvl_usd));
-    encoded::settled(call, catalog.version, &rates)
+    encoded::settled(call, catalog.version, &call.part(&rates))
 }
 
 /// One symbol's rate, with every vault behind it.

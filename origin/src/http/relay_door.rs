@@ -1,24 +1,22 @@
 //! The relay's door: the few routes that backends reach directly, without the edge before them.
 //!
 //! What the edge does for its callers is done here by the same shared rules: who presents which key, what that is charged to,
-//! and whether it opens the route. The address is the peer's: nobody stands before this door whose word on it would count.
+//! and whether it opens the route. The address is the peer's, or what a proxy says that `RDS_TRUSTED_PROXIES` names.
 
 use super::answer::{Answer, Failure};
 use super::pipeline::Trace;
 use super::relay_meter::{Caller, Client, Full};
 use super::router;
 use crate::app::App;
-use crate::keys::known::{self, LookupError};
+use crate::keys::known::LookupError;
 use crate::metrics::Label;
 use axum::body::Bytes;
 use axum::extract::Request;
 use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
-use rds_shared::access::budget::Verdict;
-use rds_shared::access::link::KeyAnswer;
 use rds_shared::access::{ClientNet, KeyRecord, Presented, Principal, gate};
 use rds_shared::route::bounds::SUBCLIENT_BYTES;
-use rds_shared::route::{Access, Door, Matching, Method, Route, match_route};
+use rds_shared::route::{Door, Matching, Method, Route, match_route};
 use rds_shared::wire::error::{Detail, In};
 use rds_shared::wire::{ApiError, ErrorCode, headers};
 use sha2::{Digest, Sha256};
@@ -26,6 +24,9 @@ use std::net::IpAddr;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 use tokio::time::timeout;
+
+/// Where proxies write whom they heard.
+const FORWARDED_FOR: &str = "x-forwarded-for";
 
 /// How long a key may take to be judged; readiness has to be told within a second all in all.
 const JUDGED_WITHIN: Duration = Duration::from_millis(900);
@@ -44,8 +45,8 @@ pub async fn handle(app: &Arc<App>, request: Request, trace: &mut Trace) -> Resu
     let principal = match &matching {
         Matching::Found(found) => {
             trace.label = Label::Route(found.route.id);
-            let peer = trace.through.peer;
-            admit(app, found.route, peer, &head.headers, trace).await?
+            let caller = caller(app, trace.through.peer, &head.headers);
+            admit(app, found.route, caller, &head.headers, trace).await?
         }
         Matching::WrongMethod(_) | Matching::NotFound => Principal::Anonymous,
     };
@@ -60,39 +61,32 @@ fn answers(path: &str) -> bool {
 enum Credential {
     Nothing,
     Rejected,
-    /// Its address has guessed too many keys for another look-up.
-    Guessed(Verdict),
     Key(KeyRecord),
 }
 
 /// Finds out who calls and charges the request to them.
 ///
-/// A key that cannot be judged, because the database is away, is nobody's: routes that anybody may call are served to it.
+/// A key that cannot be judged, because the database is away, opens nothing: 401 if it was refused lately, else 503.
 async fn admit(
     app: &App,
     route: &Route,
-    peer: IpAddr,
+    caller: IpAddr,
     headers: &HeaderMap,
     trace: &mut Trace,
 ) -> Result<Principal, Failure> {
-    let (net, now) = (ClientNet::of(peer), app.clock.now().as_seconds());
+    let (net, now) = (ClientNet::of(caller), app.clock.now().as_seconds());
     let credential = match timeout(JUDGED_WITHIN, credential(app, net, headers, now)).await {
         Ok(Ok(credential)) => credential,
-        Ok(Err(LookupError::Store(error))) if route.access == Access::Public => {
+        Ok(Err(LookupError::Busy)) => return Err(LookupError::Busy.into()),
+        Ok(Err(LookupError::Store(error))) => {
             tracing::warn!(%error, "a key could not be judged");
-            Credential::Nothing
+            unjudged(app, headers, now)?
         }
-        Err(_) if route.access == Access::Public => Credential::Nothing,
-        Ok(Err(error)) => return Err(error.into()),
-        Err(_) => return Err(ErrorCode::ServiceUnavailable.into()),
+        Err(_) => unjudged(app, headers, now)?,
     };
     let mut unusable = None;
     let caller = match &credential {
         Credential::Nothing => Caller::Anonymous,
-        Credential::Guessed(verdict) => {
-            trace.verdict = Some(*verdict);
-            return Err(gate::spent(verdict, now).into());
-        }
         Credential::Rejected => Caller::Rejected,
         Credential::Key(record) => Caller::Key(
             record,
@@ -102,6 +96,9 @@ async fn admit(
             }),
         ),
     };
+    if let Caller::Key(..) = caller {
+        trace.through.line.prove();
+    }
     let verdict = app
         .relay_meter
         .take(route.family, caller, net, now)
@@ -113,41 +110,55 @@ async fn admit(
     match (credential, unusable) {
         (_, Some(fault)) => Err(fault.into()),
         (Credential::Nothing, None) => Ok(Principal::Anonymous),
-        (Credential::Rejected | Credential::Guessed(_), None) => Err(gate::rejected_key().into()),
+        (Credential::Rejected, None) => Err(gate::rejected_key().into()),
         (Credential::Key(KeyRecord { id, org_id, plan, .. }), None) => Ok(Principal::Key { id, org_id, plan }),
     }
 }
 
-/// Judges `Authorization` by the database, on every request: a key that was revoked is refused from then on.
-///
-/// A stranger's guesses are looked up a hundred times a minute at most, and put no slow hash to work once their allowance is
-/// spent.
-async fn credential(app: &App, net: ClientNet, headers: &HeaderMap, now: i64) -> Result<Credential, LookupError> {
+/// Whose request it is: the peer's, or that of the one whom trusted proxies name.
+fn caller(app: &App, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
+    let values = headers.get_all(FORWARDED_FOR).iter().collect::<Vec<_>>();
+    // A line that is no text names nobody.
+    app.relay_proxies.caller(peer, values.iter().map(|value| value.to_str().unwrap_or("-")))
+}
+
+/// What a request presents, by what is remembered: refused lately, or not to be told.
+fn unjudged(app: &App, headers: &HeaderMap, now: i64) -> Result<Credential, ApiError> {
+    let Presented::Key(text) = presented(headers) else { return Err(gate::unverifiable_key()) };
+    let refused = app.relay_refused.lock().unwrap_or_else(PoisonError::into_inner);
+    match refused.is_refused(&text.digest(), now) {
+        true => Ok(Credential::Rejected),
+        false => Err(gate::unverifiable_key()),
+    }
+}
+
+/// Reads `Authorization`. A header that is no text is no key, nor are two of them.
+fn presented(headers: &HeaderMap) -> Presented<'_> {
     let mut sent = headers.get_all(AUTHORIZATION).iter();
     let first = sent.next();
-    // A header that is no text is no key, nor are two of them.
-    let presented = first.map(|value| value.to_str().ok().filter(|_| sent.next().is_none()).unwrap_or("-"));
-    let text = match Presented::read(presented) {
+    Presented::read(first.map(|value| value.to_str().ok().filter(|_| sent.next().is_none()).unwrap_or("-")))
+}
+
+/// Judges `Authorization` by the database, on every request: a key that was revoked is refused from then on.
+async fn credential(app: &App, net: ClientNet, headers: &HeaderMap, now: i64) -> Result<Credential, LookupError> {
+    let text = match presented(headers) {
         Presented::Nothing => return Ok(Credential::Nothing),
         Presented::Malformed | Presented::IndexToken(_) => return Ok(Credential::Rejected),
         Presented::Key(text) => text,
     };
-    let guesses = || app.relay_guesses.lock().unwrap_or_else(PoisonError::into_inner);
-    let (digest, shown) = (text.digest(), text.shown());
-    if let Some(verdict) = guesses().refusal(net, &digest, now) {
-        return Ok(Credential::Guessed(verdict));
-    }
-    let provable = Some(text).filter(|_| !app.relay_meter.is_spent(net, now));
-    match known::look_up(&app.db, &app.prover, &digest, shown, provable).await? {
-        KeyAnswer::Known { record } if record.active => {
-            guesses().good(digest);
-            Ok(Credential::Key(record))
+    let (spent, millis, digest) = (app.relay_meter.is_spent(net, now), app.clock.now().as_millis(), text.digest());
+    let key = app.relay_lookups.key((&app.db, &app.prover), text, spent, millis).await?;
+    let mut refused = app.relay_refused.lock().unwrap_or_else(PoisonError::into_inner);
+    Ok(match key {
+        Some(key) => {
+            refused.holds(&digest);
+            Credential::Key(key)
         }
-        KeyAnswer::Known { .. } | KeyAnswer::Unknown | KeyAnswer::TextNeeded => {
-            guesses().rejected(net, &digest, now);
-            Ok(Credential::Rejected)
+        None => {
+            refused.note(digest, now);
+            Credential::Rejected
         }
-    }
+    })
 }
 
 /// Which client of a shared key asks; the header means nothing on other keys.

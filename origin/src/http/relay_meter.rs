@@ -3,10 +3,12 @@
 //! The edge counts durably and for everybody; here a restart forgets, and each process has its own count. What the counts
 //! are about stays the same: [`rds_shared::access::budget`].
 
+use crate::entropy;
+use rds_shared::access::address_table::AddressTable;
 use rds_shared::access::budget::{
-    AddressBudget, AddressCount, Charge, Count, Payer, Verdict, charge, either, take_key, window_of,
+    AddressBudget, Charge, Count, Payer, Verdict, charge, charges_neighbourhood, either, take_key, window_of,
 };
-use rds_shared::access::{ClientNet, KeyRecord};
+use rds_shared::access::{ClientNet, KeyRecord, Salt};
 use rds_shared::route::Family;
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -14,8 +16,6 @@ use std::sync::{Mutex, PoisonError};
 
 /// Counters of one kind that are remembered.
 const MOST: usize = 1 << 16;
-/// Requests of a day from which on an address stays remembered while others are forgotten.
-const BUSY_DAY: u32 = 100;
 
 /// Who asks, as far as allowances go.
 #[derive(Debug, Clone, Copy)]
@@ -31,7 +31,7 @@ pub enum Caller<'a> {
 /// A client of a shared key: the hash of the name it was given, or 0 for all that have none.
 pub type Client = u64;
 
-/// More callers in this minute than can be remembered; none is let through uncounted.
+/// More keys in this minute than can be remembered; none is let through uncounted. Addresses always find a counter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Full;
 
@@ -39,19 +39,31 @@ pub struct Full;
 #[derive(Debug, Default)]
 pub struct Meter(Mutex<Counters>);
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Counters {
-    addresses: Bounded<(ClientNet, AddressBudget), AddressCount>,
+    addresses: AddressTable,
+    salt: Salt,
     keys: Bounded<(i64, Family), Count>,
     clients: Bounded<(i64, Family, Client), Count>,
 }
 
+impl Default for Counters {
+    fn default() -> Self {
+        Counters {
+            addresses: AddressTable::new(MOST),
+            salt: Salt::new(entropy::random_bytes()),
+            keys: Bounded::default(),
+            clients: Bounded::default(),
+        }
+    }
+}
+
 impl Meter {
-    /// Whether the allowance of an address for requests without a key that holds is spent, in the window of `now_seconds`.
+    /// Whether the allowance of an address, or of its neighbourhood, for requests without a key that holds is spent, in the window of
+    /// `now_seconds`.
     pub fn is_spent(&self, net: ClientNet, now_seconds: i64) -> bool {
         let counters = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let count = counters.addresses.entries.get(&(net, AddressBudget::Anonymous));
-        count.is_some_and(|count| count.minute.used_in(window_of(now_seconds)) >= AddressBudget::Anonymous.limit())
+        counters.addresses.is_spent(net, AddressBudget::Anonymous, now_seconds)
     }
 
     /// Charges a request for a route of `family` to whom it belongs. `None` where nobody is charged.
@@ -70,27 +82,24 @@ impl Meter {
         };
         match (charge(family, payer), caller) {
             (Charge::Nothing, _) => Ok(None),
-            (Charge::Address(budget), _) => counters.address(net, budget, now_seconds).map(Some),
+            (Charge::Address(budget), _) => Ok(Some(counters.address(net, budget, payer, now_seconds))),
             (Charge::Key, Caller::Key(record, client)) => counters.key(record, client, family, now_seconds),
             (Charge::KeyAndAddress(budget), Caller::Key(record, client)) => {
                 let key = counters.key(record, client, family, now_seconds)?;
-                let address = counters.address(net, budget, now_seconds)?;
+                let address = counters.address(net, budget, payer, now_seconds);
                 Ok(Some(key.map_or(address, |key| either(key, address))))
             }
             // Only a key is charged to a key.
             (Charge::Key | Charge::KeyAndAddress(_), Caller::Anonymous | Caller::Rejected) => {
-                counters.address(net, AddressBudget::Anonymous, now_seconds).map(Some)
+                Ok(Some(counters.address(net, AddressBudget::Anonymous, payer, now_seconds)))
             }
         }
     }
 }
 
 impl Counters {
-    fn address(&mut self, net: ClientNet, budget: AddressBudget, now_seconds: i64) -> Result<Verdict, Full> {
-        let window = window_of(now_seconds);
-        let keep = |count: &AddressCount| count.minute.window == window || count.day.used >= BUSY_DAY;
-        let count = self.addresses.entry((net, budget), window, keep, |count| count.minute.window == window)?;
-        Ok(count.take(budget, now_seconds))
+    fn address(&mut self, net: ClientNet, budget: AddressBudget, payer: Payer, now_seconds: i64) -> Verdict {
+        self.addresses.take((net, budget), charges_neighbourhood(payer), &self.salt, now_seconds)
     }
 
     fn key(
@@ -103,10 +112,10 @@ impl Counters {
         let window = window_of(now_seconds);
         let current = |count: &Count| count.window == window;
         let share = match record.shared {
-            true => Some(self.clients.entry((record.id, family, client), window, current, current)?),
+            true => Some(self.clients.entry((record.id, family, client), window, current)?),
             false => None,
         };
-        let total = self.keys.entry((record.id, family), window, current, current)?;
+        let total = self.keys.entry((record.id, family), window, current)?;
         Ok(take_key(record, family, total, share, now_seconds))
     }
 }
@@ -126,24 +135,14 @@ impl<K, V> Default for Bounded<K, V> {
 }
 
 impl<K: Hash + Eq, V: Default> Bounded<K, V> {
-    /// The entry of `key`. When the map is full all but those to `keep` are forgotten, and if that is not enough all but the
-    /// `current` ones.
-    fn entry(
-        &mut self,
-        key: K,
-        window: i64,
-        keep: impl Fn(&V) -> bool,
-        current: impl Fn(&V) -> bool,
-    ) -> Result<&mut V, Full> {
+    /// The entry of `key`. When the map is full all but the `current` ones are forgotten.
+    fn entry(&mut self, key: K, window: i64, current: impl Fn(&V) -> bool) -> Result<&mut V, Full> {
         if self.entries.len() >= MOST && !self.entries.contains_key(&key) {
             if self.swept == window {
                 return Err(Full);
             }
             self.swept = window;
-            self.entries.retain(|_, value| keep(value));
-            if self.entries.len() >= MOST / 2 {
-                self.entries.retain(|_, value| current(value));
-            }
+            self.entries.retain(|_, value| current(value));
             if self.entries.len() >= MOST {
                 return Err(Full);
             }
@@ -204,15 +203,28 @@ mod tests {
     }
 
     #[test]
-    fn memory_is_bounded_and_a_known_caller_is_never_crowded_out() {
+    fn a_crowd_crowds_out_nobody_and_nobody_is_let_through_uncounted() {
         let meter = Meter::default();
-        let ask = |number, now| meter.take(Family::Public, Caller::Anonymous, net(number), now);
+        let ask = |number, now| meter.take(Family::Public, Caller::Anonymous, net(number), now).unwrap().unwrap();
         for number in 0..MOST as u32 {
-            assert!(ask(number, NOW).unwrap().unwrap().admitted);
+            assert!(ask(number << 8, NOW).admitted);
         }
-        assert_eq!(ask(MOST as u32, NOW), Err(Full));
-        assert_eq!(ask(0, NOW).unwrap().unwrap().allowance.remaining, 8, "who is known stays counted");
-        assert!(ask(MOST as u32, NOW + 60).unwrap().unwrap().admitted, "the next minute has room again");
-        assert_eq!(meter.0.lock().unwrap().addresses.entries.len(), 1);
+        assert_eq!(ask(0, NOW).allowance.remaining, 8, "who is known stays counted");
+        let stranger = MOST as u32 + 7;
+        assert!(ask(stranger << 8, NOW).admitted, "a stranger is served");
+        let served = (0..1_000).filter(|_| ask(stranger << 8, NOW).admitted).count();
+        assert!(served < 320, "and is bounded all the same");
+        assert_eq!(ask(stranger << 8, NOW + 60).allowance.remaining, 9, "the next minute has room again");
+    }
+
+    #[test]
+    fn neighbours_share_an_allowance_and_keys_are_not_charged_to_it() {
+        let meter = Meter::default();
+        let record = key(20, false);
+        let ask = |number, caller| meter.take(Family::Health, caller, net(number), NOW).unwrap().unwrap();
+        let served = (0..32 * 60 + 100).filter(|number| ask(number % 256, Caller::Anonymous).admitted).count();
+        assert_eq!(served, 32 * 60);
+        assert!(!ask(9, Caller::Anonymous).admitted && ask(9, Caller::Key(&record, 0)).admitted);
+        assert!(ask(256, Caller::Anonymous).admitted);
     }
 }

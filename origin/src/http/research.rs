@@ -2,7 +2,7 @@
 
 use super::answer::{Answer, Failure};
 use super::call::Call;
-use super::encoded;
+use super::{encoded, namespaces};
 use crate::app::App;
 use crate::store::research::{self, RecordFilter};
 use crate::store::research_predictions::{self, PredictionFilter};
@@ -34,7 +34,7 @@ pub async fn records(app: &App, call: &Call, kind: RecordKind) -> Result<Answer,
 /// Predictions, newest first.
 pub async fn predictions(app: &App, call: &Call) -> Result<Answer, Failure> {
     let (query, limit) = (&call.query, call.query.int("limit"));
-    let vault_id = query.text("vault_id").map(vault_id).transpose()?.map(|id| id.to_string());
+    let vault_id = query.text("vault_id").map(|text| vault_id(app, text)).transpose()?.map(|id| id.to_string());
     let filter = PredictionFilter {
         vault_id: vault_id.as_deref(),
         outcome: query.choice("outcome"),
@@ -50,7 +50,7 @@ fn answer<T: Serialize>(app: &App, call: &Call, list: WithMeta<Vec<T>, ResearchM
     encoded::exact(call, version, &list)
 }
 
-fn vault_id(text: &str) -> Result<VaultId, ApiError> {
+fn vault_id(app: &App, text: &str) -> Result<VaultId, ApiError> {
     let fault = || {
         vec![Detail::new(
             In::Query,
@@ -58,5 +58,7 @@ fn vault_id(text: &str) -> Result<VaultId, ApiError> {
             "must be a protocol, a chain's number and an address, joined by hyphens",
         )]
     };
-    VaultId::parse(text).ok_or_else(|| ApiError::invalid(ErrorCode::InvalidParameter, fault()))
+    let id = VaultId::parse(text).ok_or_else(|| ApiError::invalid(ErrorCode::InvalidParameter, fault()))?;
+    namespaces::check_id(app, &id).map_err(|reason| namespaces::refused("vault_id", reason))?;
+    Ok(id)
 }

@@ -9,5 +9,5 @@ use crate::app::App;
 pub fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
     let catalog = app.catalog.get()?;
     let rows: Vec<_> = catalog.assets.reviewers.iter().map(|reviewer| reviewer.at(call.now)).collect();
-    Ok(encoded::list(call, catalog.version, &rows))
+    Ok(encoded::list(call, catalog.version, call.part(&rows)))
 }

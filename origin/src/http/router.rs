@@ -18,6 +18,8 @@ use axum::http::request::Parts;
 use rds_shared::access::{Principal, gate};
 use rds_shared::model::health::FailSafeMode;
 use rds_shared::model::research::RecordKind;
+use rds_shared::route::param::Registry;
+use rds_shared::route::unknown::{refuse_unknown_values, unknown_values};
 use rds_shared::route::{Matching, Query, Route, RouteId, Tag, TagVersions, is_of_graph};
 use rds_shared::wire::{ApiError, ErrorCode, headers};
 use std::sync::Arc;
@@ -65,9 +67,15 @@ pub async fn route(
         }
     }
     let query = Query::parse(found.route.query, head.uri.query().unwrap_or(""))?;
+    trace.ignored = query.ignored();
+    let unknown_values = unknown_values(&query, |registry, name| knows(app, registry, name));
+    if let Some(unknown) = unknown_values.as_deref().filter(|_| query.is_strict()) {
+        return Err(refuse_unknown_values(unknown).into());
+    }
     let call = Call {
         found,
         query,
+        unknown_values,
         through: trace.through.clone(),
         principal,
         body,
@@ -77,15 +85,25 @@ pub async fn route(
         now,
     };
     if route.tags.is_empty() && !route.scores {
-        return dispatch(app, &call, head).await;
+        return Ok(dispatch(app, &call, head).await?.naming(call.unknown_values));
     }
     let tags = tags(app, route, head).await;
     refuse_while_closed(app, route)?;
-    let answer = dispatch(app, &call, head).await?;
+    let answer = dispatch(app, &call, head).await?.naming(call.unknown_values);
     if let Some(question) = question {
         app.recent.offer(&question, || answer.page());
     }
     Ok(answer.made_of(tags))
+}
+
+/// Whether a registry has `name`, in any case. Before the catalog is there, nothing is said of any name.
+fn knows(app: &App, registry: Registry, name: &str) -> bool {
+    let Ok(catalog) = app.catalog.get() else { return true };
+    match registry {
+        Registry::Chains | Registry::ChainsOrUnmapped => catalog.rollup.chain(name).is_some(),
+        Registry::Protocols => catalog.rollup.protocol(name).is_some(),
+        Registry::Curators => catalog.rollup.curator(name).is_some(),
+    }
 }
 
 /// Whether answers of a route are pages of the catalog's rows, and so the same for a second.

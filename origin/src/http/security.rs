@@ -57,6 +57,9 @@ fn check(call: &Call) -> Result<(), ApiError> {
     if query.selects_nothing("severity") || query.choice("severity").is_some_and(|word| !known(word)) {
         faults.push(refused("severity", &["Info", "Warning", "Critical"]));
     }
+    if query.selects_nothing("affectsTrackedUniverse") {
+        faults.push(refused("affectsTrackedUniverse", &["true", "false"]));
+    }
     if query.selects_nothing("published_by") {
         faults.push(refused("published_by", &["admin", "auto"]));
     }

@@ -2,7 +2,7 @@
 
 use super::answer::{Answer, Failure};
 use super::call::Call;
-use super::encoded;
+use super::{encoded, namespaces};
 use crate::app::App;
 use crate::store::signals::{self, SignalFilter};
 use rds_shared::access::paging;
@@ -22,7 +22,7 @@ pub async fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
         severities: query.choices("severity").iter().map(|word| (*word).to_owned()).collect(),
         entity: query.text("entity").map(str::to_lowercase),
         categories: query.names("category").to_vec(),
-        vault: query.text("vault").map(vault_key).transpose()?,
+        vault: query.text("vault").map(|text| vault_key(app, text)).transpose()?,
     };
     let (rows, total) = signals::list(&app.db, &filter, page).await?;
     let page = WithMeta { data: &rows, meta: SignalMeta::new(page, total) };
@@ -37,7 +37,9 @@ pub async fn by_id(app: &App, call: &Call) -> Result<Answer, Failure> {
     encoded::settled(call, app.catalog.get()?.version, &signal)
 }
 
-fn vault_key(text: &str) -> Result<VaultKey, ApiError> {
+fn vault_key(app: &App, text: &str) -> Result<VaultKey, ApiError> {
     let fault = || vec![Detail::new(In::Query, "vault", "must be a chain's number, a colon, and an address")];
-    VaultKey::parse(text).ok_or_else(|| ApiError::invalid(ErrorCode::InvalidParameter, fault()))
+    let key = VaultKey::parse(text).ok_or_else(|| ApiError::invalid(ErrorCode::InvalidParameter, fault()))?;
+    namespaces::check_key(app, &key).map_err(|reason| namespaces::refused("vault", reason))?;
+    Ok(key)
 }

@@ -82,8 +82,9 @@ impl AsyncRead for Socket {
     fn poll_read(mut self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         let before = buf.filled().len();
         let read = Pin::new(&mut self.stream).poll_read(cx, buf);
-        if buf.filled().len() > before {
-            self.line.make_after(Step::Idle, Step::Begun);
+        let came = buf.filled().len() - before;
+        if came > 0 {
+            self.line.came(came);
         }
         read
     }

@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 pub fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
     let catalog = app.catalog.get()?;
     let rows: Vec<_> = catalog.symbols.rows().iter().collect();
-    Ok(encoded::list(call, catalog.version, &rows))
+    Ok(encoded::list(call, catalog.version, call.part(&rows)))
 }
 
 /// The days of one symbol, oldest first; a day of which nothing is stored is missing.

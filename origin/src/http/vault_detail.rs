@@ -69,12 +69,12 @@ pub async fn events(app: &App, call: &Call) -> Result<Answer, Failure> {
     let catalog = app.catalog.get()?;
     let vault = addressed(&catalog, call)?;
     let events = detail::events(&app.db.pool, vault.row.id.as_str(), EVENTS).await?;
-    encoded::settled(call, catalog.version, &events)
+    encoded::settled(call, catalog.version, &call.part(&events))
 }
 
 /// The stretch of time between `from` and `to`, both included and both optional.
 pub(super) fn range(call: &Call) -> Result<(Timestamp, Timestamp), ApiError> {
-    let (from, to) = (call.query.instant("from"), call.query.instant("to"));
+    let (from, to) = (call.query.instant("from"), call.query.until("to"));
     if let (Some(from), Some(to)) = (from, to)
         && from > to
     {

@@ -4,7 +4,7 @@
 
 use super::answer::{Answer, Failure};
 use super::call::Call;
-use super::encoded;
+use super::{encoded, namespaces};
 use crate::app::App;
 use rds_shared::access::paging;
 use rds_shared::model::ids::{Address, VaultId};
@@ -36,14 +36,10 @@ pub fn scores(app: &App, call: &Call) -> Result<Answer, Failure> {
 ///
 /// An address is looked for on every chain.
 pub fn batch(app: &App, call: &Call) -> Result<Answer, Failure> {
-    let wanted = Wanted::read(call)?;
+    let wanted = Wanted::read(app, call)?;
     let catalog = app.catalog.get()?;
-    let by_id = wanted.ids.iter().filter_map(|id| catalog.vault(&VaultId::parse(id)?));
-    let by_address = wanted
-        .addresses
-        .iter()
-        .filter_map(|text| Address::parse_any(text))
-        .flat_map(|(_, address)| catalog.vaults_at(&address));
+    let by_id = wanted.ids.iter().filter_map(|id| catalog.vault(id));
+    let by_address = wanted.addresses.iter().flat_map(|address| catalog.vaults_at(address));
     let mut seen = HashSet::new();
     let vaults = by_id.chain(by_address).filter(|vault| seen.insert(vault.row.id.as_str()));
     let rows: Vec<_> = vaults.map(|vault| &vault.encoded).collect();
@@ -52,12 +48,12 @@ pub fn batch(app: &App, call: &Call) -> Result<Answer, Failure> {
 
 /// A batch's body.
 struct Wanted {
-    ids: Vec<String>,
-    addresses: Vec<String>,
+    ids: Vec<VaultId>,
+    addresses: Vec<Address>,
 }
 
 impl Wanted {
-    fn read(call: &Call) -> Result<Self, ApiError> {
+    fn read(app: &App, call: &Call) -> Result<Self, ApiError> {
         call.expect_json()?;
         let body: Value = serde_json::from_slice(&call.body)
             .map_err(|error| ApiError::new(ErrorCode::InvalidBody, format!("the body is not JSON: {error}")))?;
@@ -67,24 +63,52 @@ impl Wanted {
                 "the body must be a JSON object with ids, addresses, or both",
             ));
         };
-        let (mut wanted, mut faults) = (Wanted { ids: Vec::new(), addresses: Vec::new() }, Vec::new());
+        let (mut ids, mut addresses, mut faults) = (Vec::new(), Vec::new(), Vec::new());
         for (name, value) in fields {
             match name.as_str() {
-                "ids" => wanted.ids = strings("ids", value, &mut faults),
-                "addresses" => wanted.addresses = strings("addresses", value, &mut faults),
+                "ids" => ids = strings("ids", value, &mut faults),
+                "addresses" => addresses = strings("addresses", value, &mut faults),
                 _ => faults.push(Detail::new(In::Body, name, "is not a field of this body")),
             }
         }
         if !faults.is_empty() {
             return Err(ApiError::invalid(ErrorCode::InvalidBody, faults));
         }
-        let items = wanted.ids.len() + wanted.addresses.len();
+        let items = ids.len() + addresses.len();
         if items > BATCH_ITEMS {
             let reason = format!("and addresses may hold {BATCH_ITEMS} items together, not {items}");
             let detail = Detail { maximum: Some(BATCH_ITEMS as f64), ..Detail::new(In::Body, "ids", reason) };
             return Err(ApiError::invalid(ErrorCode::TooManyItems, vec![detail]));
         }
-        Ok(wanted)
+        Wanted::of(app, &ids, &addresses)
+    }
+
+    /// What the texts name. An id that is none is that of no vault; an address that no chain has, or not the id's chain, is a mistake.
+    fn of(app: &App, ids: &[String], addresses: &[String]) -> Result<Self, ApiError> {
+        let mut wanted = Wanted { ids: Vec::new(), addresses: Vec::new() };
+        let (mut malformed, mut mismatched) = (Vec::new(), Vec::new());
+        for (position, text) in ids.iter().enumerate() {
+            let Some(id) = VaultId::parse(text) else { continue };
+            match namespaces::check_id(app, &id) {
+                Ok(()) => wanted.ids.push(id),
+                Err(reason) => mismatched.push(Detail::new(In::Body, format!("ids[{position}]"), reason)),
+            }
+        }
+        for (position, text) in addresses.iter().enumerate() {
+            match Address::parse_any(text) {
+                Some((_, address)) => wanted.addresses.push(address),
+                None => malformed.push(Detail::new(
+                    In::Body,
+                    format!("addresses[{position}]"),
+                    "is not a valid EVM or Solana address",
+                )),
+            }
+        }
+        match (malformed.is_empty(), mismatched.is_empty()) {
+            (false, _) => Err(ApiError::invalid(ErrorCode::InvalidAddress, malformed)),
+            (true, false) => Err(ApiError::invalid(ErrorCode::AddressNamespaceMismatch, mismatched)),
+            (true, true) => Ok(wanted),
+        }
     }
 }
 

@@ -44,7 +44,7 @@ pub async fn create(app: &App, call: &Call) -> Result<Answer, Failure> {
 pub async fn list(app: &App, call: &Call) -> Result<Answer, Failure> {
     let rows = table::of_org(&app.db, caller(call)?.org, None).await?;
     let data: Vec<_> = rows.into_iter().map(|row| shown(row, call.now)).collect();
-    Answer::value(&Data { data })
+    Answer::value(&Data { data: call.part(&data) })
 }
 
 /// `GET /v1/webhooks/{id}`.
@@ -116,7 +116,7 @@ pub(super) fn number(call: &Call, place: usize) -> Result<i64, ApiError> {
 
 /// The window of a replay: the day before now, unless something else is asked for.
 pub(super) fn replay_window(call: &Call) -> Result<(Timestamp, Timestamp), ApiError> {
-    let to = call.query.instant("to").unwrap_or(call.now);
+    let to = call.query.until("to").unwrap_or(call.now);
     let from = call.query.instant("from").unwrap_or_else(|| to.plus_seconds(-REPLAY_WINDOW_SECONDS));
     if from > to {
         return Err(ApiError::parameter(Detail::new(In::Query, "from", "must not lie after to")));

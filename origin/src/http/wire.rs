@@ -1,13 +1,16 @@
 //! The connections under the doors: HTTP/1.1 that knows whether it carries a stream, and ends in time.
 //!
 //! Nobody keeps a place for long who does nothing with it: a peer that vanished, one that begins a request and does not end it, that
-//! asks and does not read, or that says nothing at all. And a door holds a bounded number of connections.
+//! asks and does not read, or that says nothing at all. How many connections a door holds, and whose, is [`connections`](super::connections)'.
 
+use super::connections::{Connections, Seat};
 use super::line::{Limits, Line, Step};
 use super::socket::Socket;
 use crate::stream::body::Flow;
 use axum::body::Body;
 use axum::extract::Request;
+use axum::http::header::CONNECTION;
+use axum::http::{HeaderValue, StatusCode};
 use axum::response::Response;
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
@@ -34,9 +37,9 @@ const GATHERED: usize = 16 << 10;
 const PATIENCE: Duration = Duration::from_secs(45);
 /// What a door bears of its clients.
 const LIMITS: Limits = Limits {
-    connections: 16_384,
     head: Duration::from_secs(15),
     idle: Duration::from_secs(90),
+    crowded: Duration::from_secs(5),
     look: Duration::from_secs(5),
     patience: PATIENCE,
 };
@@ -45,18 +48,19 @@ const DRAIN: (Duration, Duration) = (Duration::from_secs(10), Duration::from_sec
 /// The pause after the system refused a connection, for want of descriptors perhaps.
 const ACCEPT_PAUSE: Duration = Duration::from_secs(1);
 
-/// Takes connections until `closed`, answers their requests with `answer`, and ends when the last one has finished.
-pub async fn serve<C, W, A, F>(listener: TcpListener, closed: C, answer: A)
+/// Takes connections until `closed`, as many as `held` has room for, answers their requests with `answer`, and ends when the last one has
+/// finished.
+pub async fn serve<C, W, A, F>(held: Arc<Connections>, listener: TcpListener, closed: C, answer: A)
 where
     C: Fn() -> W,
     W: Future<Output = ()> + Send + 'static,
     A: Fn(SocketAddr, Line, Request) -> F + Clone + Send + Sync + 'static,
     F: Future<Output = Response> + Send + 'static,
 {
-    serve_within(LIMITS, listener, closed, answer).await;
+    serve_within(LIMITS, held, listener, closed, answer).await;
 }
 
-async fn serve_within<C, W, A, F>(limits: Limits, listener: TcpListener, closed: C, answer: A)
+async fn serve_within<C, W, A, F>(limits: Limits, held: Arc<Connections>, listener: TcpListener, closed: C, answer: A)
 where
     C: Fn() -> W,
     W: Future<Output = ()> + Send + 'static,
@@ -65,21 +69,15 @@ where
 {
     let mut connections = JoinSet::new();
     let mut closing = pin!(closed());
-    let mut is_full = false;
     loop {
-        if connections.len() >= limits.connections && !std::mem::replace(&mut is_full, true) {
-            tracing::warn!(connections = limits.connections, "a door is full; newcomers wait until somebody goes");
-        }
         tokio::select! {
             () = &mut closing => break,
-            Some(_) = connections.join_next() => {
-                // Said again only when it has been another matter meanwhile.
-                is_full &= connections.len() >= limits.connections / 2;
-            }
-            accepted = listener.accept(), if connections.len() < limits.connections => match accepted {
-                Ok((stream, peer)) => {
-                    connections.spawn(converse(limits, stream, peer, closed(), answer.clone()));
-                }
+            Some(_) = connections.join_next() => {}
+            accepted = listener.accept() => match accepted {
+                // Whoever gets no place is hung up on: waiting in the kernel's queue would keep others from theirs.
+                Ok((stream, peer)) => if let Some(seat) = held.take(peer.ip()) {
+                    connections.spawn(converse(limits, seat, stream, peer, closed(), answer.clone()));
+                },
                 Err(error) if is_of_the_peer(&error) => {}
                 Err(error) => {
                     tracing::error!(%error, "no connection can be taken");
@@ -99,6 +97,7 @@ fn is_of_the_peer(error: &io::Error) -> bool {
 
 async fn converse<A, F>(
     limits: Limits,
+    seat: Seat,
     stream: TcpStream,
     peer: SocketAddr,
     closed: impl Future<Output = ()>,
@@ -109,14 +108,18 @@ async fn converse<A, F>(
 {
     // Answers are written in one go: waiting to fill a packet would only delay them.
     let _ = stream.set_nodelay(true);
-    let (line, answer) = (Line::default(), Arc::new(answer));
+    let (line, answer) = (seat.line().clone(), Arc::new(answer));
     let service = service_fn({
         let line = line.clone();
         move |request: hyper::Request<Incoming>| {
-            line.make(Step::Asked);
+            line.asked();
             let (line, answer) = (line.clone(), answer.clone());
             Box::pin(async move {
-                let response = answer(peer, line.clone(), request.map(Body::new)).await;
+                let mut response = answer(peer, line.clone(), request.map(Body::new)).await;
+                // A stranger whose credential was refused has no use for the connection, and others for its place.
+                if response.status() == StatusCode::UNAUTHORIZED && line.is_strange() {
+                    response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+                }
                 line.make(Step::Answered);
                 Ok::<_, Infallible>(response)
             })
@@ -130,6 +133,7 @@ async fn converse<A, F>(
         // What went wrong with a connection is its peer's affair.
         _ = &mut connection => {}
         () = line.overdue(limits) => return,
+        () = seat.is_over() => return,
         () = closed.as_mut() => {
             std::pin::Pin::new(&mut *connection).graceful_shutdown();
             let limit = if line.is_streaming() { DRAIN.1 } else { DRAIN.0 };
@@ -192,23 +196,30 @@ fn chunk(frame: &[u8], out: &mut Vec<u8>) {
 mod tests {
     use super::*;
     use crate::clock::Stopwatch;
+    use crate::http::doors::Bounds;
     use crate::stream::body::EventBody;
     use axum::body::Bytes;
+    use std::sync::atomic::Ordering::Relaxed;
     use tokio::io::AsyncReadExt;
     use tokio::sync::Notify;
     use tokio::task::JoinHandle;
 
     /// A door of little patience.
     const SHORT: Limits = Limits {
-        connections: 2,
         head: Duration::from_millis(200),
         idle: Duration::from_millis(600),
+        crowded: Duration::from_millis(100),
         look: Duration::from_millis(20),
         patience: Duration::from_millis(400),
     };
     /// The same, where nobody is hung up on for saying nothing.
     const PATIENT: Limits = Limits { idle: Duration::from_secs(60), ..SHORT };
     const REQUEST: &[u8] = b"GET / HTTP/1.1\r\nhost: x\r\n\r\n";
+
+    /// A door with room for everybody.
+    fn roomy() -> Arc<Connections> {
+        Connections::new("test", Bounds::of(512, 2), Vec::new())
+    }
 
     /// A stream of two frames, the second of which waits for `gate`, or does not.
     fn two_frames(line: &Line, gate: Option<Arc<Notify>>) -> Response {
@@ -230,7 +241,7 @@ mod tests {
             let mut client = TcpStream::connect(listener.local_addr().unwrap()).await.unwrap();
             let waiting = gate.clone();
             let answer = move |_, line: Line, _: Request| std::future::ready(two_frames(&line, waiting.clone()));
-            let door = tokio::spawn(serve(listener, std::future::pending, answer));
+            let door = tokio::spawn(serve(roomy(), listener, std::future::pending, answer));
             client.write_all(b"GET / HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").await.unwrap();
             let mut got = Vec::new();
             while !got.ends_with(b"one\r\n") && !got.ends_with(b"0\r\n\r\n") {
@@ -247,10 +258,14 @@ mod tests {
 
     /// A door that answers everything with so many bytes.
     async fn answering(limits: Limits, bytes: usize) -> (JoinHandle<()>, SocketAddr) {
+        answering_some(roomy(), limits, bytes).await
+    }
+
+    async fn answering_some(held: Arc<Connections>, limits: Limits, bytes: usize) -> (JoinHandle<()>, SocketAddr) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let answer = move |_, _: Line, _: Request| std::future::ready(Response::new(Body::from(vec![b'x'; bytes])));
-        (tokio::spawn(serve_within(limits, listener, std::future::pending, answer)), address)
+        (tokio::spawn(serve_within(limits, held, listener, std::future::pending, answer)), address)
     }
 
     /// Reads an answer of one byte.
@@ -306,17 +321,49 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_door_holds_so_many_connections_and_the_next_waits_until_one_goes() {
-        let (door, address) = answering(PATIENT, 1).await;
+    async fn a_full_door_ends_the_connection_that_waits_longest_and_none_that_is_answered() {
+        let bounds = Bounds { known: 0, unproved: 0, strangers: 2, one_stranger: 2, head_bytes: 1 << 20 };
+        let held = Connections::new("test", bounds, Vec::new());
+        let limits = Limits { crowded: PATIENT.idle, ..PATIENT };
+        let (door, address) = answering_some(held.clone(), limits, 1).await;
         let mut first = TcpStream::connect(address).await.unwrap();
-        let mut second = TcpStream::connect(address).await.unwrap();
         answered(&mut first).await;
+        let mut second = TcpStream::connect(address).await.unwrap();
         answered(&mut second).await;
         let mut third = TcpStream::connect(address).await.unwrap();
-        third.write_all(REQUEST).await.unwrap();
-        assert!(timeout(SHORT.head, third.read_u8()).await.is_err(), "not yet");
-        drop(first);
-        assert_eq!(timeout(PATIENT.idle, third.read_u8()).await.unwrap().unwrap(), b'H');
+        answered(&mut third).await;
+        assert!(timeout(PATIENT.idle, first.read_u8()).await.unwrap().is_err(), "the oldest is hung up on");
+        answered(&mut second).await;
+        assert_eq!((held.open().strangers, held.meters.ended.load(Relaxed)), (2, 1));
+        drop((second, third));
+        while held.open().strangers > 0 {
+            tokio::task::yield_now().await;
+        }
+        door.abort();
+    }
+
+    #[tokio::test]
+    async fn half_heads_of_strangers_have_a_bound_together_and_the_oldest_go() {
+        let bounds = Bounds { known: 8, unproved: 8, strangers: 8, one_stranger: 8, head_bytes: 10_000 };
+        let held = Connections::new("test", bounds, Vec::new());
+        let limits = Limits { head: PATIENT.idle, crowded: PATIENT.idle, ..PATIENT };
+        let (door, address) = answering_some(held.clone(), limits, 1).await;
+        let half = format!("GET / HTTP/1.1\r\nhost: {}", "x".repeat(4_000));
+        let mut clients = Vec::new();
+        for _ in 0..3 {
+            let mut client = TcpStream::connect(address).await.unwrap();
+            let before = (held.open().head_bytes, held.meters.ended.load(Relaxed));
+            client.write_all(half.as_bytes()).await.unwrap();
+            while (held.open().head_bytes, held.meters.ended.load(Relaxed)) == before {
+                tokio::task::yield_now().await;
+            }
+            clients.push(client);
+        }
+        assert!(timeout(PATIENT.idle, clients[0].read_u8()).await.unwrap().is_err(), "the oldest is hung up on");
+        // One that comes whole is answered, and counts no more.
+        clients[2].write_all(b"\r\n\r\n").await.unwrap();
+        assert_eq!(timeout(PATIENT.idle, clients[2].read_u8()).await.unwrap().unwrap(), b'H');
+        assert!(held.open().head_bytes <= half.len() + 4, "{:?}", held.open());
         door.abort();
     }
 }

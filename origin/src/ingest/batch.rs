@@ -1,7 +1,7 @@
 //! The observations of one batch, by kind, each with the line it came from.
 
 use super::line::{self, Observation};
-use super::{Fault, IngestError, MAX_BATCH_BYTES, check};
+use super::{Fault, Faults, IngestError, MAX_BATCH_BYTES, check};
 use crate::facts::{
     Asset, AssetReview, Attestation, Basket, BasketMethodology, Chain, Curator, EventRecord, Exposure, HolderSnapshot,
     HubAsset, IncidentLink, LossCase, Mapping, Market, MarketEmode, MarketReserve, MarketState, OracleFeed, Position,
@@ -53,7 +53,7 @@ pub struct Batch {
     pub(super) signals: Vec<Numbered<SignalReport>>,
     pub(super) baskets: Vec<Numbered<Basket>>,
     pub(super) basket_rules: Vec<Numbered<BasketMethodology>>,
-    pub(super) faults: Vec<Fault>,
+    pub(super) faults: Faults,
     observed: Vec<Numbered<At>>,
     lines: u64,
 }
@@ -161,8 +161,8 @@ impl Batch {
     }
 
     /// What is wrong with its lines as such, before the store is asked.
-    pub fn own_faults(&self) -> &[Fault] {
-        &self.faults
+    pub fn own_faults(&self) -> Vec<Fault> {
+        self.faults.clone().told()
     }
 
     /// Lines that hold an observation.

@@ -2,7 +2,7 @@
 
 use super::batch::{Batch, Numbered};
 use super::tagging::{self, Moved};
-use super::{IngestError, IngestReport, references, security, signed};
+use super::{Faults, IngestError, IngestReport, passed_over, references, security, signed};
 use crate::clock::Clock;
 use crate::facts::fact::Fact;
 use crate::facts::{Event, EventLink, EventRecord, HolderRow, Position, Snapshot};
@@ -43,22 +43,27 @@ async fn apply(tx: &mut Tx<'_>, batch: &Batch, now: Timestamp, trust: Trust) -> 
     faults.extend(batch.ahead_of(now));
     faults.extend(references::faults(tx, batch).await?);
     if !faults.is_empty() {
-        faults.sort_by_key(|fault| fault.line);
         return Err(IngestError::Faults(faults));
     }
     let Written { touched, mut changed, readings, first_told, before, decided, feed_moved } = write(tx, batch).await?;
-    let mut faults = signed::faults(tx, batch).await?;
+    let mut faults = Faults::default();
+    faults.extend(signed::faults(tx, batch).await?);
     faults.extend(signed::contradictions(tx, batch).await?);
     if !faults.is_empty() {
-        faults.sort_by_key(|fault| fault.line);
         return Err(IngestError::Faults(faults));
     }
     let stated = rwa::newest_number(&mut **tx).await?;
     write_evidence(tx, batch, &mut changed).await?;
     security::write(tx, batch, &mut changed).await?;
     write_baskets(tx, batch, &mut changed).await?;
-    let mut report =
-        IngestReport { lines: batch.lines(), observations: batch.counts(), changed, ..IngestReport::default() };
+    let ignored = passed_over::of(tx, batch, &changed).await?;
+    let mut report = IngestReport {
+        lines: batch.lines(),
+        observations: batch.counts(),
+        changed,
+        ignored,
+        ..IngestReport::default()
+    };
     report.data_version = publication::current_version(tx).await?;
     if report.changed.is_empty() {
         return Ok(report);

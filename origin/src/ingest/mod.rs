@@ -5,6 +5,8 @@
 //! | `line` | one line of NDJSON to one observation, or a fault that names the field |
 //! | `check` | what the type of a field cannot say: ranges, addresses, slugs, the methodology's input rules |
 //! | `batch` | the observations of one batch, sorted by kind |
+//! | `faults` | what is wrong with a batch, counted and told in part |
+//! | `passed_over` | which observations were not kept, for another one of the same row was |
 //! | `references` | what an observation refers to must be known, to the store or to the batch |
 //! | `signed` | signatures must verify, and what was published stays as it was |
 //! | `security` | the security registry, the casebook and signals, and what follows from them |
@@ -14,7 +16,9 @@
 pub mod batch;
 mod check;
 mod commit;
+mod faults;
 mod line;
+mod passed_over;
 pub(crate) mod references;
 mod security;
 mod signed;
@@ -22,7 +26,9 @@ mod tagging;
 
 pub use batch::Batch;
 pub use commit::{commit, commit_whole};
+pub use faults::{Fault, Faults, MAX_FAULTS};
 pub use line::Observation;
+pub use passed_over::{Ignored, PassedOver, Why};
 
 use crate::clock::Clock;
 use crate::store::{AsStoreError, Db, StoreError};
@@ -43,6 +49,8 @@ pub struct IngestReport {
     pub observations: BTreeMap<&'static str, u64>,
     /// Rows that are different now, by kind; empty for a repeated batch.
     pub changed: BTreeMap<&'static str, u64>,
+    /// Observations of which nothing was kept, because another one of the same row was.
+    pub ignored: Ignored,
     /// Vaults whose score was evaluated again.
     pub vaults_scored: u64,
     /// Published scores that changed.
@@ -62,23 +70,12 @@ pub struct IngestReport {
     pub tags: Vec<Tag>,
 }
 
-/// What is wrong with one line.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub struct Fault {
-    /// Counted from 1.
-    pub line: u64,
-    /// The field, or null when the line as a whole is at fault.
-    pub field: Option<String>,
-    /// In words.
-    pub reason: String,
-}
-
 /// Why a batch was refused. Nothing of it was kept.
 #[derive(Debug, thiserror::Error)]
 pub enum IngestError {
-    /// Lines are wrong; every one of them is named.
-    #[error("{} of the batch's observations are at fault", .0.len())]
-    Faults(Vec<Fault>),
+    /// Lines are wrong.
+    #[error("there are {} faults in the batch", .0.total())]
+    Faults(Faults),
     /// More than [`MAX_BATCH_BYTES`].
     #[error("a batch holds at most {MAX_BATCH_BYTES} bytes")]
     TooLarge,

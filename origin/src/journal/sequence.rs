@@ -5,6 +5,7 @@
 
 use super::{connect, in_time};
 use crate::app::App;
+use crate::edge_link::EdgeLink;
 use crate::store::StoreError;
 use crate::store::journal::{self as table, Cause, Tick};
 use sqlx::PgConnection;
@@ -20,16 +21,18 @@ const IDLE: Duration = Duration::from_millis(50);
 const TICK: (Duration, Duration) = (Duration::from_secs(1), Duration::from_secs(60));
 /// What a step over lost numbers may take: it goes through everything that is retained, and nothing can be numbered before it.
 const STEP: Duration = Duration::from_secs(3_600);
+/// How long the edge is waited for, on a new connection, to say which facts it knows.
+const EDGE: Duration = Duration::from_secs(2);
 /// The pause after a failure.
 const PAUSE: Duration = Duration::from_millis(200);
 /// How much longer than the server we wait for the end of a statement.
 const MARGIN: Duration = Duration::from_secs(1);
 
 /// Numbers operations until the process ends. Says once when that stops working, and once when it works again.
-pub async fn keep_numbering(app: &App) {
+pub async fn keep_numbering(app: &App, link: Option<&EdgeLink>) {
     let (mut limit, mut working) = (TICK.0, true);
     loop {
-        let Err(error) = number(app, &mut limit, &mut working).await else { continue };
+        let Err(error) = number(app, link, &mut limit, &mut working).await else { continue };
         app.journal.meters.ticks_failed.fetch_add(1, Relaxed);
         if error.sqlstate().as_deref() == Some("57014") {
             app.journal.meters.ticks_timed_out.fetch_add(1, Relaxed);
@@ -44,9 +47,14 @@ pub async fn keep_numbering(app: &App) {
 }
 
 /// Numbers on one connection, until it fails or is to be made anew.
-async fn number(app: &App, limit: &mut Duration, working: &mut bool) -> Result<(), StoreError> {
+async fn number(
+    app: &App,
+    link: Option<&EdgeLink>,
+    limit: &mut Duration,
+    working: &mut bool,
+) -> Result<(), StoreError> {
     let mut connection = connect(&app.db, "rds-sequencer", *limit).await?;
-    check_incarnation(app, &mut connection, *limit + MARGIN).await?;
+    check_past(app, link, &mut connection).await?;
     let mut pause = BUSY;
     loop {
         let numbered = tick(app, &mut connection, *limit + MARGIN).await?;
@@ -81,24 +89,39 @@ async fn tick(app: &App, connection: &mut PgConnection, limit: Duration) -> Resu
 
 /// Whether the numbers may go on where they are. A restore or a change of primary always breaks the connection, so it is asked
 /// on each, before anything is numbered on it.
-async fn check_incarnation(app: &App, connection: &mut PgConnection, limit: Duration) -> Result<(), StoreError> {
+async fn check_past(app: &App, link: Option<&EdgeLink>, connection: &mut PgConnection) -> Result<(), StoreError> {
     let seen = i64::try_from(app.journal.ring.tail()).unwrap_or(i64::MAX);
     for cause in [Cause::Moved, Cause::Behind(seen)] {
-        if !in_time(limit, table::must_step(connection, cause)).await? {
-            continue;
-        }
-        let mut patient = connect(&app.db, "rds-sequencer-step", STEP).await?;
-        let Some(stepped) = in_time(STEP, table::step(&mut patient, cause, app.clock.now())).await? else { continue };
-        app.journal.meters.steps.fetch_add(1, Relaxed);
-        tracing::error!(
-            from = stepped.from,
-            to = stepped.to,
-            numbered = stepped.numbered,
-            "the database is not the one that gave the last number, or an older copy of it: numbers were stepped over"
-        );
-        // What was read of the numbers that are gone is shown to nobody any more.
-        app.journal.begin_after(stepped.to.unsigned_abs());
-        app.journal.numbered();
+        step_over(app, connection, cause).await?;
     }
+    // An edge that says nothing now is heard at its next acknowledgement.
+    if let Some(link) = link
+        && let Some(known) = link.known_tags(EDGE).await
+    {
+        step_over(app, connection, Cause::EdgeAhead(known)).await?;
+    }
+    Ok(())
+}
+
+/// Steps over what may be lost, where `cause` holds by what `connection` reads.
+pub async fn step_over(app: &App, connection: &mut PgConnection, cause: Cause<'_>) -> Result<(), StoreError> {
+    if !in_time(TICK.0 + MARGIN, table::must_step(connection, cause)).await? {
+        return Ok(());
+    }
+    let mut patient = connect(&app.db, "rds-sequencer-step", STEP).await?;
+    let Some(stepped) = in_time(STEP, table::step(&mut patient, cause, app.clock.now())).await? else {
+        return Ok(());
+    };
+    app.journal.meters.steps.fetch_add(1, Relaxed);
+    tracing::error!(
+        from = stepped.from,
+        to = stepped.to,
+        numbered = stepped.numbered,
+        ?cause,
+        "the database is not the one that gave the last number, or an older copy of it: numbers were stepped over"
+    );
+    // What was read of the numbers that are gone is shown to nobody any more.
+    app.journal.begin_after(stepped.to.unsigned_abs());
+    app.journal.numbered();
     Ok(())
 }

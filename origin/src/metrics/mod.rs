@@ -119,6 +119,8 @@ pub struct Gauges {
     pub db_idle: usize,
     /// Older keys' proofs asked for.
     pub bcrypt_proofs: u64,
+    /// Whether the database refuses writes.
+    pub writes_refused: bool,
     /// Whether this process is going away.
     pub draining: bool,
     /// When the process began.
@@ -169,7 +171,7 @@ impl Metrics {
             metric(&mut out, name, help, "counter", value.load(Relaxed) as f64);
         }
         let (newest_reading, median_reading) = gauges.reading_ages_seconds;
-        let values: [(&str, &str, f64); 19] = [
+        let values: [(&str, &str, f64); 20] = [
             ("rds_catalog_version", "Data version the catalog was made from.", gauges.catalog_version as f64),
             ("rds_catalog_rows", "Active vaults in the catalog.", gauges.catalog_rows as f64),
             (
@@ -232,6 +234,11 @@ impl Metrics {
                 "Seconds between two runs over every vault; 0 where none is made by itself.",
                 f64::from(gauges.score_every_seconds),
             ),
+            (
+                "rds_db_writes_refused",
+                "1 while the database refuses writes.",
+                f64::from(u8::from(gauges.writes_refused)),
+            ),
             ("rds_draining", "1 while this process finishes its last requests.", f64::from(u8::from(gauges.draining))),
         ];
         for (name, help, value) in values {
@@ -285,6 +292,7 @@ mod tests {
         db_limit: 16,
         db_idle: 1,
         bcrypt_proofs: 0,
+        writes_refused: false,
         draining: false,
         started_at: Timestamp::from_seconds(1),
         now: Timestamp::from_seconds(2),

@@ -88,6 +88,11 @@ pub(super) fn render(out: &mut String, started_at: Timestamp, delay: &LoopDelay)
     }
 }
 
+/// How many files and sockets the process may have open; none where the kernel does not say.
+pub fn most_files() -> Option<usize> {
+    Kernel::read().most_files.map(|files| files as usize)
+}
+
 /// What the kernel says of this process; each figure is missing where it does not.
 #[derive(Debug, Default)]
 struct Kernel {

@@ -15,7 +15,8 @@ mod wording;
 use crate::clock::Clock;
 use crate::store::research::{self as records_table, LastRun};
 use crate::store::{
-    At, Db, StoreError, research_facts, research_predictions as predictions_table, research_samples, tags,
+    At, Db, StoreError, publication, research_facts, research_predictions as predictions_table, research_samples, tags,
+    vault_days,
 };
 use rds_shared::model::research::RecordKind;
 use rds_shared::route::Tag;
@@ -88,11 +89,24 @@ fn is_due(last: Option<&LastRun>, served: &[i64], now: Timestamp) -> bool {
     })
 }
 
+/// Makes the daily sums current that a run reads, in a transaction of its own: the writers' turn is given back before the run begins.
+async fn sum_days(db: &Db) -> Result<(), StoreError> {
+    db.run_tx("daily sums", |tx| {
+        Box::pin(async move {
+            publication::take_turn(tx).await?;
+            vault_days::refresh_all(tx).await?;
+            Ok::<(), StoreError>(())
+        })
+    })
+    .await
+}
+
 async fn run_if(
     db: &Db,
     now: Timestamp,
     due: impl Fn(Option<&LastRun>, &[i64]) -> bool + Send + Sync + Copy + 'static,
 ) -> Result<Option<Run>, StoreError> {
+    sum_days(db).await?;
     db.run_tx("research run", move |tx| {
         Box::pin(async move {
             records_table::take_turn(tx).await?;

@@ -123,14 +123,19 @@ pub enum ImportError {
         only: String,
     },
     /// Rows made observations that ingest refuses.
-    #[error("{} rows are at fault, the first of them: {}", .0.len(), first(.0))]
-    Faults(Vec<RowFault>),
+    #[error("{total} faults, the first of them: {}", told(.first))]
+    Faults {
+        /// How many there are.
+        total: u64,
+        /// The first ones, at most as many as ingest tells.
+        first: Vec<RowFault>,
+    },
     /// The batch was not taken.
     #[error(transparent)]
     Ingest(#[from] IngestError),
 }
 
-fn first(faults: &[RowFault]) -> String {
+fn told(faults: &[RowFault]) -> String {
     faults.iter().take(3).map(RowFault::to_string).collect::<Vec<_>>().join("; ")
 }
 
@@ -193,7 +198,7 @@ fn by_row(error: IngestError, rows: &[(&'static str, u64)]) -> ImportError {
         let (file, row) = place.copied().unwrap_or(("the folder", 0));
         RowFault { file, row, field: fault.field, reason: fault.reason }
     };
-    ImportError::Faults(faults.into_iter().map(row_of).collect())
+    ImportError::Faults { total: faults.total(), first: faults.told().into_iter().map(row_of).collect() }
 }
 
 /// The folder on its way into a batch.

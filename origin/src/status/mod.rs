@@ -3,13 +3,17 @@
 //! | module | knows |
 //! |---|---|
 //! | this one | the feed: every component read on its own, so that one that cannot be read costs one row |
+//! | [`clocks`] | whether this process's clock is right |
 //! | [`heartbeat`] | whether this process answers at its own door |
 //! | [`traffic`] | this process's answers of the last quarter of an hour |
+//! | [`writes`] | whether the database takes writes |
 //! | [`sampler`] | a sample a minute, whether this service is reached from outside, and what is forgotten |
 
+pub mod clocks;
 pub mod heartbeat;
 pub mod sampler;
 pub mod traffic;
+pub mod writes;
 
 use crate::app::App;
 use crate::store::health::ping;
@@ -61,6 +65,8 @@ pub async fn feed(app: &App, now: Timestamp) -> StatusFeed {
         ComponentName::DataFreshness => newest.map_or(UNREAD, |newest| rules::data_freshness(newest, now)),
         ComponentName::FailSafe if standing.is_none() && mode == FailSafeMode::Normal => UNREAD,
         ComponentName::FailSafe => rules::fail_safe(mode, reason),
+        ComponentName::Writes if samples.is_none() => UNREAD,
+        ComponentName::Writes => rules::writes(app.writes.are_refused()),
     };
     let component = |name: &ComponentName| {
         let (status, detail) = found(*name);
@@ -83,7 +89,7 @@ async fn beats(app: &App) -> bool {
     if let Some(heartbeat) = app.heartbeat.get() {
         return heartbeat.beats().await;
     }
-    in_time(ping(&app.db)).await.is_some() && app.catalog.current().is_some() && !app.is_draining()
+    in_time(ping(&app.db)).await.is_some() && app.catalog.current().is_some() && !app.is_leaving()
 }
 
 /// What the database says, unless it fails or takes too long. The catalog's refresh says when it is down; once is enough.

@@ -5,7 +5,7 @@
 use super::{At, Db, StoreError, Tx, word};
 use crate::facts::Eligibility;
 use rds_shared::model::basket::{
-    BasketMethodologyRow, BasketRow, BasketVersionRow, ConstituentType, Methodology, SupportStatus,
+    BasketMethodologyRow, BasketRow, BasketVersionRow, ConstituentType, ListedBasketVersion, Methodology, SupportStatus,
 };
 use rds_shared::model::content_hash::ContentHash;
 use rds_shared::model::version_signature::VersionSignature;
@@ -19,7 +19,9 @@ use rds_shared::wire::time::Micros;
 use sqlx::postgres::PgRow;
 use sqlx::types::Json;
 use sqlx::{PgExecutor, Row};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
+
+pub use super::basket_overview::{Overview, overview};
 
 /// What is said of a version beside what it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -67,9 +69,19 @@ pub struct StoredVersion {
 }
 
 impl StoredVersion {
-    /// Under the name that it was made with: what is asked for by its own address does not change with the basket.
-    pub fn as_it_was(self) -> Self {
+    /// Under the name that it was made with: what is asked for by an instant does not change with the basket.
+    pub fn under_its_name(self) -> Self {
         StoredVersion { name: self.made_as.clone(), ..self }
+    }
+
+    /// As it was made: what stands at its own address may be kept for a year, so nothing that is said of it later is part of it.
+    pub fn as_made(self) -> Self {
+        StoredVersion { support: Support::default(), successor: None, ..self.under_its_name() }
+    }
+
+    /// What follows it, when it is retired.
+    pub fn retired_for(&self) -> Option<&str> {
+        self.support.retired_at.and(self.successor.as_deref())
     }
 
     /// Whether the basket is still called as when the version was made.
@@ -184,14 +196,19 @@ pub async fn version(db: impl PgExecutor<'_>, version_id: &str) -> Result<Option
 }
 
 /// A page of a basket's versions, newest first, and how many there are.
-pub async fn versions(db: &Db, basket_id: &str, page: PageRequest) -> Result<(Vec<BasketVersionRow>, u64), StoreError> {
+pub async fn versions(
+    db: &Db,
+    basket_id: &str,
+    page: PageRequest,
+) -> Result<(Vec<ListedBasketVersion>, u64), StoreError> {
     let mut tx = db.snapshot().await?;
     let total: i64 = sqlx::query_scalar("SELECT count(*) FROM basket_version WHERE basket_id = $1")
         .bind(basket_id)
         .fetch_one(&mut *tx)
         .await?;
-    let sql = "SELECT v.*, g.address AS signer_address FROM basket_version v \
+    let sql = "SELECT v.*, g.address AS signer_address, s.deprecated_at, s.retired_at, s.successor_id FROM basket_version v \
                LEFT JOIN decision_signer g ON g.key_id = v.signing_key_id \
+               LEFT JOIN basket_version_support s ON s.version_id = v.version_id \
                WHERE basket_id = $1 ORDER BY number DESC OFFSET $2 LIMIT $3";
     let rows = sqlx::query(sql)
         .bind(basket_id)
@@ -199,7 +216,18 @@ pub async fn versions(db: &Db, basket_id: &str, page: PageRequest) -> Result<(Ve
         .bind(i64::try_from(page.rows()).unwrap_or(i64::MAX))
         .fetch_all(&mut *tx)
         .await?;
-    Ok((rows.iter().map(version_row).collect::<Result<_, _>>()?, total.unsigned_abs()))
+    Ok((rows.iter().map(listed).collect::<Result<_, _>>()?, total.unsigned_abs()))
+}
+
+fn listed(row: &PgRow) -> Result<ListedBasketVersion, StoreError> {
+    let support = support(row)?;
+    Ok(ListedBasketVersion {
+        version: version_row(row)?,
+        support_status: support.status(),
+        deprecated_at: support.deprecated_at,
+        retired_at: support.retired_at,
+        successor_version_id: row.try_get("successor_id")?,
+    })
 }
 
 /// Who is in each of these versions.
@@ -292,37 +320,6 @@ pub async fn rule_hashes(tx: &mut Tx<'_>) -> Result<HashMap<(String, String), [u
     rows.into_iter().map(read).collect()
 }
 
-/// How a basket stands, for operators.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Overview {
-    /// The basket.
-    pub id: String,
-    /// Its versions, newest first, with what is said of each.
-    pub versions: Vec<(String, Support)>,
-    /// Why the rebalance that is due cannot be carried out, and since when.
-    pub halt: Option<(String, Timestamp)>,
-}
-
-/// How every basket stands, by id.
-pub async fn overview(db: &Db) -> Result<Vec<Overview>, StoreError> {
-    let rows = sqlx::query(
-        "SELECT b.id, b.halted_since, b.halt_reason, v.version_id, s.deprecated_at, s.retired_at \
-         FROM basket b LEFT JOIN basket_version v ON v.basket_id = b.id LEFT JOIN basket_version_support s USING (version_id) \
-         ORDER BY v.number DESC",
-    );
-    let mut baskets: BTreeMap<String, Overview> = BTreeMap::new();
-    for row in rows.fetch_all(&db.pool).await? {
-        let id: String = row.try_get("id")?;
-        let since: Option<At> = row.try_get("halted_since")?;
-        let halt = row.try_get::<Option<String>, _>("halt_reason")?.zip(since.map(Timestamp::from));
-        let basket = baskets.entry(id.clone()).or_insert(Overview { id, versions: Vec::new(), halt });
-        if let Some(version) = row.try_get("version_id")? {
-            basket.versions.push((version, support(&row)?));
-        }
-    }
-    Ok(baskets.into_values().collect())
-}
-
 /// Reads a row of [`VERSION`].
 fn stored(row: &PgRow) -> Result<StoredVersion, StoreError> {
     Ok(StoredVersion {
@@ -363,7 +360,7 @@ fn digest(column: &'static str, bytes: Vec<u8>) -> Result<[u8; 32], StoreError> 
     bytes.try_into().map_err(|bytes: Vec<u8>| StoreError::Corrupt { column, text: format!("{bytes:02x?}") })
 }
 
-fn support(row: &PgRow) -> Result<Support, StoreError> {
+pub(super) fn support(row: &PgRow) -> Result<Support, StoreError> {
     let instant = |column| row.try_get::<Option<At>, _>(column).map(|at| at.map(Timestamp::from));
     Ok(Support { deprecated_at: instant("deprecated_at")?, retired_at: instant("retired_at")? })
 }

@@ -7,9 +7,10 @@ use crate::facts::IncentivesStatus;
 use rds_shared::model::ids::{Address, ChainId, Namespace, VaultId};
 use rds_shared::model::status::{BorrowStatus, Breakdown, DepositStatus, ScoreStatus, TvlStatus, WithdrawStatus};
 use rds_shared::model::vault::Reward;
-use rds_shared::rules::borrow::BorrowCost;
+use rds_shared::rules::borrow::{BorrowCost, lends_to_nobody};
 use rds_shared::rules::tiers::Tier;
 use rds_shared::scoring::MilliPoints;
+use rds_shared::scoring::vault::Strategy;
 use rds_shared::wire::Timestamp;
 use sqlx::Row;
 use sqlx::postgres::PgRow;
@@ -162,6 +163,8 @@ pub struct VaultFacts {
     pub deposit_capacity_usd: Option<f64>,
     /// The newest state observation.
     pub last_synced_at: Option<Timestamp>,
+    /// When a source last told what the vault is, whether or not anybody has read it yet.
+    pub told_at: Timestamp,
     /// Strategy label; null when the source does not say.
     pub strategy_type: Option<String>,
     /// Audits of the protocol's deployed version; null when nobody looked.
@@ -280,7 +283,7 @@ pub(super) static VAULT_FACTS: LazyLock<String> = LazyLock::new(|| {
             coalesce(gate.borrow_status, s.borrow_status, 'unknown') AS borrow_status, coalesce(s.incentives, 'unavailable') AS incentives, \
             coalesce(gate.deposit_status, s.deposit_status, 'unknown') AS deposit_status, coalesce(s.withdraw_status, 'unknown') AS withdraw_status, \
             CASE WHEN gate.deposit_status IS NULL THEN s.deposit_capacity_usd ELSE gate.deposit_capacity_usd END AS deposit_capacity_usd, \
-            coalesce(s.needs_risk_review, false) AS needs_risk_review, s.observed_at AS last_synced_at, \
+            coalesce(s.needs_risk_review, false) AS needs_risk_review, s.observed_at AS last_synced_at, v.observed_at AS told_at, \
             p.score, p.tier, p.run_id, p.computed_at, p.updated_at, p.changed_version, p.synced_version, p.published_version, \
             (SELECT min(a.category COLLATE \"C\") FROM asset a WHERE a.chain_id = v.chain_id AND a.address = v.asset_address) AS asset_category \
      FROM vault v JOIN protocol pr ON pr.id = v.protocol_id JOIN chain c USING (chain_id) \
@@ -295,7 +298,18 @@ pub(super) fn vault_facts(row: &PgRow, running: Vec<Reward>) -> Result<VaultFact
     let address = address("vault.address", row.try_get("address")?)?;
     let asset_address: Option<String> = row.try_get("asset_address")?;
     let (base_apr, borrow_apr) = (row.try_get("base_apr")?, row.try_get("borrow_apr")?);
-    let incentives: IncentivesStatus = word("vault_state.incentives", row.try_get("incentives")?)?;
+    let strategy: Option<String> = row.try_get("strategy_type")?;
+    let mut incentives: IncentivesStatus = word("vault_state.incentives", row.try_get("incentives")?)?;
+    let mut borrow_status = word::<BorrowStatus>("vault_state.borrow_status", row.try_get("borrow_status")?)?;
+    // What was not read is unknown only where there could be something to read.
+    if optional_word::<Strategy>("vault.strategy", strategy.as_deref())?.is_some_and(lends_to_nobody) {
+        if borrow_status == BorrowStatus::Unknown {
+            borrow_status = BorrowStatus::NotApplicable;
+        }
+        if incentives == IncentivesStatus::Unavailable {
+            incentives = IncentivesStatus::NotApplicable;
+        }
+    }
     let rates = Rates::of(base_apr, borrow_apr, incentives, &running);
     let tvl_usd: Option<f64> = row.try_get("tvl_usd")?;
     let score: Option<i32> = row.try_get("score")?;
@@ -332,13 +346,14 @@ pub(super) fn vault_facts(row: &PgRow, running: Vec<Reward>) -> Result<VaultFact
         borrow_apr,
         borrow: rates.borrow,
         rewards: running,
-        borrow_status: word::<BorrowStatus>("vault_state.borrow_status", row.try_get("borrow_status")?)?,
+        borrow_status,
         active_loans_usd: row.try_get("active_loans_usd")?,
         deposit_status: word::<DepositStatus>("vault_state.deposit_status", row.try_get("deposit_status")?)?,
         withdraw_status: word::<WithdrawStatus>("vault_state.withdraw_status", row.try_get("withdraw_status")?)?,
         deposit_capacity_usd: row.try_get("deposit_capacity_usd")?,
         last_synced_at: instant(row, "last_synced_at")?,
-        strategy_type: row.try_get("strategy_type")?,
+        told_at: row.try_get::<At, _>("told_at")?.0,
+        strategy_type: strategy,
         audits: count(row, "audits")?,
         auditors: row.try_get("auditors")?,
         score: score.and_then(MilliPoints::new),

@@ -10,7 +10,7 @@ use sqlx::Row;
 use sqlx::postgres::PgRow;
 use sqlx::types::Json;
 
-/// What a listed row is read from; the feed's row is `f`, its event `e`.
+/// What a listed row is read from; its row of the feed or of the repeats is `f`, its event `e`.
 pub(super) const COLUMNS: &str = "SELECT e.id, e.event_type, e.severity, e.title, e.description, e.occurred_at, e.incident_severity, \
          e.loss_usd, e.remediation_status, e.links, e.group_key, e.source, e.published_at, f.occurrence_count, \
          f.protocol_id AS shown_protocol, pr.name AS protocol_name, f.chain_id AS shown_chain, c.name AS chain_name, \
@@ -28,8 +28,8 @@ pub async fn groups_of(tx: &mut Tx<'_>, ids: &[i64]) -> Result<Vec<String>, Stor
 
 /// Brings the feed up to date with these events, the groups they are in, and the groups they were in.
 ///
-/// A group is shown by its newest published event, of two at one instant by the one with the greater id. The caller holds
-/// the writers' turn.
+/// A group is shown by its newest published event, of two at one instant by the one with the greater id; its other public events
+/// are kept beside the feed, where filters find them. The caller holds the writers' turn.
 ///
 /// Each event's place is looked up by itself (`OFFSET 0`): the planner, who has not counted what this transaction wrote, would
 /// otherwise join thousands of new events with each other.
@@ -44,21 +44,32 @@ pub async fn refresh(tx: &mut Tx<'_>, ids: &[i64], old_groups: &[String]) -> Res
         .bind(&groups)
         .execute(&mut **tx)
         .await?;
+    sqlx::query("DELETE FROM event_repeat WHERE event_id = ANY($1)").bind(ids).execute(&mut **tx).await?;
+    // A group's other events are as they were, and their words are not read again. Triggers take the one that now stands for its
+    // group out of the repeats, and those that are not public.
     sqlx::query(
-        "INSERT INTO event_feed \
-         SELECT s.id, s.group_key, s.occurrences, s.occurred_at, lower(s.event_type), lower(s.source), \
-                CASE s.severity WHEN 'Critical' THEN 3 WHEN 'Warning' THEN 2 ELSE 1 END, s.incident_severity, \
+        "WITH shown AS MATERIALIZED ( \
+             SELECT e.id, e.group_key, e.occurred_at, lower(e.event_type) AS event_type, lower(e.source) AS source, \
+                    CASE e.severity WHEN 'Critical' THEN 3 WHEN 'Warning' THEN 2 ELSE 1 END AS severity_rank, e.incident_severity, \
+                    e.remediation_status, e.loss_usd, e.title || ' ' || coalesce(e.description, '') AS words, \
+                    p.protocol_id, p.chain_id, p.curator_id, p.protocol_ids, p.chain_ids, p.curator_ids, \
+                    count(*) OVER shown AS occurrences, \
+                    row_number() OVER (shown ORDER BY e.occurred_at DESC, e.id DESC) AS place \
+             FROM event e CROSS JOIN LATERAL (SELECT * FROM event_place p WHERE p.event_id = e.id OFFSET 0) AS p \
+             WHERE p.is_served AND e.state = 'published' AND (e.group_key = ANY($2) OR e.group_key IS NULL AND e.id = ANY($1)) \
+             WINDOW shown AS (PARTITION BY e.group_key, CASE WHEN e.group_key IS NULL THEN e.id END) \
+         ), stands AS ( \
+             INSERT INTO event_feed \
+             SELECT s.id, s.group_key, s.occurrences, s.occurred_at, s.event_type, s.source, s.severity_rank, s.incident_severity, \
+                    s.remediation_status, s.loss_usd, s.protocol_id, s.chain_id, s.curator_id, s.protocol_ids, s.chain_ids, \
+                    s.curator_ids, to_tsvector('event_words', s.words) \
+             FROM shown s WHERE s.place = 1 \
+         ) \
+         INSERT INTO event_repeat \
+         SELECT s.id, s.group_key, s.occurred_at, s.event_type, s.source, s.severity_rank, s.incident_severity, \
                 s.remediation_status, s.loss_usd, s.protocol_id, s.chain_id, s.curator_id, s.protocol_ids, s.chain_ids, \
                 s.curator_ids, to_tsvector('event_words', s.words) \
-         FROM (SELECT e.id, e.group_key, e.occurred_at, e.event_type, e.source, e.severity, e.incident_severity, \
-                      e.remediation_status, e.loss_usd, e.title || ' ' || coalesce(e.description, '') AS words, \
-                      p.protocol_id, p.chain_id, p.curator_id, p.protocol_ids, p.chain_ids, p.curator_ids, \
-                      count(*) OVER shown AS occurrences, \
-                      row_number() OVER (shown ORDER BY e.occurred_at DESC, e.id DESC) AS place \
-               FROM event e CROSS JOIN LATERAL (SELECT * FROM event_place p WHERE p.event_id = e.id OFFSET 0) AS p \
-               WHERE p.is_served AND e.state = 'published' AND (e.group_key = ANY($2) OR e.group_key IS NULL AND e.id = ANY($1)) \
-               WINDOW shown AS (PARTITION BY e.group_key, CASE WHEN e.group_key IS NULL THEN e.id END)) AS s \
-         WHERE s.place = 1",
+         FROM shown s WHERE s.place > 1 AND NOT EXISTS (SELECT FROM event_repeat r WHERE r.event_id = s.id)",
     )
     .bind(ids)
     .bind(&groups)
@@ -76,21 +87,17 @@ pub async fn representative(db: &Db, group_key: &str) -> Result<Option<EventRow>
     row.as_ref().map(row_of).transpose()
 }
 
-/// A slice of the feed's rows that touch a curator's vaults, newest first, and how many there are in all.
-pub async fn of_curator(db: &Db, id: &str, offset: u64, limit: u32) -> Result<(Vec<EventRow>, u64), StoreError> {
-    let total: i64 = sqlx::query_scalar("SELECT count(*) FROM event_feed f WHERE f.curator_ids @> ARRAY[$1]")
-        .bind(id)
-        .fetch_one(&db.pool)
-        .await?;
-    let rows = sqlx::query(&format!(
-        "{COLUMNS} FROM event_feed f {JOINED} WHERE f.curator_ids @> ARRAY[$1] ORDER BY f.occurred_at DESC, f.event_id DESC OFFSET $2 LIMIT $3"
-    ))
+/// How many of the feed's groups touch a curator's vaults.
+pub async fn count_of_curator(db: &Db, id: &str) -> Result<u64, StoreError> {
+    let total: i64 = sqlx::query_scalar(
+        "SELECT (SELECT count(*) FROM event_feed WHERE curator_ids @> ARRAY[$1]) \
+              + (SELECT count(DISTINCT r.group_key) FROM event_repeat r WHERE r.curator_ids @> ARRAY[$1] \
+                 AND NOT EXISTS (SELECT FROM event_feed f WHERE f.group_key = r.group_key AND f.curator_ids @> ARRAY[$1]))",
+    )
     .bind(id)
-    .bind(i64::try_from(offset).unwrap_or(i64::MAX))
-    .bind(i64::from(limit))
-    .fetch_all(&db.pool)
+    .fetch_one(&db.pool)
     .await?;
-    Ok((rows.iter().map(row_of).collect::<Result<_, _>>()?, u64::try_from(total).unwrap_or(0)))
+    Ok(u64::try_from(total).unwrap_or(0))
 }
 
 /// Reads a list item out of an event's columns and those of its place.

@@ -3,10 +3,13 @@
 //! No estimate of Postgres' tells whether the matches of a filter lie where an order begins or all at its end, and the wrong
 //! guess reads everything. So a page is looked for where the order begins, a few rows deep; what is not there is rare, or
 //! far back: then all matches are gathered by their own indexes and put in order. Both are bounded, whatever the words.
+//!
+//! A filter is asked of every public occurrence of a group, and the newest that matches is the group's row.
 
 use super::event_feed::{COLUMNS, JOINED, row_of};
 use super::{At, Db, StoreError};
 use rds_shared::model::event::EventRow;
+use rds_shared::wire::Timestamp;
 use rds_shared::wire::page::PageRequest;
 use sqlx::postgres::PgRow;
 use sqlx::{Postgres, QueryBuilder};
@@ -17,6 +20,10 @@ const NEAR: u64 = 1_000;
 const NEAR_FOR_EACH: u64 = 10;
 /// ... and at most: about as many as can be looked through in the time that gathering takes.
 const NEAR_AT_MOST: u64 = 10_000;
+
+/// What conditions and orders look at, of either table.
+const COMPARED: &str = "f.event_id, f.group_key, f.occurred_at, f.event_type, f.source, f.severity_rank, f.incident_severity, \
+     f.remediation_status, f.loss_usd, f.protocol_ids, f.chain_ids, f.curator_ids, f.search";
 
 /// An order of the feed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -92,23 +99,40 @@ impl FeedFilter<'_> {
     }
 
     /// Where to look for a slice, one after the other until it is full.
+    ///
+    /// Repeats have no order by how often their group happened, so that order is not looked through at its beginning.
     fn reaches(&self, slice: Slice) -> impl Iterator<Item = Reach> {
         let wanted = slice.offset.saturating_add(slice.limit);
         let near = wanted.saturating_mul(NEAR_FOR_EACH).clamp(NEAR, NEAR_AT_MOST);
-        let tried = !self.keeps_all() && wanted <= near;
+        let tried = !self.keeps_all() && wanted <= near && self.order != FeedOrder::Occurrences;
         tried.then_some(Reach::Near(near)).into_iter().chain([Reach::All])
     }
 
-    /// Selects what the order compares of the slice's rows, as `f`.
+    /// Selects what the order compares of the slice's rows, as `f`. Of each group it is the newest occurrence that matches.
     fn push_slice(&self, query: &mut QueryBuilder<'_, Postgres>, reach: Reach, slice: Slice) {
         query.push("SELECT ");
         self.push_keys(query);
         match reach {
             Reach::Near(rows) => {
-                query.push(" FROM (SELECT * FROM event_feed f WHERE f.occurred_at >= ").push_bind(self.since);
+                query.push(" FROM (SELECT * FROM (");
+                for (table, and) in [("event_feed", " UNION ALL "), ("event_repeat", "")] {
+                    // Each table along its own index.
+                    query.push("(SELECT ").push(COMPARED).push(" FROM ").push(table).push(" f WHERE f.occurred_at >= ");
+                    query.push_bind(self.since);
+                    self.push_order(query);
+                    query.push(" LIMIT ").push_bind(bound(rows)).push(")").push(and);
+                }
+                query.push(") AS f");
                 self.push_order(query);
                 query.push(" LIMIT ").push_bind(bound(rows)).push(") AS f WHERE true");
-                self.push_conditions(query);
+                self.push_conditions(query, "f");
+                // The OR keeps this a look-up for each row that matches; as a join it would gather every match there is.
+                query.push(
+                    " AND (f.group_key IS NULL OR NOT EXISTS (SELECT FROM event_occurrence n WHERE n.group_key = f.group_key \
+                     AND (n.occurred_at, n.event_id) > (f.occurred_at, f.event_id)",
+                );
+                self.push_conditions(query, "n");
+                query.push("))");
             }
             Reach::All if self.keeps_all() => {
                 query.push(" FROM event_feed f WHERE f.occurred_at >= ").push_bind(self.since);
@@ -117,7 +141,14 @@ impl FeedFilter<'_> {
                 query.push(" FROM (SELECT ");
                 self.push_keys(query);
                 query.push(" FROM event_feed f WHERE f.occurred_at >= ").push_bind(self.since);
-                self.push_conditions(query);
+                self.push_conditions(query, "f");
+                query.push(" UNION ALL (SELECT DISTINCT ON (f.group_key) ");
+                self.push_keys(query);
+                query.push(" FROM event_repeat_counted f WHERE f.occurred_at >= ").push_bind(self.since);
+                self.push_conditions(query, "f");
+                query.push(" AND NOT EXISTS (SELECT FROM event_feed h WHERE h.group_key = f.group_key");
+                self.push_conditions(query, "h");
+                query.push(") ORDER BY f.group_key, f.occurred_at DESC, f.event_id DESC)");
                 // OFFSET keeps the limit out: the matches are gathered, not walked to.
                 query.push(" OFFSET 0) AS f");
             }
@@ -133,35 +164,45 @@ impl FeedFilter<'_> {
         }
     }
 
-    fn push_conditions(&self, query: &mut QueryBuilder<'_, Postgres>) {
-        let lists = [
-            ("f.event_type = ANY(", self.event_types),
-            ("f.protocol_ids && (", self.protocols),
-            ("f.curator_ids && (", self.curators),
-        ];
-        for (condition, words) in lists {
+    /// What a row of this alias must be.
+    fn push_conditions(&self, query: &mut QueryBuilder<'_, Postgres>, alias: &str) {
+        let and = |query: &mut QueryBuilder<'_, Postgres>, column: &str| {
+            query.push(" AND ").push(alias).push(".").push(column);
+        };
+        for (column, words) in [
+            ("event_type = ANY(", self.event_types),
+            ("protocol_ids && (", self.protocols),
+            ("curator_ids && (", self.curators),
+        ] {
             if !words.is_empty() {
-                query.push(" AND ").push(condition).push_bind(words.to_vec()).push("::text[])");
+                and(query, column);
+                query.push_bind(words.to_vec()).push("::text[])");
             }
         }
         if !self.severities.is_empty() {
-            query.push(" AND f.severity_rank = ANY(").push_bind(self.severities.clone()).push(")");
+            and(query, "severity_rank = ANY(");
+            query.push_bind(self.severities.clone()).push(")");
         }
         if let Some(chains) = &self.chains {
-            query.push(" AND f.chain_ids && ").push_bind(chains.clone());
+            and(query, "chain_ids && ");
+            query.push_bind(chains.clone());
         }
-        for (column, words) in
-            [("f.incident_severity", self.incident_severities), ("f.remediation_status", self.remediation_statuses)]
-        {
+        for (column, words) in [
+            ("incident_severity = ANY(", self.incident_severities),
+            ("remediation_status = ANY(", self.remediation_statuses),
+        ] {
             if !words.is_empty() {
-                query.push(" AND ").push(column).push(" = ANY(").push_bind(words.to_vec()).push(")");
+                and(query, column);
+                query.push_bind(words.to_vec()).push(")");
             }
         }
         if !self.exclude_sources.is_empty() {
-            query.push(" AND f.source <> ALL(").push_bind(self.exclude_sources.to_vec()).push(")");
+            and(query, "source <> ALL(");
+            query.push_bind(self.exclude_sources.to_vec()).push(")");
         }
         if let Some(search) = self.search {
-            query.push(" AND f.search @@ event_query(").push_bind(search.to_owned()).push(")");
+            and(query, "search @@ event_query(");
+            query.push_bind(search.to_owned()).push(")");
         }
     }
 
@@ -181,23 +222,47 @@ impl FeedFilter<'_> {
 /// A page of the feed, and whether another follows.
 pub async fn page(db: &Db, filter: &FeedFilter<'_>, page: PageRequest) -> Result<(Vec<EventRow>, bool), StoreError> {
     // One row more than asked for says whether there are more.
-    let slice = Slice { offset: page.offset(), limit: page.rows().saturating_add(1) };
+    let mut listed = slice(db, filter, Slice { offset: page.offset(), limit: page.rows().saturating_add(1) }).await?;
+    let size = usize::try_from(page.rows()).unwrap_or(usize::MAX);
+    let has_more = listed.len() > size;
+    listed.truncate(size);
+    Ok((listed, has_more))
+}
+
+/// A slice of the groups that touch a curator's vaults, newest first.
+pub async fn of_curator(db: &Db, id: &str, offset: u64, limit: u32) -> Result<Vec<EventRow>, StoreError> {
+    let filter = FeedFilter {
+        event_types: &[],
+        severities: Vec::new(),
+        protocols: &[],
+        curators: &[id.to_owned()],
+        chains: None,
+        incident_severities: &[],
+        remediation_statuses: &[],
+        search: None,
+        exclude_sources: &[],
+        since: At(Timestamp::from_micros(i64::MIN)),
+        order: FeedOrder::OccurredAt,
+        descending: true,
+    };
+    slice(db, &filter, Slice { offset, limit: limit.into() }).await
+}
+
+async fn slice(db: &Db, filter: &FeedFilter<'_>, slice: Slice) -> Result<Vec<EventRow>, StoreError> {
     let mut rows: Vec<PgRow> = Vec::new();
     for reach in filter.reaches(slice) {
         // The page is cut before its rows are joined with their events: whatever lies before it costs an index entry.
         let mut query = QueryBuilder::new(COLUMNS);
         query.push(" FROM (");
         filter.push_slice(&mut query, reach, slice);
-        query.push(") AS cut JOIN event_feed f ON f.event_id = cut.event_id ").push(JOINED);
+        query.push(") AS cut JOIN event_occurrence f ON f.event_id = cut.event_id ").push(JOINED);
         filter.push_order(&mut query);
         rows = query.build().persistent(false).fetch_all(&db.pool).await?;
         if rows.len() as u64 == slice.limit {
             break;
         }
     }
-    let size = usize::try_from(page.rows()).unwrap_or(usize::MAX);
-    let listed = rows.iter().take(size).map(row_of).collect::<Result<_, _>>()?;
-    Ok((listed, rows.len() > size))
+    rows.iter().map(row_of).collect()
 }
 
 /// When the `n`-th newest match happened; none when there are fewer.

@@ -111,14 +111,18 @@ async fn replace(tx: &mut Tx<'_>, events: &[i64]) -> Result<u64, StoreError> {
     if events.is_empty() {
         return Ok(0);
     }
-    let moved = sqlx::query(
-        "UPDATE event_feed f SET protocol_id = p.protocol_id, chain_id = p.chain_id, curator_id = p.curator_id, \
-                protocol_ids = p.protocol_ids, chain_ids = p.chain_ids, curator_ids = p.curator_ids \
-         FROM unnest($1) AS moved (event_id) \
-         CROSS JOIN LATERAL (SELECT * FROM event_place p WHERE p.event_id = moved.event_id OFFSET 0) AS p \
-         WHERE f.event_id = p.event_id \
-           AND (f.protocol_id, f.chain_id, f.curator_id, f.protocol_ids, f.chain_ids, f.curator_ids) \
-               IS DISTINCT FROM (p.protocol_id, p.chain_id, p.curator_id, p.protocol_ids, p.chain_ids, p.curator_ids)",
-    );
-    Ok(moved.bind(events).execute(&mut **tx).await?.rows_affected())
+    let mut moved = 0;
+    for table in ["event_feed", "event_repeat"] {
+        let sql = format!(
+            "UPDATE {table} f SET protocol_id = p.protocol_id, chain_id = p.chain_id, curator_id = p.curator_id, \
+                    protocol_ids = p.protocol_ids, chain_ids = p.chain_ids, curator_ids = p.curator_ids \
+             FROM unnest($1) AS moved (event_id) \
+             CROSS JOIN LATERAL (SELECT * FROM event_place p WHERE p.event_id = moved.event_id OFFSET 0) AS p \
+             WHERE f.event_id = p.event_id \
+               AND (f.protocol_id, f.chain_id, f.curator_id, f.protocol_ids, f.chain_ids, f.curator_ids) \
+                   IS DISTINCT FROM (p.protocol_id, p.chain_id, p.curator_id, p.protocol_ids, p.chain_ids, p.curator_ids)"
+        );
+        moved += sqlx::query(&sql).bind(events).execute(&mut **tx).await?.rows_affected();
+    }
+    Ok(moved)
 }

@@ -13,15 +13,21 @@ use sqlx::Row;
 use sqlx::postgres::PgRow;
 use sqlx::types::Json;
 
-/// The newest `limit` incidents of the feed that are linked to a protocol or to any of its vaults, newest first; the
-/// repeats of a group are one.
+/// The newest `limit` incidents of the feed that are linked to a protocol or to any of its vaults, newest first; a
+/// group is one, shown by the newest of those.
 pub async fn incidents_of_protocol(db: &Db, id: &str, limit: u32) -> Result<Vec<ProtocolIncident>, StoreError> {
     let rows = sqlx::query(
         "SELECT e.*, EXISTS (SELECT FROM event_link l WHERE l.event_id = e.id AND l.scope = 'protocol' AND l.affects_protocol_score) \
                          AS affects_protocol_score \
-         FROM event_feed f JOIN event e ON e.id = f.event_id \
-         WHERE f.event_type = 'incident' AND f.protocol_ids @> ARRAY[$1] \
-         ORDER BY f.occurred_at DESC, f.event_id DESC LIMIT $2",
+         FROM ( \
+             SELECT f.event_id FROM event_feed f WHERE f.event_type = 'incident' AND f.protocol_ids @> ARRAY[$1] \
+             UNION ALL \
+             (SELECT DISTINCT ON (r.group_key) r.event_id FROM event_repeat r \
+              WHERE r.event_type = 'incident' AND r.protocol_ids @> ARRAY[$1] AND NOT EXISTS ( \
+                  SELECT FROM event_feed f WHERE f.group_key = r.group_key AND f.event_type = 'incident' AND f.protocol_ids @> ARRAY[$1]) \
+              ORDER BY r.group_key, r.occurred_at DESC, r.event_id DESC) \
+         ) AS shown JOIN event e ON e.id = shown.event_id \
+         ORDER BY e.occurred_at DESC, e.id DESC LIMIT $2",
     )
     .bind(id)
     .bind(i64::from(limit))

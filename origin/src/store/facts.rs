@@ -47,6 +47,24 @@ pub async fn upsert<F: Fact>(tx: &mut Tx<'_>, facts: &[F]) -> Result<Vec<String>
     Ok(changed)
 }
 
+/// Which of these facts are not what their rows hold now, by place, and whether the row's fact was observed at the same instant. They were
+/// written before: where a row holds something else, that won.
+pub async fn passed_over<F: Fact>(tx: &mut Tx<'_>, facts: &[F]) -> Result<Vec<(usize, bool)>, StoreError> {
+    let mut passed = Vec::new();
+    for (number, chunk) in facts.chunks(CHUNK).enumerate() {
+        let row = |fact: &F| {
+            let fact = raw(fact)?;
+            Ok(Row { content_hash: content_hash(fact.get()), fact })
+        };
+        let rows: Vec<Row> = chunk.iter().map(row).collect::<Result<_, StoreError>>()?;
+        let found: Vec<(i64, bool)> =
+            sqlx::query_as(&passed_over_statement::<F>()).bind(json_array(&rows)?).fetch_all(&mut **tx).await?;
+        let place = |(ordinal, same): (i64, bool)| Some((number * CHUNK + usize::try_from(ordinal - 1).ok()?, same));
+        passed.extend(found.into_iter().filter_map(place));
+    }
+    Ok(passed)
+}
+
 /// The winners of a batch by key, in key order: the order in which rows are locked and written.
 fn winners<F: Fact>(facts: &[F]) -> Result<Vec<Row>, StoreError> {
     let mut best: BTreeMap<String, &F> = BTreeMap::new();
@@ -93,6 +111,17 @@ fn upsert_statement<F: Fact>() -> String {
          WHERE (t.observed_at, t.content_hash) < (EXCLUDED.observed_at, EXCLUDED.content_hash) \
          RETURNING t.{subject}::text",
         subject = F::KEY[0],
+    )
+}
+
+/// Compares facts with what their rows hold.
+fn passed_over_statement<F: Fact>() -> String {
+    let table = F::TABLE;
+    let keys = F::KEY.iter().map(|key| format!("t.{key} = s.{key}")).collect::<Vec<_>>().join(" AND ");
+    format!(
+        "SELECT r.place, t.observed_at = s.observed_at FROM json_array_elements($1::json) WITH ORDINALITY AS r (line, place) \
+         CROSS JOIN LATERAL json_populate_record(NULL::{table}, r.line->'fact') AS s JOIN {table} t ON {keys} \
+         WHERE t.content_hash <> decode(r.line->>'hash', 'hex') ORDER BY r.place"
     )
 }
 

@@ -3,7 +3,7 @@
 use super::catalog::instant;
 use super::fail_safe::{self, Stored};
 use super::status::newest_sync;
-use super::{Db, StoreError, decision_signers};
+use super::{At, Db, StoreError, decision_signers};
 use rds_shared::graph::evidence::Signer;
 use rds_shared::wire::Timestamp;
 use sqlx::Row;
@@ -44,6 +44,12 @@ pub struct ChainIdentities {
 pub async fn ping(db: &Db) -> Result<(), StoreError> {
     sqlx::query("SELECT 1").execute(&db.pool).await?;
     Ok(())
+}
+
+/// The database's own time; that it says it shows that it answers. The caller bounds how long it waits.
+pub async fn clock(db: &Db) -> Result<Timestamp, StoreError> {
+    let now: At = sqlx::query_scalar("/* database_clock */ SELECT clock_timestamp()").fetch_one(&db.pool).await?;
+    Ok(now.into())
 }
 
 /// Counts everything the health record shows.

@@ -74,7 +74,7 @@ fn listed(row: &PgRow) -> Result<Option<LossRow>, StoreError> {
         title: row.try_get("title")?,
         loss_amount_usd: loss,
         attacked_at: instant(row, "attacked_at")?.unwrap_or_default(),
-        severity: losses::severity_of(label, registry),
+        severity: losses::severity_of(label, registry, loss),
         chain_id,
         chain_slug,
         classification: row.try_get("classification")?,

@@ -6,6 +6,7 @@ pub mod asset_scores;
 pub mod assets;
 pub mod attestations;
 pub mod basket_candidates;
+pub mod basket_overview;
 pub mod basket_versions;
 pub mod baskets;
 pub mod catalog;
@@ -48,14 +49,17 @@ pub mod scoring;
 pub mod security;
 pub mod signals;
 pub mod snapshots;
+pub mod spent_assertions;
 pub mod standing;
 pub mod status;
 pub mod strategies;
 pub mod stream_leases;
 pub mod symbols;
 pub mod tags;
+pub mod test_clock;
 pub mod told;
 pub mod usage;
+pub mod vault_days;
 pub mod webhook_deliveries;
 pub mod webhook_fanout;
 pub mod webhook_lists;
@@ -63,6 +67,7 @@ pub mod webhook_secrets;
 pub mod webhook_upkeep;
 pub mod webhooks;
 mod word;
+pub mod write_probe;
 
 pub use crate::facts::At;
 
@@ -136,6 +141,15 @@ impl StoreError {
     }
 }
 
+impl StoreError {
+    /// Whether the database is there and refused this write: its disk is full, it is read-only, or the like. A lost connection, too
+    /// many of them, a lost race or a lock that somebody holds are none of these.
+    pub fn is_refused_write(&self) -> bool {
+        const OTHERS: [&str; 6] = ["08", "40", "57", "53200", "53300", "55P03"];
+        self.sqlstate().is_some_and(|code| !OTHERS.iter().any(|other| code.starts_with(other)))
+    }
+}
+
 impl From<sqlx::Error> for StoreError {
     fn from(error: sqlx::Error) -> Self {
         match &error {
@@ -153,9 +167,10 @@ impl From<sqlx::Error> for StoreError {
 }
 
 /// Connection failures (class 08), a full disk and other wants (class 53), an operator's or a crash's shutdown (57P0x: also
-/// "starting up"), and a database that takes no writes for now (25006).
+/// "starting up"), a database that takes no writes for now (25006), and one that does not exist yet (3D000: it is being created or
+/// restored).
 fn is_unavailable(sqlstate: &str) -> bool {
-    sqlstate.starts_with("08") || sqlstate.starts_with("53") || sqlstate.starts_with("57P") || sqlstate == "25006"
+    ["08", "53", "57P"].iter().any(|class| sqlstate.starts_with(class)) || ["25006", "3D000"].contains(&sqlstate)
 }
 
 /// Whether the address of a database can be read. Why it cannot is not told: its parser repeats what it stumbled over, which may be

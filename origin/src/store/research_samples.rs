@@ -35,12 +35,17 @@ impl WindowRow {
 }
 
 /// Vaults whose price rose more than [`LEAP`] times between two prices at or before `now`.
+///
+/// Of vaults whose days are summed, the days that hold a leap have an index of their own; changed days are to be summed before
+/// ([`super::vault_days::refresh_all`]). Of the others all prices are read, in the order of their key.
 pub async fn broken_series(tx: &mut Tx<'_>, now: At) -> Result<HashSet<String>, StoreError> {
-    let sql = "SELECT DISTINCT vault_id FROM ( \
-                   SELECT vault_id, price_per_share AS price, \
-                          lag(price_per_share) OVER (PARTITION BY vault_id ORDER BY observed_at) AS before \
-                   FROM vault_snapshot WHERE price_per_share > 0 AND observed_at <= $1) AS step \
-               WHERE price > $2 * before";
+    let sql = "SELECT vault_id FROM vault_day WHERE leapt_at <= $1 \
+               UNION \
+               SELECT v.id FROM vault v CROSS JOIN LATERAL ( \
+                   SELECT price, lag(price) OVER (ORDER BY observed_at) AS before FROM ( \
+                       SELECT observed_at, price_per_share AS price FROM vault_snapshot h \
+                       WHERE h.vault_id = v.id AND price_per_share > 0 AND observed_at <= $1) AS priced) AS step \
+               WHERE NOT EXISTS (SELECT FROM vault_sums k WHERE k.vault_id = v.id) AND price > $2 * before";
     let rows: Vec<String> = sqlx::query_scalar(sql).bind(now).bind(LEAP as f64).fetch_all(&mut **tx).await?;
     Ok(rows.into_iter().collect())
 }
@@ -55,8 +60,54 @@ pub async fn newest_price(tx: &mut Tx<'_>, now: At) -> Result<Option<At>, StoreE
 }
 
 /// Every vault of a served chain that had a price shortly before an instant, with the window of `horizon` behind it.
+///
+/// The instants are midnights, so a window is a number of whole days, and the sums of these are read where there are any; changed
+/// days are to be summed before ([`super::vault_days::refresh_all`]).
 pub async fn windows(tx: &mut Tx<'_>, instants: &[At], horizon: Horizon) -> Result<Vec<WindowRow>, StoreError> {
-    Ok(sqlx::query_as(
+    let mut rows = Vec::new();
+    // An instant at a time: all of them in one statement would take minutes where there are many vaults.
+    for instant in instants {
+        let mut at_once = windows_of(tx, *instant, horizon, "EXISTS", FROM_DAYS).await?;
+        let unsummed = windows_of(tx, *instant, horizon, "NOT EXISTS", FROM_READINGS).await?;
+        if !unsummed.is_empty() {
+            at_once.extend(unsummed);
+            at_once.sort_by(|one, other| one.vault_id.cmp(&other.vault_id));
+        }
+        rows.extend(at_once);
+    }
+    Ok(rows)
+}
+
+/// What the prices after `w.as_of` say, from the days of a window.
+const FROM_DAYS: &str = "SELECT max(greatest(drawdown_bp, div((peak::numeric - low::numeric) * 10000, peak::numeric)::bigint)) AS drawdown_bp, \
+            max(priced_at) AS last_at, \
+            max(greatest(moved_at, CASE WHEN opened::numeric <> before::numeric THEN opened_at END)) AS moved_at \
+     FROM (SELECT *, greatest(base.price, max(high) OVER earlier) AS peak, \
+                  coalesce(lag(closed) OVER (ORDER BY day), base.price) AS before \
+           FROM vault_day d WHERE d.vault_id = v.id AND high IS NOT NULL \
+               AND day >= (w.as_of AT TIME ZONE 'UTC')::date \
+               AND day < ((w.as_of + make_interval(days => $2)) AT TIME ZONE 'UTC')::date \
+           WINDOW earlier AS (ORDER BY day ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)) AS day";
+
+/// The same from readings.
+const FROM_READINGS: &str = "SELECT max(div((peak - pps) * 10000, peak))::bigint AS drawdown_bp, max(observed_at) AS last_at, \
+            max(observed_at) FILTER (WHERE pps <> before) AS moved_at FROM ( \
+         SELECT observed_at, price_per_share::numeric AS pps, \
+                max(price_per_share::numeric) OVER so_far AS peak, lag(price_per_share::numeric) OVER so_far AS before \
+         FROM vault_snapshot h WHERE h.vault_id = v.id AND price_per_share > 0 \
+             AND observed_at BETWEEN base.observed_at AND w.as_of + make_interval(days => $2) \
+         WINDOW so_far AS (ORDER BY observed_at)) AS reading \
+     WHERE observed_at > w.as_of";
+
+/// The windows behind an instant of the vaults that have daily sums (`EXISTS`) or have none (`NOT EXISTS`), in the order of their ids.
+async fn windows_of(
+    tx: &mut Tx<'_>,
+    instant: At,
+    horizon: Horizon,
+    have_sums: &str,
+    prices: &str,
+) -> Result<Vec<WindowRow>, StoreError> {
+    let sql = format!(
         "SELECT v.id AS vault_id, v.protocol_id, w.as_of, price.drawdown_bp, price.last_at, price.moved_at, \
                 (SELECT new_score FROM score_history s WHERE s.vault_id = v.id AND s.observed_at <= w.as_of \
                  ORDER BY s.observed_at DESC, s.version DESC LIMIT 1) AS published_score, \
@@ -65,28 +116,21 @@ pub async fn windows(tx: &mut Tx<'_>, instants: &[At], horizon: Horizon) -> Resu
                                OR (l.scope = 'protocol' AND l.subject_id = v.protocol_id AND l.affects_protocol_score)) \
                           AND e.event_type = 'Incident' AND e.state = 'published' \
                           AND e.occurred_at > w.as_of AND e.occurred_at <= w.as_of + make_interval(days => $2)) AS incident \
-         FROM unnest($1::timestamptz[]) AS w (as_of) \
+         FROM (SELECT $1::timestamptz) AS w (as_of) \
          CROSS JOIN (SELECT v.id, v.protocol_id FROM vault v JOIN chain c USING (chain_id) WHERE c.is_served \
-                         AND EXISTS (SELECT FROM vault_snapshot h WHERE h.vault_id = v.id AND price_per_share > 0)) AS v \
-         JOIN LATERAL (SELECT observed_at FROM vault_snapshot h WHERE h.vault_id = v.id AND price_per_share > 0 \
+                         AND {have_sums} (SELECT FROM vault_sums k WHERE k.vault_id = v.id)) AS v \
+         JOIN LATERAL (SELECT observed_at, price_per_share AS price FROM vault_snapshot h WHERE h.vault_id = v.id AND price_per_share > 0 \
                            AND observed_at <= w.as_of AND observed_at > w.as_of - make_interval(days => $3) \
                        ORDER BY observed_at DESC LIMIT 1) AS base ON true \
-         CROSS JOIN LATERAL ( \
-             SELECT max(div((peak - pps) * 10000, peak))::bigint AS drawdown_bp, max(observed_at) AS last_at, \
-                    max(observed_at) FILTER (WHERE pps <> before) AS moved_at FROM ( \
-                 SELECT observed_at, price_per_share::numeric AS pps, \
-                        max(price_per_share::numeric) OVER so_far AS peak, lag(price_per_share::numeric) OVER so_far AS before \
-                 FROM vault_snapshot h WHERE h.vault_id = v.id AND price_per_share > 0 \
-                     AND observed_at BETWEEN base.observed_at AND w.as_of + make_interval(days => $2) \
-                 WINDOW so_far AS (ORDER BY observed_at)) AS reading \
-             WHERE observed_at > w.as_of) AS price \
-         ORDER BY w.as_of, v.id COLLATE \"C\"",
-    )
-    .bind(instants)
-    .bind(i32::try_from(horizon.days()).unwrap_or(i32::MAX))
-    .bind(i32::try_from(BASE_WITHIN_DAYS).unwrap_or(i32::MAX))
-    .fetch_all(&mut **tx)
-    .await?)
+         CROSS JOIN LATERAL ({prices}) AS price \
+         ORDER BY v.id COLLATE \"C\""
+    );
+    Ok(sqlx::query_as(&sql)
+        .bind(instant)
+        .bind(i32::try_from(horizon.days()).unwrap_or(i32::MAX))
+        .bind(i32::try_from(BASE_WITHIN_DAYS).unwrap_or(i32::MAX))
+        .fetch_all(&mut **tx)
+        .await?)
 }
 
 /// A row of `research_sample`, and what is read once of it and not stored: the protocol, and whether prices only repeat.

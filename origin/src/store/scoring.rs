@@ -5,6 +5,9 @@ use sqlx::FromRow;
 use sqlx::types::Json;
 use std::collections::{BTreeMap, HashMap};
 
+/// Vaults whose readings of a year one statement reads: some ten seconds where they are hourly, and no statement may take minutes.
+const READ_AT_ONCE: usize = 100;
+
 /// A protocol, as far as the platform vector asks.
 #[derive(Debug, Clone, FromRow)]
 #[allow(missing_docs, reason = "the columns of `protocol`")]
@@ -203,9 +206,24 @@ pub async fn incidents(tx: &mut Tx<'_>, ids: &[String]) -> Result<HashMap<String
     Ok(incidents)
 }
 
-/// What the histories of the asked vaults say at `now`.
-pub async fn signals(tx: &mut Tx<'_>, ids: &[String], now: At) -> Result<HashMap<String, Signals>, StoreError> {
-    let rows: Vec<Signals> = sqlx::query_as(
+/// What the histories of the asked vaults say at `now`, from their readings of 365 days.
+///
+/// This is what the signals mean. [`super::vault_days`] says the same of vaults whose days are summed, for less.
+pub async fn signals_from_readings(
+    tx: &mut Tx<'_>,
+    ids: &[String],
+    now: At,
+) -> Result<HashMap<String, Signals>, StoreError> {
+    let mut signals = HashMap::new();
+    for ids in ids.chunks(READ_AT_ONCE) {
+        let rows = read_signals(tx, ids, now).await?;
+        signals.extend(rows.into_iter().map(|row| (row.vault_id.clone(), row)));
+    }
+    Ok(signals)
+}
+
+async fn read_signals(tx: &mut Tx<'_>, ids: &[String], now: At) -> Result<Vec<Signals>, StoreError> {
+    Ok(sqlx::query_as(
         // One walk of the history's key a vault and question: a plan that no statistics can spoil.
         "SELECT asked.vault_id, price.drawdown_bp, price.priced_at, coalesce(busy.high, false) AS high_util_72h, \
                 coalesce(2 * s.tvl_usd <= past.tvl_usd AND past.tvl_usd > 0, false) AS tvl_halved_7d \
@@ -230,6 +248,5 @@ pub async fn signals(tx: &mut Tx<'_>, ids: &[String], now: At) -> Result<HashMap
     .bind(ids)
     .bind(now)
     .fetch_all(&mut **tx)
-    .await?;
-    Ok(rows.into_iter().map(|row| (row.vault_id.clone(), row)).collect())
+    .await?)
 }

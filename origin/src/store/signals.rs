@@ -89,18 +89,19 @@ pub async fn detail(db: &Db, id: i64) -> Result<Option<SignalDetail>, StoreError
     let affected_vaults = vaults.iter().map(affected_vault).collect::<Result<Vec<_>, _>>()?;
     let signal = signal(&row)?;
     let entities_full = signal.entities.iter().map(|entity| impact(entity, &affected_vaults)).collect();
+    let graph_snapshot_id: Option<String> = row.try_get("graph_snapshot_id")?;
     Ok(Some(SignalDetail {
         entities_full,
         affected_vaults,
         summary: row.try_get("summary")?,
         severity_reason: row.try_get("severity_reason")?,
-        graph_snapshot_id: None,
-        methodology_version: row.try_get("methodology_version")?,
         evidence: SignalEvidence {
             source_url: row.try_get("source_url")?,
             article_urls: row.try_get("article_urls")?,
-            snapshot_id: row.try_get("snapshot_id")?,
+            snapshot_id: row.try_get::<Option<String>, _>("snapshot_id")?.or_else(|| graph_snapshot_id.clone()),
         },
+        graph_snapshot_id,
+        methodology_version: row.try_get("methodology_version")?,
         signal,
     }))
 }
@@ -157,6 +158,9 @@ pub async fn find_vaults(tx: &mut Tx<'_>, ids: &[i64]) -> Result<(), StoreError>
     .bind(ids)
     .execute(&mut **tx)
     .await?;
+    let snapshot = "UPDATE signal SET graph_snapshot_id = (SELECT snapshot_id FROM graph_current) \
+                    WHERE id = ANY($1) AND coalesce(jsonb_typeof(given_vaults), 'null') = 'null'";
+    sqlx::query(snapshot).bind(ids).execute(&mut **tx).await?;
     add_up(tx, Some(ids)).await
 }
 

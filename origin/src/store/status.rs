@@ -109,6 +109,27 @@ pub async fn note_traffic(db: &Db, at: Timestamp, process: i64, tally: Tally) ->
     Ok(())
 }
 
+/// Notes what an edge has answered by itself in these minutes, so far. A count that is smaller than the one that is there is late.
+pub async fn note_edge_answers(db: &Db, source: i64, minutes: &[(Timestamp, Tally)]) -> Result<(), StoreError> {
+    let sql = "
+        -- note_edge_answers
+        insert into status_traffic (minute, process, requests, failed)
+        select date_trunc('minute', minute), $1, max(requests), max(least(failed, requests))
+        from unnest($2::timestamptz[], $3::bigint[], $4::bigint[]) as told (minute, requests, failed) group by 1
+        on conflict (minute, process) do update
+        set requests = greatest(status_traffic.requests, excluded.requests),
+            failed = least(greatest(status_traffic.failed, excluded.failed), greatest(status_traffic.requests, excluded.requests))";
+    let number = |count: u64| i64::try_from(count).unwrap_or(i64::MAX);
+    sqlx::query(sql)
+        .bind(source)
+        .bind(minutes.iter().map(|(at, _)| At(*at)).collect::<Vec<_>>())
+        .bind(minutes.iter().map(|(_, tally)| number(tally.requests)).collect::<Vec<_>>())
+        .bind(minutes.iter().map(|(_, tally)| number(tally.failed)).collect::<Vec<_>>())
+        .execute(&db.pool)
+        .await?;
+    Ok(())
+}
+
 /// What the processes but `process` have answered in the minutes that began after `since`.
 pub async fn traffic_of_others(db: &Db, process: i64, since: Timestamp) -> Result<Tally, StoreError> {
     let sql = "

@@ -32,9 +32,17 @@ pub async fn touch(tx: &mut Tx<'_>, tags: &[Tag]) -> Result<TagVersions, StoreEr
 }
 
 /// Says of every tag that its facts may have changed, and spells the fail-safe mode anew: whatever anybody has seen of another
-/// past of this database is older than what this transaction leaves. Call it last, as [`touch`].
-pub async fn raise_all(tx: &mut Tx<'_>) -> Result<(), StoreError> {
+/// past of this database is older than what this transaction leaves. `known` is what the edge is known to have seen: a clock that was
+/// set back with the database would not get above it by itself. Call it last, as [`touch`].
+pub async fn raise_all(tx: &mut Tx<'_>, known: &TagVersions) -> Result<(), StoreError> {
     let mode = fail_safe::hold(tx).await?.mode;
+    let (names, versions): (Vec<&str>, Vec<i64>) = known.iter().map(|(tag, version)| (tag.as_str(), version)).unzip();
+    let sql = "
+        -- raise_tags_to
+        with held as (select tag from data_tag where tag = any($1) order by tag for update)
+        update data_tag t set version = greatest(t.version, k.version)
+        from held, unnest($1::text[], $2::bigint[]) as k (tag, version) where t.tag = held.tag and k.tag = t.tag";
+    sqlx::query(sql).bind(names).bind(versions).execute(&mut **tx).await?;
     touch(tx, &Tag::ALL).await?;
     fail_safe::spell(tx, mode).await
 }

@@ -1,5 +1,6 @@
 //! When there is another version of a basket, when there is none, and that none is ever changed.
 
+use crate::baskets::fields;
 use crate::baskets_world::{BASKET, MEMBERS, World, definition, rebalanced, rules};
 use crate::db::TestDb;
 use crate::tags::{newest, raised};
@@ -11,9 +12,10 @@ use rds_origin::clock::Clock;
 use rds_origin::ingest::{self, Batch};
 use rds_origin::simulate::{self, Options};
 use rds_origin::store::{baskets as table, publication};
+use rds_shared::route::Tag;
 use rds_shared::rules::baskets::refresh::Trigger;
 use rds_shared::wire::Timestamp;
-use serde_json::json;
+use serde_json::{Value, json};
 
 #[tokio::test]
 async fn only_what_the_rules_name_asks_for_a_version() {
@@ -261,4 +263,25 @@ async fn a_basket_without_rules_waits_for_them() {
     let all = baskets::refresh(&facts.db, &clock, None).await.unwrap();
     assert_eq!(all, [(BASKET.to_owned(), Refreshed::NoRules)]);
     assert_eq!(MEMBERS.len(), 5);
+}
+
+#[tokio::test]
+async fn rules_have_a_history_of_which_one_is_active() {
+    let world = World::begun().await;
+    world.pass(3600);
+    let second = rules("m2", "2026-11-21T00:30:00Z", json!({"single_name_pct": 22.5}));
+    let before = newest(&world.test).await;
+    world.test.ingest(&second).await;
+    assert_eq!(raised(&before, &newest(&world.test).await), [Tag::Baskets]);
+    world.refresh().await;
+    let rows = world.data("/methodology/versions").await;
+    assert_eq!(fields(&rows[0]), ["activated_at", "content_hash", "doc_url", "is_active", "retired_at", "version"]);
+    let stands = |row: &Value| (row["version"].clone(), row["retired_at"].clone(), row["is_active"].clone());
+    assert_eq!(stands(&rows[0]), (json!("m2"), Value::Null, json!(true)));
+    assert_eq!(stands(&rows[1]), (json!("m1"), json!("2026-11-21T00:30:00.000Z"), json!(false)));
+    assert_ne!(rows[0]["content_hash"], rows[1]["content_hash"]);
+    let version = world.data("").await;
+    assert_eq!((&version["trigger_reason"], &version["methodology_version"]), (&json!("methodology"), &json!("m2")));
+    assert_eq!(version["methodology"]["caps"]["single_name_pct"], 22.5);
+    assert_eq!(world.data("?at=2026-11-21T00:00:00Z").await["methodology"]["caps"]["single_name_pct"], 40);
 }

@@ -33,6 +33,9 @@ impl TestDb {
         admin.close().await.unwrap();
         let url = url_of(&name);
         let db = Db::connect(&url, 5).await.unwrap();
+        // A copy of the template is another database than the one that was migrated, and this one begins with a past of its own.
+        let sql = "UPDATE journal_state SET incarnation = journal_incarnation()";
+        sqlx::query(sql).execute(&db.pool).await.unwrap();
         TestDb { db, url, name, is_guest: false }
     }
 
@@ -44,6 +47,7 @@ impl TestDb {
 }
 
 /// A copy of a test's database as it was at one moment.
+#[derive(Debug)]
 pub struct Backup {
     name: String,
     of: String,
@@ -52,7 +56,9 @@ pub struct Backup {
 impl TestDb {
     /// Copies it, with every connection to it cut: Postgres copies only what nobody uses.
     pub async fn back_up(&self) -> Backup {
-        let backup = Backup { name: format!("{}_backup", self.name), of: self.name.clone() };
+        static NUMBER: AtomicU32 = AtomicU32::new(0);
+        let number = NUMBER.fetch_add(1, Ordering::Relaxed);
+        let backup = Backup { name: format!("{}_backup_{number}", self.name), of: self.name.clone() };
         exchange(Some(&self.name), &format!("CREATE DATABASE {} TEMPLATE {}", backup.name, backup.of)).await;
         backup
     }
@@ -65,6 +71,25 @@ impl Backup {
         exchange(Some(&of), &format!("DROP DATABASE {of} WITH (FORCE)")).await;
         exchange(None, &format!("ALTER DATABASE {name} RENAME TO {of}")).await;
     }
+
+    /// The same with a copy of the backup, so that it may be restored again.
+    pub async fn restore_a_copy(&self) {
+        let Backup { name, of } = self;
+        exchange(Some(of), &format!("DROP DATABASE {of} WITH (FORCE)")).await;
+        exchange(None, &format!("CREATE DATABASE {of} TEMPLATE {name}")).await;
+    }
+
+    /// Drops it.
+    pub async fn forget(self) {
+        exchange(None, &format!("DROP DATABASE {} WITH (FORCE)", self.name)).await;
+    }
+}
+
+/// Has a restored database look like the one that it replaces: what a disk that is set back does, where neither cluster nor timeline nor
+/// database tells.
+pub async fn as_a_disk_set_back(connection: &mut PgConnection) {
+    let sql = "UPDATE journal_state SET incarnation = journal_incarnation()";
+    sqlx::query(sql).execute(connection).await.unwrap();
 }
 
 /// Cuts connections, and does what needs that, before anybody connects again.

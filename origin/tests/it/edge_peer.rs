@@ -4,7 +4,7 @@
 use axum::Router;
 use axum::body::to_bytes;
 use axum::extract::{Request, State};
-use axum::http::StatusCode;
+use axum::http::{HeaderMap, StatusCode};
 use rds_origin::clock::Clock;
 use rds_origin::config::LinkConfig;
 use rds_origin::edge_link::EdgeLink;
@@ -44,6 +44,8 @@ struct Inside {
     asked_tags: watch::Sender<usize>,
     acknowledged: Mutex<Vec<KeyNews>>,
     acknowledged_tags: Mutex<Vec<TagVersions>>,
+    /// What it ever heard of facts: no restore of a database takes that back.
+    known: Mutex<TagVersions>,
 }
 
 impl EdgePeer {
@@ -62,6 +64,7 @@ impl EdgePeer {
             asked_tags: watch::Sender::new(0),
             acknowledged: Mutex::default(),
             acknowledged_tags: Mutex::default(),
+            known: Mutex::default(),
         });
         let service = Router::new().fallback(answer).with_state(inside.clone());
         tokio::spawn(async move { axum::serve(listener, service).await });
@@ -93,6 +96,11 @@ impl EdgePeer {
         self.inside.acknowledged.lock().unwrap().clone()
     }
 
+    /// Has it know these versions of facts, as if it had been told of them or had seen them in answers.
+    pub fn knows(&self, versions: &TagVersions) {
+        self.inside.known.lock().unwrap().raise_to(versions);
+    }
+
     /// What it acknowledged of facts, in order.
     pub fn acknowledged_tags(&self) -> Vec<TagVersions> {
         self.inside.acknowledged_tags.lock().unwrap().clone()
@@ -114,7 +122,7 @@ fn read<T: DeserializeOwned>(body: &[u8]) -> T {
     serde_json::from_slice(body).unwrap()
 }
 
-async fn answer(State(edge): State<Arc<Inside>>, request: Request) -> StatusCode {
+async fn answer(State(edge): State<Arc<Inside>>, request: Request) -> (StatusCode, HeaderMap) {
     let (head, body) = request.into_parts();
     let body = to_bytes(body, 64 * 1024).await.unwrap();
     let text = |name| head.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
@@ -130,20 +138,30 @@ async fn answer(State(edge): State<Arc<Inside>>, request: Request) -> StatusCode
     let is_of_tags = covered.target == TAG_NEWS;
     let has_door = is_of_tags || covered.target == KEY_NEWS;
     if !holds || covered.method != "POST" || !has_door || covered.principal != ORIGIN {
-        return StatusCode::NOT_FOUND;
+        return (StatusCode::NOT_FOUND, HeaderMap::new());
     }
+    // Who only asks what is known tells nothing.
+    let is_question = is_of_tags && read::<TagNews>(&body).versions.is_empty();
     let asked = if is_of_tags { &edge.asked_tags } else { &edge.asked };
-    asked.send_modify(|asked| *asked += 1);
+    asked.send_modify(|asked| *asked += usize::from(!is_question));
     let mood = *edge.mood.borrow();
     match mood {
         Mood::Acknowledges => {
-            match is_of_tags {
-                true => edge.acknowledged_tags.lock().unwrap().push(read::<TagNews>(&body).versions),
-                false => edge.acknowledged.lock().unwrap().push(read(&body)),
+            let mut said = HeaderMap::new();
+            if is_of_tags {
+                let versions = read::<TagNews>(&body).versions;
+                if !versions.is_empty() {
+                    edge.acknowledged_tags.lock().unwrap().push(versions);
+                }
+                let mut known = edge.known.lock().unwrap();
+                known.raise_to(&versions);
+                said.insert(headers::TAGS, known.to_text().parse().unwrap());
+            } else {
+                edge.acknowledged.lock().unwrap().push(read(&body));
             }
-            StatusCode::NO_CONTENT
+            (StatusCode::NO_CONTENT, said)
         }
-        Mood::Fails => StatusCode::SERVICE_UNAVAILABLE,
+        Mood::Fails => (StatusCode::SERVICE_UNAVAILABLE, HeaderMap::new()),
         Mood::Hangs => std::future::pending().await,
     }
 }

@@ -207,7 +207,7 @@ async fn repeats_are_one_row_that_survives_the_one_that_stood_for_it() {
         (&json!("depeg-3"), &json!(3), &json!("depeg-usdx"))
     );
     assert_eq!(feed(&test, "search=depeg").await, ["depeg-3"]);
-    assert_eq!(feed(&test, "search=%22depeg-1%22").await, [""; 0], "filters act on what stands for the group");
+    assert_eq!(feed(&test, "search=%22depeg-1%22").await, ["depeg-1"], "any occurrence is found");
     let one = test.json(&format!("/v1/events/{}", event_id("depeg-1"))).await["data"].clone();
     assert_eq!((&one["title"], &one["occurrence_count"]), (&json!("depeg-1"), &json!(3)));
     assert_eq!(one["affected_vaults"][0]["vault_name"], "Harbor Dollar");
@@ -320,4 +320,66 @@ async fn a_wrong_event_is_named_with_its_field_and_nothing_is_kept() {
         assert!(text.contains(&format!("\"line {line}, {field}\"")), "{line} {field}: {text}");
     }
     assert_eq!(feed(&test, "search=fine").await, [""; 0]);
+}
+
+/// The newest occurrence is a Warning on Base; the Critical one, on Ethereum, lies behind it.
+#[tokio::test]
+async fn a_group_is_found_by_any_of_its_occurrences_and_shown_by_the_newest_of_those() {
+    let test = TestApp::with_market().await;
+    let of = |key: &str, days: i64, fields: Value| {
+        let mut all = json!({"group_key": "storm", "event_type": "Storm"});
+        all.as_object_mut().unwrap().extend(fields.as_object().unwrap().clone());
+        event(key, days, all)
+    };
+    test.ingest(
+        &[
+            of("breeze", 1, json!({"severity": "Warning", "chain_id": 8453, "source": "crowd"})),
+            of("gale", 3, json!({"severity": "Critical", "vault_ids": [VAULTS[0].id()], "loss_usd": 7.0})),
+            of("flood", 4, json!({"severity": "Critical", "chain_id": 1, "protocol_id": "lantern"})),
+            of("secret", 0, json!({"severity": "Critical", "publication": "draft", "title": "secret flood"})),
+            event("calm", 2, json!({"event_type": "Storm", "severity": "Critical", "group_key": "other"})),
+        ]
+        .concat(),
+    )
+    .await;
+    for (query, expected) in [
+        ("eventType=storm&daysBack=30", &["breeze", "calm"][..]),
+        ("eventType=storm&severity=Critical", &["calm", "gale"]),
+        ("eventType=storm&severity=Critical&sortOrder=asc&daysBack=30", &["gale", "calm"]),
+        ("eventType=storm&severity=Critical,Warning", &["breeze", "calm"]),
+        ("eventType=storm&severity=Critical&chainId=base", &[]),
+        ("eventType=storm&severity=Warning&chainId=base", &["breeze"]),
+        ("search=flood", &["flood"]),
+        ("protocolId=lantern&eventType=storm", &["flood"]),
+        ("curatorId=north&eventType=storm", &["gale"]),
+        ("severity=Critical&eventType=storm&sortBy=loss_amount_usd", &["gale", "calm"]),
+        ("severity=Critical&eventType=storm&sortBy=occurrence_count", &["gale", "calm"]),
+        ("severity=Critical&eventType=storm&sortBy=severity&limit=1", &["calm"]),
+        ("severity=Critical&eventType=storm&limit=1&page=2", &["gale"]),
+    ] {
+        assert_eq!(feed(&test, query).await, expected, "{query}");
+    }
+    let without = test.json("/v1/events?eventType=storm&excludeSource=crowd,rating-change").await;
+    assert_eq!(titles(&without), ["calm", "gale"]);
+    let row = test.json("/v1/events?eventType=storm&severity=Critical&chainId=1&search=gale").await["data"][0].clone();
+    assert_eq!((&row["occurrence_count"], &row["group_key"]), (&json!(3), &json!("storm")));
+    let curated = test.json("/v1/curators/north/events?limit=50").await["data"].clone();
+    let shown: Vec<&str> =
+        curated["events"].as_array().unwrap().iter().map(|row| row["title"].as_str().unwrap()).collect();
+    assert!(shown.contains(&"gale") && !shown.contains(&"breeze"), "{shown:?}");
+    assert_eq!(curated["total"], json!(shown.len()));
+
+    retract(&test, "gale").await;
+    assert_eq!(feed(&test, "eventType=storm&severity=Critical").await, ["calm", "flood"]);
+    retract(&test, "breeze").await;
+    assert_eq!(
+        feed(&test, "eventType=storm&severity=Critical").await,
+        ["calm", "flood"],
+        "now it stands for the group"
+    );
+    let repeats: i64 = sqlx::query_scalar("select count(*) from event_repeat where group_key = 'storm'")
+        .fetch_one(&test.facts.db.pool)
+        .await
+        .unwrap();
+    assert_eq!(repeats, 0);
 }

@@ -198,7 +198,7 @@ async fn what_is_missing_or_wrong_is_named_and_nothing_is_kept() {
         &[sets.vault(VAULT, "harbor"), sets.vault("0x12", "harbor"), sets.vault(DOLLAR, "nobody")],
     );
     let faults = match import(&test, &sets.dir, None).await {
-        Err(ImportError::Faults(faults)) => faults.iter().map(ToString::to_string).collect::<Vec<_>>(),
+        Err(ImportError::Faults { first: faults, .. }) => faults.iter().map(ToString::to_string).collect::<Vec<_>>(),
         other => panic!("expected faults, got {other:?}"),
     };
     for part in ["vaults.jsonl.gz row 2: address", "vaults.jsonl.gz row 3: protocol_id"] {

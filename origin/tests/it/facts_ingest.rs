@@ -4,7 +4,7 @@ use crate::db::TestDb;
 use crate::facts_market::{
     FACTS, PUBLISHED, VAULT, clock, dump, exposure, ingest, market, observed, published, registry, state, text, vault,
 };
-use rds_origin::ingest::{self as code, Batch, IngestError};
+use rds_origin::ingest::{self as code, Batch, IngestError, Why};
 use rds_origin::store::{StoreError, catalog, detail};
 use rds_shared::rules::tiers::Tier;
 use serde_json::json;
@@ -188,4 +188,46 @@ async fn only_what_changed_since_a_version_comes_back() {
     assert_eq!((version, report.data_version), (2, 2));
     assert_eq!(changed.iter().map(|facts| facts.id.as_str()).collect::<Vec<_>>(), [VAULT]);
     assert_eq!(catalog::load_vaults(&test.db, Some(2)).await.unwrap().1, []);
+}
+
+#[tokio::test]
+async fn whoever_is_passed_over_is_told_with_the_line_and_the_reason() {
+    let test = TestDb::new().await;
+    ingest(&test, &clock(1), &market()).await;
+    let curator = |hours, name: &str| observed("curator", hours, json!({"id": "keel", "name": name}));
+    let told = ingest(&test, &clock(30), &[curator(9, "Keel & Sons"), state(5, json!({"tvl_usd": 4_000_000}))]).await;
+    assert!(told.ignored.is_empty(), "{:?}", told.ignored);
+    let rivals = [
+        curator(9, "Keel & Daughters"),
+        curator(8, "Keel"),
+        state(5, json!({"tvl_usd": 5_000_000})),
+        state(5, json!({"tvl_usd": 6_000_000})),
+        state(4, json!({"tvl_usd": 7_000_000})),
+    ];
+    let told = ingest(&test, &clock(30), &rivals).await;
+    let reasons = |kind: &str, reason: Why| {
+        told.ignored.lines.iter().filter(|passed| passed.kind == kind && passed.reason == reason).count()
+    };
+    let kept = |kind: &str| usize::try_from(told.changed.get(kind).copied().unwrap_or(0)).unwrap();
+    assert_eq!(reasons("curator", Why::Superseded), 1, "{told:?}");
+    // Of two names of one instant one wins, whichever comes second, and the other is told of.
+    assert_eq!(reasons("curator", Why::SameInstant) + kept("curator"), 1, "{told:?}");
+    // Of the three readings of one instant one is kept; the late one becomes part of the history.
+    assert!(matches!(reasons("vault_state", Why::SameInstant), 1 | 2), "{told:?}");
+    assert_eq!(reasons("vault_state", Why::Superseded), 0);
+    assert_eq!(told.ignored.by_kind.values().sum::<u64>(), told.ignored.lines.len() as u64);
+    let again = ingest(&test, &clock(30), &market()).await;
+    assert_eq!(again.ignored.by_kind.keys().copied().collect::<Vec<_>>(), ["curator"], "a repeat is told of by nobody");
+}
+
+#[tokio::test]
+async fn of_many_faults_the_first_are_told_and_all_are_counted() {
+    let test = TestDb::new().await;
+    let text = "{}\n".repeat(200_000);
+    let Err(IngestError::Faults(faults)) = code::from_reader(&test.db, &clock(1), text.as_bytes()).await else {
+        panic!("faults")
+    };
+    assert_eq!(faults.total(), 200_000);
+    let told = faults.told();
+    assert_eq!((told.len(), told[0].line, told[99].line), (100, 1, 100));
 }

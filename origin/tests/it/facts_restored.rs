@@ -66,7 +66,7 @@ async fn versions_that_are_given_again_are_not_taken_for_those_that_are_gone() {
     journal::step(&mut other, Cause::Told("a test"), test.app.clock.now()).await.unwrap().unwrap();
     let elsewhere = TestApp::over(crate::db::TestDb::guest(&test.facts).await, crate::testapp::Wish::default()).await;
     elsewhere.ingest(&state(52, 9e6)).await;
-    assert_eq!(elsewhere.app.catalog.current().unwrap().version, lost, "the same version of another past");
+    assert!(elsewhere.app.catalog.current().unwrap().version > lost, "no version is given in two pasts");
     refreshed(&test).await;
     let (listed, page, readings) = shown(&test).await;
     assert_eq!((listed, page), (9e6, 9e6));

@@ -1,9 +1,10 @@
 //! `POST /v1/vaults/batch`.
 
 use crate::market::{BASE58, VAULTS, address};
-use crate::testapp::{TestApp, signed};
+use crate::testapp::{TestApp, holder, signed};
 use axum::extract::Request;
 use axum::http::StatusCode;
+use rds_shared::access::Plan;
 use serde_json::{Value, json};
 
 async fn found(test: &TestApp, body: Value) -> Vec<String> {
@@ -16,7 +17,7 @@ async fn found(test: &TestApp, body: Value) -> Vec<String> {
 async fn rows_come_once_in_the_order_asked_for_and_strangers_are_left_out() {
     let test = TestApp::with_market().await;
     let (a, b, gone, solana) = (VAULTS[0].id(), VAULTS[2].id(), VAULTS[11].id(), VAULTS[12].id());
-    let body = json!({ "ids": [b, "nothing", a, b, gone], "addresses": [BASE58, address(3).to_uppercase().replace("0X", "0x"), address(77), "junk"] });
+    let body = json!({ "ids": [b, "nothing", a, b, gone], "addresses": [BASE58, address(3).to_uppercase().replace("0X", "0x"), address(77)] });
     assert_eq!(found(&test, body).await, [b, a, gone, solana]);
     assert_eq!(found(&test, json!({ "addresses": [address(1)] })).await, [VAULTS[0].id()]);
     assert_eq!(found(&test, json!({ "ids": [VAULTS[0].id().replace("0x", "0X")] })).await, [VAULTS[0].id()]);
@@ -43,8 +44,9 @@ async fn a_bad_body_is_refused_with_its_reason() {
         assert_eq!((refused.status, refused.code().as_str()), (StatusCode::BAD_REQUEST, code), "{body}");
         assert!(refused.message().contains(tells), "{body}: {}", refused.message());
     }
-    let many =
-        |ids: usize, addresses: usize| json!({ "ids": vec!["x"; ids], "addresses": vec!["y"; addresses] }).to_string();
+    let many = |ids: usize, addresses: usize| {
+        json!({ "ids": vec!["x"; ids], "addresses": vec![address(77); addresses] }).to_string()
+    };
     assert_eq!(test.post("/v1/vaults/batch", &many(60, 40)).await.status, StatusCode::OK);
     let refused = test.post("/v1/vaults/batch", &many(61, 40)).await;
     assert_eq!((refused.status, refused.code()), (StatusCode::BAD_REQUEST, "TOO_MANY_ITEMS".to_owned()));
@@ -79,4 +81,38 @@ async fn another_media_type_or_method_is_refused() {
     assert_eq!((refused.status, refused.header("allow")), (StatusCode::METHOD_NOT_ALLOWED, Some("POST, OPTIONS")));
     let kept = test.post("/v1/vaults/batch", "{}").await;
     assert_eq!((kept.header("cache-control"), kept.header("etag")), (Some("no-store"), None));
+}
+
+#[tokio::test]
+async fn an_address_that_no_chain_has_or_not_the_id_s_chain_is_refused_by_its_place() {
+    let test = TestApp::with_market().await;
+    let foreign = VAULTS[0].id().replace(&VAULTS[0].address(), BASE58);
+    for (body, code, place) in [
+        (json!({"addresses": [address(1), "junk"]}), "INVALID_ADDRESS", "addresses[1]"),
+        (json!({"ids": [VAULTS[0].id(), foreign]}), "ADDRESS_NAMESPACE_MISMATCH", "ids[1]"),
+    ] {
+        let refused = test.post("/v1/vaults/batch", &body.to_string()).await;
+        assert_eq!((refused.status, refused.code().as_str()), (StatusCode::BAD_REQUEST, code), "{body}");
+        assert_eq!(refused.json()["error"]["details"][0]["name"], place);
+    }
+    let holder = holder(Plan::Embedded);
+    for (target, field) in [
+        (format!("/v1/signals?vault=1:{BASE58}"), "vault"),
+        (format!("/v1/signals?vault=900:{}", address(1)), "vault"),
+        (format!("/v1/research/predictions?vault_id={foreign}"), "vault_id"),
+        (format!("/v1/events/stream?vaultId={foreign}"), "vaultId"),
+    ] {
+        let refused = test.get_as(&holder, &target).await;
+        assert_eq!(
+            (refused.status, refused.code().as_str()),
+            (StatusCode::BAD_REQUEST, "ADDRESS_NAMESPACE_MISMATCH"),
+            "{target}"
+        );
+        assert_eq!(refused.json()["error"]["details"][0]["name"], field);
+    }
+    assert_eq!(
+        test.get(&format!("/v1/signals?vault=424242:{BASE58}")).await.status,
+        StatusCode::OK,
+        "of an unknown chain nothing is known"
+    );
 }

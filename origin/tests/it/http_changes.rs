@@ -1,6 +1,6 @@
 //! The change feed: nothing is skipped, whoever writes what, whenever, with whichever instants.
 
-use crate::market::{VAULTS, line};
+use crate::market::{VAULTS, address, line};
 use crate::testapp::{Reply, TestApp, Wish, holder};
 use axum::http::StatusCode;
 use rds_origin::catalog::refresh;
@@ -116,12 +116,12 @@ async fn an_instant_is_inclusive_and_only_keeps_out_what_was_there_when_it_was_g
 }
 
 pub fn late_id() -> String {
-    format!("harbor-1-{}", crate::market::address(77))
+    format!("harbor-1-{}", address(77))
 }
 
 pub fn late_vault() -> String {
     let fields = json!({
-        "protocol_id": "harbor", "chain_id": 1, "address": crate::market::address(77), "name": "Late", "asset_mode": "lending",
+        "protocol_id": "harbor", "chain_id": 1, "address": address(77), "name": "Late", "asset_mode": "lending",
     });
     line("vault", BEGINNING, fields)
 }
@@ -267,4 +267,22 @@ async fn a_process_that_is_behind_waits_and_one_that_never_was_there_says_so() {
     let elsewhere = TestApp::new().await;
     let refused = ask(&elsewhere, &format!("since={cursor}")).await;
     assert_eq!((refused.status, refused.code()), (StatusCode::BAD_REQUEST, "INVALID_CURSOR".to_owned()));
+}
+
+#[tokio::test]
+async fn a_vault_that_nobody_has_read_yet_is_told_of_once_and_again_with_its_first_reading() {
+    let test = TestApp::with_market().await;
+    let (_, cursor) = drain(&test, BEGINNING, "").await;
+    let known = |text: String| text.replace(&VAULTS[0].address(), &address(153));
+    test.ingest(&known(VAULTS[0].identity())).await;
+    let (told, next) = drain(&test, &cursor, "").await;
+    assert_eq!(
+        (told.len(), &told[0]["id"], &told[0]["last_synced_at"]),
+        (1, &json!(known(VAULTS[0].id())), &Value::Null)
+    );
+    assert!(drain(&test, BEGINNING, "").await.0.contains(&told[0]), "from the beginning on as well");
+    assert!(drain(&test, &next, "").await.0.is_empty(), "once");
+    test.ingest(&known(VAULTS[0].state("2026-11-20T23:55:00Z", json!({})))).await;
+    let (read, _) = drain(&test, &next, "").await;
+    assert_eq!((read.len(), &read[0]["last_synced_at"]), (1, &json!("2026-11-20T23:55:00.000Z")));
 }

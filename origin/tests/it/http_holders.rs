@@ -31,7 +31,7 @@ fn holders() -> Value {
         .collect()
 }
 
-fn snapshot(at: &str, changed: Value) -> String {
+pub fn snapshot(at: &str, changed: Value) -> String {
     let mut fields = json!({
         "vault_id": VAULTS[0].id(), "backfill_complete": true, "indexed_to_block": 21_000_000, "holders": holders(),
         "total_supply_raw": "1000000000000000000000000000000",

@@ -5,8 +5,9 @@ use crate::testapp::{EDGE_KEY, TestApp, Wish, sign, signed, signed_as, signed_at
 use axum::http::StatusCode;
 use rds_origin::clock::Clock;
 use rds_origin::keys::{self, KeyWish, Minted};
+use rds_origin::store::edge_outbox;
 use rds_shared::access::link::{
-    EDGE, KEY_QUESTION, KeyAnswer, KeyQuestion, MESSAGE_BYTES, ORIGIN, USAGE, UsageBatch, UsageRow,
+    EDGE, KEY_QUESTION, KeyAnswer, KeyFinding, KeyQuestion, MESSAGE_BYTES, ORIGIN, USAGE, UsageBatch, UsageRow,
 };
 use rds_shared::access::{KeyDigest, KeyRecord, Plan, Principal};
 use rds_shared::wire::Timestamp;
@@ -52,6 +53,26 @@ async fn a_key_is_known_from_its_first_request_to_after_its_end() {
     let KeyAnswer::Known { record } = answer(&test, question(&minted.key, None)).await else { panic!() };
     assert!(!record.active && record.version > version);
     assert_eq!(answer(&test, question(LIKE_IT, None)).await, KeyAnswer::Unknown);
+}
+
+#[tokio::test]
+async fn the_edge_is_promised_to_hear_of_changes_only_where_somebody_tells_it() {
+    let test = TestApp::new().await;
+    let minted = mint(&test, wish("Acme", Plan::Data)).await;
+    let token = keys::mint_token(&test.app.db, &test.app.clock, "desk").await.unwrap();
+    let told = async |key: &str| {
+        let reply = test.message(KEY_QUESTION, &question(key, None)).await;
+        let finding: KeyFinding = serde_json::from_slice(&reply.body).unwrap();
+        assert!(matches!(finding.answer, KeyAnswer::Known { .. }), "{finding:?}");
+        finding.told
+    };
+    assert!(!told(&minted.key).await);
+    edge_outbox::teller_at_work(&test.app.db).await.unwrap();
+    assert!(told(&minted.key).await);
+    assert!(!told(&token.key).await, "a token's revocation is told by the command alone");
+    let sql = "update edge_teller set seen_at = seen_at - interval '61 seconds'";
+    sqlx::query(sql).execute(&test.app.db.pool).await.unwrap();
+    assert!(!told(&minted.key).await, "it has gone away");
 }
 
 #[tokio::test]

@@ -12,6 +12,7 @@ use rds_origin::keys;
 use rds_shared::access::Plan;
 
 const UNKNOWN: &str = "Bearer pk_live_0123456789abcdef0123456789abcdef";
+const NEVER_SEEN: &str = "Bearer pk_live_5555555555555555555555555555aaaa";
 
 fn request(method: &str, target: &str, authorization: Option<&str>) -> Request {
     let request = Request::builder().method(method).uri(target);
@@ -126,50 +127,95 @@ async fn a_key_older_than_the_digests_opens_the_relay_too() {
 }
 
 #[tokio::test]
-async fn an_address_that_tried_a_hundred_keys_has_no_more_looked_up_in_that_minute() {
+async fn a_good_key_passes_however_many_were_guessed_from_its_address() {
     let test = TestApp::new().await;
-    let mint = async || keys::mint(&test.app.db, &test.app.clock, &wish("Acme", Plan::Data)).await.unwrap().key;
-    let (known, new) = (format!("Bearer {}", mint().await), format!("Bearer {}", mint().await));
-    assert_eq!(get(&test, PEER, "/ready", Some(&known)).await.status, StatusCode::OK);
-    for _ in 0..150 {
-        get(&test, PEER, "/ready", Some(UNKNOWN)).await;
+    for number in 0..150 {
+        let guess = get(&test, PEER, "/ready", Some(&format!("Bearer pk_live_{number:032x}"))).await;
+        let status = if number < 10 { StatusCode::UNAUTHORIZED } else { StatusCode::TOO_MANY_REQUESTS };
+        assert_eq!(guess.status, status, "{number}");
     }
-    assert_eq!(
-        get(&test, PEER, "/ready", Some(&new)).await.status,
-        StatusCode::OK,
-        "one key, however often, is one guess"
-    );
-    let newest = format!("Bearer {}", mint().await);
-    for number in 0..99 {
-        get(&test, PEER, "/ready", Some(&format!("Bearer pk_live_{number:032x}"))).await;
-    }
-    let refused = get(&test, PEER, "/ready", Some(&newest)).await;
-    assert_eq!((refused.status, remaining(&refused)), (StatusCode::TOO_MANY_REQUESTS, ("10", "0")));
-    assert_eq!(get(&test, PEER, "/ready", Some(&known)).await.status, StatusCode::OK, "who is known is served");
-    assert_eq!(get(&test, "192.0.2.2", "/ready", Some(&newest)).await.status, StatusCode::OK);
-    test.app.clock.advance(60);
-    assert_eq!(get(&test, PEER, "/ready", Some(&newest)).await.status, StatusCode::OK);
+    let minted = keys::mint(&test.app.db, &test.app.clock, &wish("Acme", Plan::Data)).await.unwrap();
+    let never_seen = format!("Bearer {}", minted.key);
+    assert_eq!(get(&test, PEER, "/ready", Some(&never_seen)).await.status, StatusCode::OK);
+    assert_eq!(get(&test, PEER, "/v1/health", Some(&never_seen)).await.status, StatusCode::OK);
+    keys::revoke(&test.app.db, &test.app.clock, minted.id).await.unwrap();
+    let revoked = get(&test, PEER, "/ready", Some(&never_seen)).await;
+    assert_eq!(revoked.status, StatusCode::TOO_MANY_REQUESTS, "a key that does not hold costs what is spent");
 }
 
 #[tokio::test]
-async fn whoever_has_guessed_enough_puts_no_slow_hash_to_work() {
+async fn keys_guessed_at_the_same_time_wait_for_each_other_and_a_good_one_passes_between_them() {
+    let test = TestApp::new().await;
+    let guesses = (0..20).map(|number| format!("Bearer pk_live_{number:032x}"));
+    for guess in guesses {
+        get(&test, PEER, "/ready", Some(&guess)).await;
+    }
+    let minted = keys::mint(&test.app.db, &test.app.clock, &wish("Acme", Plan::Data)).await.unwrap();
+    let good = format!("Bearer {}", minted.key);
+    // More at a time than there are places for such look-ups.
+    let guessing = async |from: u32| {
+        for number in from..from + 15 {
+            let guess = get(&test, PEER, "/ready", Some(&format!("Bearer pk_live_{number:032x}"))).await;
+            assert_eq!(guess.status, StatusCode::TOO_MANY_REQUESTS);
+        }
+    };
+    let guessing = async { tokio::join!(guessing(100), guessing(200), guessing(300), guessing(400)) };
+    let (_, served) = tokio::join!(guessing, get(&test, PEER, "/ready", Some(&good)));
+    assert_eq!(served.status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn an_older_key_is_proved_also_where_keys_were_guessed() {
     let test = TestApp::new().await;
     let text = "pk_live_feed456789abcdef0123456789abcdef";
     older_key(&test, text).await;
     for number in 0..20 {
-        get(&test, PEER, "/ready", Some(&format!("Bearer pk_live_feed{number:028x}"))).await;
+        let guess = get(&test, PEER, "/ready", Some(&format!("Bearer pk_live_feed{number:028x}"))).await;
+        assert_ne!(guess.status, StatusCode::OK);
     }
-    assert!(
-        test.admin("GET", "/metrics", "").await.text().contains("rds_bcrypt_proofs 10"),
-        "as many as its allowance"
-    );
-    let older = format!("Bearer {text}");
-    assert_eq!(get(&test, PEER, "/ready", Some(&older)).await.status, StatusCode::TOO_MANY_REQUESTS);
+    assert_eq!(get(&test, PEER, "/ready", Some(&format!("Bearer {text}"))).await.status, StatusCode::OK);
+}
+
+#[tokio::test]
+async fn a_neighbourhood_of_guessers_is_bounded_and_a_key_in_it_is_not() {
+    let test = TestApp::new().await;
+    let peer = |number: u32| format!("2001:db8:1:{number:x}::1");
+    let mut refused = 0;
+    for number in 0..200 {
+        let reply = get(&test, &peer(number), "/ready", Some(UNKNOWN)).await;
+        refused += usize::from(reply.status == StatusCode::TOO_MANY_REQUESTS);
+    }
+    assert_eq!(refused, 40, "a site has what sixteen addresses have");
+    let reply = get(&test, &peer(7), "/ready", Some(UNKNOWN)).await;
+    assert_eq!(remaining(&reply), ("160", "0"));
+    assert!(reply.text().contains("/48"), "{}", reply.text());
+    let minted = keys::mint(&test.app.db, &test.app.clock, &wish("Acme", Plan::Data)).await.unwrap();
+    let good = format!("Bearer {}", minted.key);
+    for target in ["/ready", "/v1/health"] {
+        assert_eq!(get(&test, &peer(7), target, Some(&good)).await.status, StatusCode::OK, "{target}");
+    }
+}
+
+#[tokio::test]
+async fn behind_a_trusted_proxy_each_caller_has_an_allowance_of_their_own() {
+    let test = TestApp::with(Wish { env: vec![("RDS_TRUSTED_PROXIES", "10.0.0.0/8")], ..Wish::default() }).await;
+    let left = async |peer: &str, forwarded: &[&str]| {
+        let mut asked = request("GET", "/v1/health", None);
+        for value in forwarded {
+            asked.headers_mut().append("x-forwarded-for", value.parse().unwrap());
+        }
+        let reply = test.from(peer, Door::Relay, asked).await;
+        remaining(&reply).1.parse::<u32>().unwrap()
+    };
+    assert_eq!(left("10.0.0.1", &["192.0.2.1"]).await, 59);
+    assert_eq!(left("10.0.0.2", &["192.0.2.2", "10.0.0.1"]).await, 59);
     assert_eq!(
-        get(&test, "192.0.2.2", "/ready", Some(&older)).await.status,
-        StatusCode::OK,
-        "from elsewhere it is proved"
+        left("10.0.0.2", &["198.51.100.9, 192.0.2.1", "10.0.0.1"]).await,
+        58,
+        "a forged entry counts for nobody"
     );
+    assert_eq!(left("203.0.113.1", &["192.0.2.1"]).await, 59, "a stranger speaks for nobody else");
+    assert_eq!(left("10.0.0.1", &[]).await, 59, "without a word the proxy itself is the caller");
 }
 
 #[tokio::test]
@@ -202,13 +248,28 @@ async fn without_the_database_a_key_is_not_judged_and_public_routes_answer_for_e
     let facts = TestDb::new().await;
     let wire = ChaosProxy::before(&facts.url).await;
     let test = TestApp::over(facts, Wish { database: Some(wire.url()), ..Wish::default() }).await;
+    let refused = get(&test, PEER, "/v1/docs", Some(UNKNOWN)).await;
+    assert_eq!((refused.status, remaining(&refused)), (StatusCode::UNAUTHORIZED, ("10", "9")));
     wire.cut();
-    for (target, metered) in [("/v1/health", Some("59")), ("/ready", None)] {
-        let reply = get(&test, PEER, target, Some(UNKNOWN)).await;
-        assert_eq!((reply.status, reply.header("retry-after")), (StatusCode::SERVICE_UNAVAILABLE, Some("5")));
-        assert!(reply.json()["status"].is_string(), "its own words, no refusal of the key: {}", reply.text());
-        assert_eq!(reply.header("x-ratelimit-remaining"), metered);
+    for target in ["/v1/health", "/ready", "/v1/openapi.json", "/v1/docs"] {
+        let reply = get(&test, PEER, target, Some(NEVER_SEEN)).await;
+        assert_eq!(
+            (reply.status, reply.header("retry-after")),
+            (StatusCode::SERVICE_UNAVAILABLE, Some("5")),
+            "{target}"
+        );
+        assert!(reply.text().contains("cannot be checked"), "{target}: {}", reply.text());
+        assert_eq!(reply.header("x-ratelimit-remaining"), None);
     }
+    let again = get(&test, PEER, "/v1/docs", Some(UNKNOWN)).await;
+    assert_eq!(
+        (again.status, remaining(&again)),
+        (StatusCode::UNAUTHORIZED, ("10", "8")),
+        "it was refused a moment ago"
+    );
+    assert_eq!(get(&test, PEER, "/v1/docs", None).await.status, StatusCode::OK);
+    test.app.clock.advance(3_600);
+    assert_eq!(get(&test, PEER, "/v1/docs", Some(UNKNOWN)).await.status, StatusCode::SERVICE_UNAVAILABLE);
 }
 
 #[tokio::test]

@@ -4,7 +4,7 @@ use crate::chaos::ChaosProxy;
 use crate::db::TestDb;
 use crate::http_vaults::with_header;
 use crate::market::{VAULTS, address, lines};
-use crate::testapp::{PEER, TestApp, Wish, signed};
+use crate::testapp::{PEER, Reply, TestApp, Wish, signed};
 use axum::http::StatusCode;
 use rds_origin::catalog::refresh::refresh;
 use rds_origin::door::Door;
@@ -110,6 +110,61 @@ async fn a_read_past_its_deadline_is_a_504() {
         (StatusCode::GATEWAY_TIMEOUT, "DEADLINE_EXCEEDED".to_owned(), Some("5"))
     );
     drop(held);
+}
+
+/// Has everybody who connects from now on find the database's clock ahead by `seconds`, and everybody connect anew.
+async fn set_databases_clock(test: &TestApp, seconds: i64) {
+    let mut one = PgConnection::connect(&test.facts.url).await.unwrap();
+    for sql in [
+        format!(
+            "CREATE OR REPLACE FUNCTION public.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE AS \
+             $$ SELECT pg_catalog.clock_timestamp() + {seconds} * interval '1 second' $$"
+        ),
+        "DO $$ BEGIN EXECUTE 'ALTER DATABASE ' || current_database() || ' SET search_path = public, pg_catalog'; END $$"
+            .to_owned(),
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+            .to_owned(),
+    ] {
+        sqlx::query(&sql).execute(&mut one).await.unwrap();
+    }
+}
+
+/// Readiness as a load balancer asks for it: once connections from before are found out.
+async fn readiness(test: &TestApp) -> Reply {
+    for _ in 0..20 {
+        let ready = test.admin("GET", "/ready", "").await;
+        if ready.json()["db"] == "up" {
+            return ready;
+        }
+    }
+    panic!("the database does not answer");
+}
+
+#[tokio::test]
+async fn a_process_whose_clock_is_off_is_not_ready_and_says_why() {
+    let test = TestApp::new().await;
+    for (ahead, is_ready) in [(0, true), (25, true), (-25, true), (40, false), (-600, false), (600, false), (0, true)] {
+        set_databases_clock(&test, ahead).await;
+        let ready = readiness(&test).await;
+        let said = ready.json();
+        let wanted = if is_ready { (StatusCode::OK, None) } else { (StatusCode::SERVICE_UNAVAILABLE, Some("off")) };
+        assert_eq!((ready.status, said.get("clock").and_then(Value::as_str)), wanted, "{ahead}");
+        assert_eq!(said["status"], if is_ready { "ready" } else { "not_ready" });
+    }
+    test.app.clock.advance(86_400);
+    assert_eq!(readiness(&test).await.status, StatusCode::OK, "the domain's clock may be anywhere");
+}
+
+#[tokio::test]
+async fn where_the_edge_is_believed_it_is_the_databases_clock_that_is_off() {
+    let test = TestApp::new().await;
+    set_databases_clock(&test, 600).await;
+    assert_eq!(readiness(&test).await.status, StatusCode::SERVICE_UNAVAILABLE);
+    test.get("/v1/chains").await;
+    assert_eq!(readiness(&test).await.status, StatusCode::OK, "nobody is taken out of service for that");
+    let long_ago = test.app.clock.wall().as_seconds() - 15;
+    test.app.metrics.edge_heard_at.store(long_ago, std::sync::atomic::Ordering::Relaxed);
+    assert_eq!(readiness(&test).await.status, StatusCode::SERVICE_UNAVAILABLE);
 }
 
 #[tokio::test]

@@ -294,3 +294,24 @@ pub fn with_header(mut request: axum::extract::Request, name: &'static str, valu
     request.headers_mut().insert(name, value.parse().unwrap());
     request
 }
+
+#[tokio::test]
+async fn a_compounder_has_no_borrower_side_whether_or_not_anybody_read_it() {
+    let test = TestApp::with_market().await;
+    let as_ = |number: u32, strategy: &str| {
+        let mut vault: Value = serde_json::from_str(VAULTS[0].identity().trim()).unwrap();
+        (vault["address"], vault["strategy"]) = (json!(address(number)), json!(strategy));
+        format!("{vault}\n")
+    };
+    test.ingest(&(as_(0x99, "auto_compound") + &as_(0x9a, "lending_pool"))).await;
+    let unread = json!({"borrow_status": "unknown", "borrow_apr": null, "incentives": "unavailable"});
+    let read = VAULTS[0].state("2026-11-20T23:55:00Z", unread).replace(&VAULTS[0].address(), &address(0x9b));
+    test.ingest(&(as_(0x9b, "auto_compound") + &read)).await;
+    let said = async |number: u32| {
+        let vault = test.json(&format!("/v1/vault/ethereum/{}", address(number))).await["data"]["vault"].clone();
+        (vault["borrow_status"].clone(), vault["borrow_incentive_status"].clone())
+    };
+    let nobody = (json!("not_applicable"), json!("not_applicable"));
+    assert_eq!((said(0x99).await, said(0x9b).await), (nobody.clone(), nobody));
+    assert_eq!(said(0x9a).await, (json!("unknown"), json!("unavailable")), "of a pool it is not known");
+}

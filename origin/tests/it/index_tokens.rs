@@ -46,9 +46,10 @@ async fn nothing_but_an_index_token_opens_the_private_routes_and_it_opens_nothin
 async fn the_edge_learns_of_a_token_what_it_learns_of_a_key() {
     let test = TestApp::new().await;
     let Minted { id, key } = minted(&test).await;
-    let record = |active| json!({"answer": "known", "record": KeyRecord::of_index_token(id, active)});
+    // No change of a token is told until it is acknowledged, as a key's is.
+    let record = |active| json!({"answer": "known", "record": KeyRecord::of_index_token(id, active), "told": false});
     assert_eq!(known(&test, &key).await, record(true));
-    assert_eq!(known(&test, &format!("ix_live_{:032x}", 7)).await, json!({"answer": "unknown"}));
+    assert_eq!(known(&test, &format!("ix_live_{:032x}", 7)).await, json!({"answer": "unknown", "told": false}));
     let revoked = keys::revoke_token(&test.app.db, &test.app.clock, id).await.unwrap();
     assert_eq!((revoked, known(&test, &key).await), (Revocation::Revoked, record(false)));
     assert!(KeyRecord::of_index_token(id, false).supersedes(&KeyRecord::of_index_token(id, true)));

@@ -329,7 +329,7 @@ async fn a_connection_that_is_made_anew_asks_again_whether_the_numbers_may_go_on
     let meters = &serving.app.journal.meters;
     // A step counts once its commit is answered: later than others see the head.
     eventually("the step is made", async || meters.steps.load(Relaxed) == 1).await;
-    assert_eq!(head(&test.app.db).await, journal::STEP as u64);
+    assert!(head(&test.app.db).await > 3);
     assert!(meters.ticks_timed_out.load(Relaxed) >= 1);
 }
 

@@ -209,6 +209,29 @@ async fn an_edge_that_nobody_tells_is_waited_for_as_long_as_it_may_know_the_key(
 }
 
 #[tokio::test]
+async fn an_edge_that_was_told_of_changes_lately_is_not_taken_to_have_forgotten_the_key() {
+    let test = TestApp::new().await;
+    let minted = mint(&test).await;
+    revoke(&test, minted.id).await;
+    edge_outbox::teller_at_work(&test.app.db).await.unwrap();
+    let short = Duration::from_millis(100);
+    let settled =
+        async || timeout(Duration::from_millis(800), settle(&test.app.db, None, &[minted.id], short, |_| {})).await;
+    let ago = async |interval: &str| {
+        let sql = format!("update edge_teller set seen_at = clock_timestamp() - interval '{interval}'");
+        sqlx::query(&sql).execute(&test.app.db.pool).await.unwrap();
+    };
+    for interval in ["0 s", "2 minutes", "12 hours"] {
+        ago(interval).await;
+        assert!(settled().await.is_err(), "{interval}: while the origin is away it goes by what it knew");
+    }
+    ago("12 hours 2 minutes").await;
+    assert_eq!(settled().await.unwrap().unwrap(), Settled::NoEdge);
+    test.app.edge_seen.note(&test.app.db).await.unwrap();
+    assert_eq!(settled().await.unwrap().unwrap(), Settled::LeaseOver);
+}
+
+#[tokio::test]
 async fn while_keys_are_replaced_the_edge_may_know_only_the_next_one() {
     let test = TestApp::new().await;
     let edge = EdgePeer::knowing(NEXT_KEY).await;

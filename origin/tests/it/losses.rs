@@ -92,7 +92,7 @@ async fn the_board_lists_what_was_lost_for_certain_and_its_sums_are_those_of_its
         (&json!("fixture"), &json!("2026-11-20T22:00:00.000Z"), &json!(1), &json!(2))
     );
     let small = board(&test, "severity=low").await;
-    assert_eq!((cents(&small["meta"]["totalLossUsd"]), &small["meta"]["coverageTotal"]), (100_000_006, &json!(LISTED)));
+    assert_eq!((cents(&small["meta"]["totalLossUsd"]), &small["meta"]["coverageTotal"]), (100_012_006, &json!(LISTED)));
 }
 
 #[tokio::test]
@@ -111,7 +111,7 @@ async fn a_row_tells_the_case_with_its_dossier_and_nothing_of_a_row_that_is_not_
     let hearsay = row("hearsay").await;
     assert_eq!(
         (&hearsay["chainId"], &hearsay["chainSlug"], &hearsay["severity"]),
-        (&json!(0), &json!("unmapped"), &json!("Info"))
+        (&json!(0), &json!("unmapped"), &json!("low"))
     );
     assert_eq!(hearsay["protocol"], json!({ "id": null, "name": "Nightjar", "logoUrl": null, "websiteUrl": null }));
     assert_eq!(row("large").await["severity"], "HIGH", "the casebook's label as it is written");
@@ -123,7 +123,7 @@ async fn a_row_tells_the_case_with_its_dossier_and_nothing_of_a_row_that_is_not_
     );
     assert_eq!(borrows["incidentDossier"]["evidence"]["victims"].as_array().unwrap().len(), 1);
     let hidden = row("hidden").await;
-    assert_eq!((&hidden["severity"], &hidden["securityEventId"]), (&json!("Info"), &Value::Null));
+    assert_eq!((&hidden["severity"], &hidden["securityEventId"]), (&json!("low"), &Value::Null));
     assert_eq!(hidden["incidentDossier"]["evidence"]["attackers"], json!([]));
 }
 
@@ -149,8 +149,9 @@ async fn both_routes_answer_the_same_bytes() {
 async fn filters_match_labels_in_any_case_and_what_can_match_nothing_still_tells_the_coverage() {
     let test = with_cases().await;
     for (query, found) in [
-        ("severity=low", vec!["small", "tiny"]),
-        ("severity=LOW", vec!["small", "tiny"]),
+        ("severity=low", vec!["hearsay", "hidden", "maybe", "small", "tiny"]),
+        ("severity=LOW", vec!["hearsay", "hidden", "maybe", "small", "tiny"]),
+        ("severity=info", vec![]),
         ("severity=high", vec!["large"]),
         ("severity=Critical", vec!["huge"]),
         ("severity=critical", vec!["huge"]),
@@ -174,7 +175,7 @@ async fn filters_match_labels_in_any_case_and_what_can_match_nothing_still_tells
         "minLossUsd=many",
         "minLossUsd=",
         "minLossUsd=NaN",
-        "affectsTrackedUniverse=1",
+        "affectsTrackedUniverse=false",
         "source=FIXTURE",
         "published_by=me",
     ] {
@@ -183,6 +184,7 @@ async fn filters_match_labels_in_any_case_and_what_can_match_nothing_still_tells
     let long = |count: usize| "x".repeat(count);
     for query in [
         "severity=enormous",
+        "affectsTrackedUniverse=maybe",
         "source=fixture,other",
         "source=other",
         &format!("source={}", long(65)),
@@ -252,7 +254,8 @@ async fn a_case_shows_nothing_of_a_registry_row_on_a_withheld_chain() {
     let kept = row().await;
     assert_eq!(
         (&kept["id"], &kept["securityEventId"], &kept["severity"]),
-        (&json!("one"), &Value::Null, &json!("Info"))
+        (&json!("one"), &Value::Null, &json!("low")),
+        "without a row its severity follows from the loss"
     );
     let evidence = &kept["incidentDossier"]["evidence"];
     assert_eq!(

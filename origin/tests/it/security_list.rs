@@ -53,7 +53,6 @@ async fn the_list_takes_every_filter_and_forgives_what_the_interface_forgives() 
         ("published_by=auto", 0),
         ("affectsTrackedUniverse=true", 0),
         ("affectsTrackedUniverse=false", 4),
-        ("affectsTrackedUniverse=yes", 4),
         ("hasLoss=false", 4),
         ("hasLoss=1", 4),
         ("search=ATTACK%20on", 4),
@@ -75,6 +74,7 @@ async fn the_list_takes_every_filter_and_forgives_what_the_interface_forgives() 
         ("severity=high", "severity"),
         ("severity=bad", "severity"),
         ("published_by=me", "published_by"),
+        ("affectsTrackedUniverse=maybe", "affectsTrackedUniverse"),
         ("limit=0", "limit"),
         ("page=0", "page"),
     ] {

@@ -291,3 +291,28 @@ async fn a_faulty_signal_is_named_by_line_and_field() {
         assert_eq!(reply.json()["error"]["details"][0]["name"], format!("line 1, {field}"), "{}", reply.text());
     }
 }
+
+#[tokio::test]
+async fn a_signal_names_the_graph_that_was_current_when_its_impact_was_found() {
+    let test = TestApp::with_market().await;
+    test.ingest(&signal("early", &[("curator", "north")], json!({}))).await;
+    let snapshot = "ab".repeat(32);
+    for sql in [
+        "insert into graph_snapshot (snapshot_id, built_at, manifest) values ($1, now(), '{}')",
+        "update graph_current set snapshot_id = $1",
+    ] {
+        sqlx::query(sql).bind(&snapshot).execute(&test.facts.db.pool).await.unwrap();
+    }
+    let given = json!({ "given_vaults": [], "snapshot_id": "their-own" });
+    test.ingest(
+        &(signal("late", &[("curator", "north")], json!({})) + &signal("given", &[("curator", "north")], given)),
+    )
+    .await;
+    let shown = async |key: &str| {
+        let signal = detail(&test, key).await;
+        (signal["graphSnapshotId"].clone(), signal["evidence"]["snapshotId"].clone())
+    };
+    assert_eq!(shown("late").await, (json!(snapshot), json!(snapshot)));
+    assert_eq!(shown("early").await, (Value::Null, Value::Null), "there was none yet");
+    assert_eq!(shown("given").await, (Value::Null, json!("their-own")), "the source found that out itself");
+}

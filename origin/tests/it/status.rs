@@ -20,14 +20,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering::Relaxed};
 use tokio::net::TcpListener;
 
-async fn component(test: &TestApp, name: &str) -> (String, Option<String>) {
+pub async fn component(test: &TestApp, name: &str) -> (String, Option<String>) {
     let feed = test.json("/v1/status").await;
     let rows = feed["components"].as_array().unwrap();
     let row = rows.iter().find(|row| row["name"] == name).unwrap();
     (row["status"].as_str().unwrap().to_owned(), row["detail"].as_str().map(str::to_owned))
 }
 
-async fn status_of(test: &TestApp, name: &str) -> String {
+pub async fn status_of(test: &TestApp, name: &str) -> String {
     component(test, name).await.0
 }
 
@@ -53,7 +53,10 @@ async fn a_service_that_does_well_says_so_and_may_be_kept_for_a_minute() {
     let feed = reply.json();
     assert_eq!((&feed["status"], &feed["rollup"]), (&json!("operational"), &json!("operational")), "{feed}");
     let names: Vec<&Value> = feed["components"].as_array().unwrap().iter().map(|row| &row["name"]).collect();
-    assert_eq!(names, ["api", "reachability", "errors", "events_stream", "webhooks", "data_freshness", "fail_safe"]);
+    assert_eq!(
+        names,
+        ["api", "reachability", "errors", "events_stream", "webhooks", "data_freshness", "fail_safe", "writes"]
+    );
     assert_eq!((&feed["uptime"], &feed["last_checked_at"]), (&json!({}), &json!("2026-11-21T00:00:00.000Z")));
     assert_eq!(reply.header("cdn-cache-control"), Some("max-age=60, stale-if-error=0"));
     assert!(reply.header("x-service-tags").unwrap().starts_with("fail_safe="));
@@ -180,7 +183,7 @@ async fn faults_of_ours_count_and_those_of_callers_do_not() {
     assert_eq!(test.get("/v1/events").await.status, StatusCode::SERVICE_UNAVAILABLE);
     wire.mend();
     let signals = signals(&test).await;
-    assert_eq!((&signals["requests_15m"], signals["error_rate_15m"].as_f64()), (&json!(3), Some(1.0 / 3.0)));
+    assert_eq!((&signals["requests_15m"], signals["error_rate_15m"].as_f64()), (&json!(3), Some(0.333_333_333_333)));
 }
 
 #[tokio::test]

@@ -5,6 +5,7 @@ use crate::db::TestDb;
 use crate::keys_operators::wish;
 use crate::testapp::{TestApp, Wish};
 use rds_origin::app::App;
+use rds_origin::edge_link::EdgeLink;
 use rds_origin::http::listeners::{Addresses, Listeners};
 use rds_origin::jobs::Jobs;
 use rds_origin::keys::{self, KeyWish, Minted};
@@ -34,7 +35,12 @@ pub struct Serving {
 impl Serving {
     /// Opens the doors of `test`, and starts its jobs.
     pub async fn of(test: &TestApp) -> Self {
-        let jobs = Jobs::start(&test.app, None);
+        Self::beside_an_edge(test, None).await
+    }
+
+    /// The same with a way to an edge.
+    pub async fn beside_an_edge(test: &TestApp, link: Option<Arc<EdgeLink>>) -> Self {
+        let jobs = Jobs::start(&test.app, link);
         let listeners = Listeners::bind(&test.config).await.unwrap();
         let (doors, app) = (listeners.addresses().unwrap(), test.app.clone());
         let (stop, stopped) = oneshot::channel::<()>();

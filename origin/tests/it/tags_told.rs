@@ -56,10 +56,10 @@ async fn what_fails_is_told_again_and_what_was_acknowledged_is_not() {
     assert_eq!(tell_due(&test.app.db, &way).await.unwrap(), Round::Nothing, "not at once");
     edge.is(Mood::Acknowledges);
     lease_ends(&test).await;
-    assert_eq!(tell_due(&test.app.db, &way).await.unwrap(), Round::Acknowledged);
+    assert!(matches!(tell_due(&test.app.db, &way).await.unwrap(), Round::Acknowledged(_)));
     assert_eq!(tell_due(&test.app.db, &way).await.unwrap(), Round::Nothing);
     let touched = touch(&test.app.db, EVENTS).await;
-    assert_eq!(tell_due(&test.app.db, &way).await.unwrap(), Round::Acknowledged);
+    assert!(matches!(tell_due(&test.app.db, &way).await.unwrap(), Round::Acknowledged(_)));
     assert_eq!(edge.acknowledged_tags().last(), Some(&touched), "and only what is new");
 
     let stranger = edge.link(&EDGE_KEY.replacen("00112233", "99112233", 1));

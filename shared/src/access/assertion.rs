@@ -1,8 +1,20 @@
 //! The edge's word to the origin: an HMAC over the whole request and its caller.
 //!
-//! The edge did authentication and limits; the origin believes exactly what is signed here. Method, target, body and principal are
-//! bound, a clock bounds its life to [`MAX_SKEW_SECONDS`], and the nonce lets the origin refuse a second use.
+//! The edge did authentication and limits; the origin believes exactly what is signed here. A clock bounds an assertion's life to
+//! [`MAX_SKEW_SECONDS`], and the nonce lets the origin refuse a second use.
+//!
+//! Format v2 travels as `v2;<key id>;<unix seconds>;<nonce>;<sha256 hex of the body>;<hex mac>`. The MAC covers method, target,
+//! seconds, nonce, the body's digest, the principal and every forwarded header ([`super::forwarded`]). It does not need the body, so
+//! the origin judges form, key, age, MAC and nonce before it reads a byte of the body ([`Assertion::verify_head`]), and afterwards
+//! compares the body with the signed digest ([`Vouched::check_body`]).
+//!
+//! Format v1 covered no forwarded header and could be verified only with the body. It is accepted for one release, because a Worker of
+//! the release before runs beside new origins during a rollout (the Worker goes last); and the origin still signs its own messages
+//! with it, because that Worker reads nothing else. Release 1.1 removes
+//! [`Assertion::sign`] and everything marked "v1" here.
 
+use super::Salt;
+use super::forwarded::{self, ForwardedHeaders};
 use crate::wire::hex::{hex, push_hex, unhex_array};
 use crate::wire::page::write_u64;
 use alloc::borrow::Cow;
@@ -13,8 +25,33 @@ use core::fmt;
 use hmac::{Hmac, KeyInit, Mac};
 use sha2::{Digest, Sha256};
 
-/// SHA-256 of an empty body, as hex: most requests are reads.
-const OF_NOTHING: &[u8] = b"e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855";
+/// The SHA-256 of a body.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BodyDigest([u8; 32]);
+
+impl BodyDigest {
+    /// That of an empty body: most requests are reads.
+    pub const EMPTY: BodyDigest = BodyDigest([
+        0xe3, 0xb0, 0xc4, 0x42, 0x98, 0xfc, 0x1c, 0x14, 0x9a, 0xfb, 0xf4, 0xc8, 0x99, 0x6f, 0xb9, 0x24, 0x27, 0xae,
+        0x41, 0xe4, 0x64, 0x9b, 0x93, 0x4c, 0xa4, 0x95, 0x99, 0x1b, 0x78, 0x52, 0xb8, 0x55,
+    ]);
+
+    /// That of `body`.
+    pub fn of(body: &[u8]) -> Self {
+        if body.is_empty() { BodyDigest::EMPTY } else { BodyDigest(Sha256::digest(body).into()) }
+    }
+
+    /// One that somebody else computed.
+    pub const fn from_bytes(digest: [u8; 32]) -> Self {
+        BodyDigest(digest)
+    }
+
+    /// Its bytes.
+    pub const fn as_bytes(&self) -> &[u8; 32] {
+        &self.0
+    }
+}
+
 /// How far the two clocks may lie apart, in seconds, either way.
 pub const MAX_SKEW_SECONDS: i64 = 30;
 
@@ -48,10 +85,32 @@ impl AssertionKey {
         &self.id
     }
 
-    fn mac(&self, request: &SignedRequest<'_>, seconds: i64, nonce: &str) -> Hmac<Sha256> {
-        let SignedRequest { method, target, body, principal } = request;
-        let mut text = Vec::with_capacity(method.len() + target.len() + principal.len() + 160);
-        for line in ["v1", method, target] {
+    /// A secret of its own for another purpose, which nobody without this key can compute. No request is signed under such a text:
+    /// those begin with a version.
+    pub fn salt(&self, purpose: &str) -> Salt {
+        let mac = self.keyed.clone().chain_update("salt\n").chain_update(purpose);
+        Salt::new(mac.finalize().into_bytes().into())
+    }
+
+    /// The MAC over `text`.
+    pub(super) fn keyed(&self, text: &[u8]) -> Hmac<Sha256> {
+        let mut mac = self.keyed.clone();
+        mac.update(text);
+        mac
+    }
+
+    /// The MAC over a head and the digest of its body. In v1 the forwarded headers are not covered.
+    fn mac(
+        &self,
+        version: Version,
+        head: &SignedHead<'_>,
+        body: &BodyDigest,
+        seconds: i64,
+        nonce: &str,
+    ) -> Hmac<Sha256> {
+        let SignedHead { method, target, principal, forwarded } = head;
+        let mut text = Vec::with_capacity(method.len() + target.len() + principal.len() + 400);
+        for line in [version.as_str(), method, target] {
             text.extend_from_slice(line.as_bytes());
             text.push(b'\n');
         }
@@ -62,15 +121,14 @@ impl AssertionKey {
         text.push(b'\n');
         text.extend_from_slice(nonce.as_bytes());
         text.push(b'\n');
-        match body {
-            [] => text.extend_from_slice(OF_NOTHING),
-            body => push_hex(&Sha256::digest(body), &mut text),
-        }
+        push_hex(body.as_bytes(), &mut text);
         text.push(b'\n');
         text.extend_from_slice(principal.as_bytes());
-        let mut mac = self.keyed.clone();
-        mac.update(&text);
-        mac
+        if version == Version::V2 {
+            text.push(b'\n');
+            forwarded::write_lines(forwarded, &mut text);
+        }
+        self.keyed(&text)
     }
 }
 
@@ -80,7 +138,20 @@ impl fmt::Debug for AssertionKey {
     }
 }
 
-/// What is signed: everything the origin acts upon.
+/// The head of a request: everything that the origin acts upon before it reads the body.
+#[derive(Debug, Clone, Copy)]
+pub struct SignedHead<'a> {
+    /// The HTTP method.
+    pub method: &'a str,
+    /// Path and query, as sent.
+    pub target: &'a str,
+    /// The caller, as JSON.
+    pub principal: &'a str,
+    /// The headers of [`forwarded::FORWARDED`] that the request has, in any order.
+    pub forwarded: &'a ForwardedHeaders<'a>,
+}
+
+/// A request without forwarded headers, in one piece: what v1 covers, and what a message between the hosts is.
 #[derive(Debug, Clone, Copy)]
 pub struct SignedRequest<'a> {
     /// The HTTP method.
@@ -93,12 +164,35 @@ pub struct SignedRequest<'a> {
     pub principal: &'a str,
 }
 
-/// A signature as it travels: `v1;<key id>;<unix seconds>;<nonce>;<hex>`.
+impl<'a> SignedRequest<'a> {
+    fn head(&self) -> SignedHead<'a> {
+        SignedHead { method: self.method, target: self.target, principal: self.principal, forwarded: &[] }
+    }
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Version {
+    V1,
+    V2,
+}
+
+impl Version {
+    const fn as_str(self) -> &'static str {
+        match self {
+            Version::V1 => "v1",
+            Version::V2 => "v2",
+        }
+    }
+}
+
+/// An assertion as it travels; the module's documentation shows the formats.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Assertion<'a> {
     key_id: Cow<'a, str>,
     seconds: i64,
     nonce: Cow<'a, str>,
+    /// The digest of the body that v2 signs; none in v1.
+    body: Option<BodyDigest>,
     signature: [u8; 32],
 }
 
@@ -116,44 +210,97 @@ pub enum AssertionError {
 }
 
 impl<'a> Assertion<'a> {
-    /// Signs `request` at `seconds` (unix time, the wall's, never a test clock's) with a fresh random `nonce`.
-    pub fn sign(key: &'a AssertionKey, request: &SignedRequest<'_>, seconds: i64, nonce: [u8; 16]) -> Self {
+    /// Signs `head` and the digest of the body that follows it, at `seconds` (unix time, the wall's, never a test clock's), with a
+    /// fresh random `nonce`. Format v2.
+    pub fn sign_head(
+        key: &'a AssertionKey,
+        head: &SignedHead<'_>,
+        body: BodyDigest,
+        seconds: i64,
+        nonce: [u8; 16],
+    ) -> Self {
         let nonce = hex(&nonce);
-        let signature = key.mac(request, seconds, &nonce).finalize().into_bytes().into();
-        Assertion { key_id: Cow::Borrowed(&key.id), seconds, nonce: Cow::Owned(nonce), signature }
+        let signature = key.mac(Version::V2, head, &body, seconds, &nonce).finalize().into_bytes().into();
+        Assertion { key_id: Cow::Borrowed(&key.id), seconds, nonce: Cow::Owned(nonce), body: Some(body), signature }
+    }
+
+    /// Signs `request` in format v1, for a host of the release before.
+    pub fn sign(key: &'a AssertionKey, request: &SignedRequest<'_>, seconds: i64, nonce: [u8; 16]) -> Self {
+        let (nonce, body) = (hex(&nonce), BodyDigest::of(request.body));
+        let signature = key.mac(Version::V1, &request.head(), &body, seconds, &nonce).finalize().into_bytes().into();
+        Assertion { key_id: Cow::Borrowed(&key.id), seconds, nonce: Cow::Owned(nonce), body: None, signature }
     }
 
     /// The header's value.
     pub fn to_header(&self) -> String {
-        format!("v1;{};{};{};{}", self.key_id, self.seconds, self.nonce, hex(&self.signature))
+        let (key_id, seconds, nonce, signature) = (&self.key_id, self.seconds, &self.nonce, hex(&self.signature));
+        match &self.body {
+            Some(body) => format!("v2;{key_id};{seconds};{nonce};{};{signature}", hex(body.as_bytes())),
+            None => format!("v1;{key_id};{seconds};{nonce};{signature}"),
+        }
     }
 
     /// Reads the header's value.
     pub fn parse(header: &'a str) -> Result<Self, AssertionError> {
         let mut parts = header.split(';');
         let mut next = || parts.next().ok_or(AssertionError::Malformed);
-        let (version, key_id, seconds, nonce, signature) = (next()?, next()?, next()?, next()?, next()?);
-        let well_formed = version == "v1" && parts.next().is_none() && unhex_array::<16>(nonce).is_some();
+        let (version, key_id, seconds, nonce) = (next()?, next()?, next()?, next()?);
+        let body = match version {
+            "v1" => None,
+            "v2" => Some(BodyDigest(unhex_array(next()?).ok_or(AssertionError::Malformed)?)),
+            _ => return Err(AssertionError::Malformed),
+        };
+        let signature = unhex_array(next()?).ok_or(AssertionError::Malformed)?;
         let seconds = seconds.parse().map_err(|_| AssertionError::Malformed)?;
-        let signature = unhex_array(signature).ok_or(AssertionError::Malformed)?;
-        if !well_formed {
+        if parts.next().is_some() || unhex_array::<16>(nonce).is_none() {
             return Err(AssertionError::Malformed);
         }
-        Ok(Assertion { key_id: Cow::Borrowed(key_id), seconds, nonce: Cow::Borrowed(nonce), signature })
+        Ok(Assertion { key_id: Cow::Borrowed(key_id), seconds, nonce: Cow::Borrowed(nonce), body, signature })
     }
 
-    /// Checks the signature, in constant time, and its age against the verifier's wall clock.
+    /// Checks everything that can be checked before the body is read: the key, the age against the verifier's wall clock, and in v2
+    /// the MAC, in constant time.
+    pub fn verify_head<'b>(
+        &'b self,
+        keys: &'b [AssertionKey],
+        head: SignedHead<'b>,
+        now_seconds: i64,
+    ) -> Result<Vouched<'b>, AssertionError> {
+        let key = self.key(keys)?;
+        if now_seconds.saturating_sub(self.seconds).unsigned_abs() > MAX_SKEW_SECONDS.unsigned_abs() {
+            return Err(AssertionError::Expired);
+        }
+        self.verify_mac(key, &head)?;
+        Ok(Vouched { assertion: self, key, head })
+    }
+
+    /// The key that signed `head`, whatever the assertion's age; none for v1, where only the body tells. An origin whose clock is
+    /// off can so sign its refusal.
+    pub fn signer<'b>(&self, keys: &'b [AssertionKey], head: &SignedHead<'_>) -> Option<&'b AssertionKey> {
+        let key = self.key(keys).ok()?;
+        self.body?;
+        self.verify_mac(key, head).ok().map(|()| key)
+    }
+
+    /// Checks a request whose body is at hand and that has no forwarded headers: a message between the hosts.
     pub fn verify(
         &self,
         keys: &[AssertionKey],
         request: &SignedRequest<'_>,
         now_seconds: i64,
     ) -> Result<(), AssertionError> {
-        let key = keys.iter().find(|key| key.id == self.key_id).ok_or(AssertionError::UnknownKey)?;
-        if now_seconds.saturating_sub(self.seconds).unsigned_abs() > MAX_SKEW_SECONDS.unsigned_abs() {
-            return Err(AssertionError::Expired);
-        }
-        key.mac(request, self.seconds, &self.nonce).verify_slice(&self.signature).map_err(|_| AssertionError::Mismatch)
+        self.verify_head(keys, request.head(), now_seconds)?.check_body(request.body)
+    }
+
+    fn key<'b>(&self, keys: &'b [AssertionKey]) -> Result<&'b AssertionKey, AssertionError> {
+        keys.iter().find(|key| key.id == self.key_id).ok_or(AssertionError::UnknownKey)
+    }
+
+    /// In v1 there is nothing to verify before the body is there.
+    fn verify_mac(&self, key: &AssertionKey, head: &SignedHead<'_>) -> Result<(), AssertionError> {
+        let Some(body) = &self.body else { return Ok(()) };
+        let mac = key.mac(Version::V2, head, body, self.seconds, &self.nonce);
+        mac.verify_slice(&self.signature).map_err(|_| AssertionError::Mismatch)
     }
 
     /// Unique to one request; a second use is a replay.
@@ -162,92 +309,46 @@ impl<'a> Assertion<'a> {
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
+/// A head that was judged; its body is still to be checked.
+#[derive(Debug)]
+pub struct Vouched<'a> {
+    assertion: &'a Assertion<'a>,
+    key: &'a AssertionKey,
+    head: SignedHead<'a>,
+}
 
-    const SECRET: &str = "k1:00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
-    const NEXT: &str = "k2:ff112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
-    const NOW: i64 = 1_795_219_200;
-
-    fn request<'a>() -> SignedRequest<'a> {
-        SignedRequest { method: "POST", target: "/v1/vaults/batch", body: b"{}", principal: "{\"kind\":\"anonymous\"}" }
+impl<'a> Vouched<'a> {
+    /// Whether the MAC is proven: the edge made this head, and its nonce can be spent. In v1 that is known only once
+    /// [`Vouched::check_body`] has passed.
+    pub const fn is_proven(&self) -> bool {
+        self.assertion.body.is_some()
     }
 
-    fn signed() -> String {
-        let key = AssertionKey::parse(SECRET).unwrap();
-        Assertion::sign(&key, &request(), NOW, [9; 16]).to_header()
-    }
-
-    fn verified(keys: &[AssertionKey], request: &SignedRequest<'_>, now_seconds: i64) -> Result<(), AssertionError> {
-        Assertion::parse(&signed()).unwrap().verify(keys, request, now_seconds)
-    }
-
-    #[test]
-    fn the_origin_believes_what_the_edge_signed() {
-        let keys = AssertionKey::parse_list(&std::format!("{NEXT},{SECRET}")).unwrap();
-        assert_eq!(verified(&keys, &request(), NOW + 30), Ok(()));
-        assert_eq!(verified(&keys, &request(), NOW - 30), Ok(()));
-    }
-
-    #[test]
-    fn nothing_of_the_request_can_be_changed() {
-        let keys = AssertionKey::parse_list(SECRET).unwrap();
-        for other in [
-            SignedRequest { method: "GET", ..request() },
-            SignedRequest { target: "/v1/vaults/batch?x=1", ..request() },
-            SignedRequest { body: b"{} ", ..request() },
-            SignedRequest { principal: "{\"kind\":\"first_party\",\"origin\":\"https://x\"}", ..request() },
-        ] {
-            assert_eq!(verified(&keys, &other, NOW), Err(AssertionError::Mismatch));
+    /// Checks the body, in v1 together with the MAC.
+    pub fn check_body(&self, body: &[u8]) -> Result<(), AssertionError> {
+        let came = BodyDigest::of(body);
+        match self.assertion.body {
+            Some(signed) if signed == came => Ok(()),
+            Some(_) => Err(AssertionError::Mismatch),
+            None => {
+                let Assertion { seconds, nonce, signature, .. } = self.assertion;
+                let mac = self.key.mac(Version::V1, &self.head, &came, *seconds, nonce);
+                mac.verify_slice(signature).map_err(|_| AssertionError::Mismatch)
+            }
         }
     }
 
-    #[test]
-    fn an_assertion_lives_half_a_minute_and_dies_with_its_key() {
-        let keys = AssertionKey::parse_list(SECRET).unwrap();
-        assert_eq!(verified(&keys, &request(), NOW + 31), Err(AssertionError::Expired));
-        assert_eq!(verified(&keys, &request(), NOW - 31), Err(AssertionError::Expired));
-        assert_eq!(
-            verified(&AssertionKey::parse_list(NEXT).unwrap(), &request(), NOW),
-            Err(AssertionError::UnknownKey)
-        );
+    /// The key that signed, with which the answer is signed, too.
+    pub const fn key(&self) -> &'a AssertionKey {
+        self.key
     }
 
-    #[test]
-    fn what_is_signed_is_the_text_that_the_module_says() {
-        let key = AssertionKey::parse(SECRET).unwrap();
-        for (seconds, body) in [(NOW, "{}"), (0, ""), (-7, "x")] {
-            let request = SignedRequest { body: body.as_bytes(), ..request() };
-            let signed = Assertion::sign(&key, &request, seconds, [9; 16]);
-            let body = hex(&Sha256::digest(body));
-            let text = std::format!(
-                "v1\nPOST\n/v1/vaults/batch\n{seconds}\n{}\n{body}\n{{\"kind\":\"anonymous\"}}",
-                hex(&[9; 16])
-            );
-            let secret = unhex_array::<32>(SECRET.strip_prefix("k1:").unwrap()).unwrap();
-            let mac = Hmac::<Sha256>::new_from_slice(&secret).unwrap().chain_update(text).finalize().into_bytes();
-            assert_eq!(signed.signature.as_slice(), mac.as_slice());
-        }
-    }
-
-    #[test]
-    fn a_secret_never_shows_in_debug_output() {
-        assert_eq!(std::format!("{:?}", AssertionKey::parse(SECRET).unwrap()), "AssertionKey(k1)");
-    }
-
-    #[test]
-    fn a_short_or_nameless_secret_is_refused() {
-        for bad in ["", ":00", "k1:00", "k1", "k 1:00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff"] {
-            assert!(AssertionKey::parse(bad).is_none(), "{bad}");
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn no_header_breaks_the_parser(header in "\\PC{0,120}") {
-            let _ = Assertion::parse(&header);
-        }
+    /// The assertion.
+    pub const fn assertion(&self) -> &'a Assertion<'a> {
+        self.assertion
     }
 }
+
+#[cfg(test)]
+#[path = "assertion_tests.rs"]
+mod tests;

@@ -13,6 +13,9 @@ pub const WINDOW_SECONDS: i64 = 60;
 const DAY_SECONDS: i64 = 86_400;
 /// Requests of one address without a key in a UTC day.
 pub const ANONYMOUS_PER_DAY: u32 = 1_000;
+/// Requests of one address in a UTC day that name one of the service's own pages as their `Origin`. Anybody can send that header,
+/// so this allowance has an end, too.
+pub const FIRST_PARTY_PER_DAY: u32 = 20_000;
 
 /// The window of an instant: its number since the epoch.
 pub const fn window_of(now_seconds: i64) -> i64 {
@@ -89,7 +92,12 @@ impl AddressBudget {
     pub const fn per_day(self) -> Option<u32> {
         match self {
             AddressBudget::Anonymous => Some(ANONYMOUS_PER_DAY),
-            _ => None,
+            AddressBudget::FirstParty => Some(FIRST_PARTY_PER_DAY),
+            AddressBudget::Status
+            | AddressBudget::Health
+            | AddressBudget::GraphRead
+            | AddressBudget::GraphCheck
+            | AddressBudget::BasketWebhooks => None,
         }
     }
 }
@@ -158,6 +166,16 @@ pub const fn charge(family: Family, payer: Payer) -> Charge {
     }
 }
 
+/// Whether a request of `payer` is charged to the neighbourhood of its address, too ([`super::Neighbourhood`]).
+///
+/// Of the holder of a valid key it is not: what other callers nearby do is never a reason to refuse a key.
+pub const fn charges_neighbourhood(payer: Payer) -> bool {
+    match payer {
+        Payer::Anonymous | Payer::FirstParty | Payer::Rejected => true,
+        Payer::Key => false,
+    }
+}
+
 /// A budget after a request was charged to it: what the response headers say.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Allowance {
@@ -180,6 +198,9 @@ pub struct Verdict {
     pub subclient: Option<Allowance>,
     /// Whether it is the day's volume that is used up; `allowance.reset` is then the end of the day.
     pub daily: bool,
+    /// Whether `allowance` is that of the address's neighbourhood, because it leaves less than the address's own.
+    #[serde(default)]
+    pub of_neighbourhood: bool,
 }
 
 /// Requests charged to one budget in one window.
@@ -221,19 +242,85 @@ impl AddressCount {
     /// Charges a request if there is room. Only an admitted request changes the counters; a host stores them before it
     /// lets the request through.
     pub fn take(&mut self, budget: AddressBudget, now_seconds: i64) -> Verdict {
+        take_address(AddressCounters::Own(self), budget, now_seconds)
+    }
+
+    /// Whether the counters differ from fresh ones at `now_seconds`.
+    pub fn counts(&self, budget: AddressBudget, now_seconds: i64) -> bool {
+        let today = budget.per_day().is_some() && self.day.used_in(day_of(now_seconds)) > 0;
+        today || self.minute.used_in(window_of(now_seconds)) > 0
+    }
+
+    fn charge(&mut self, now_seconds: i64) {
+        self.minute = self.minute.charged(window_of(now_seconds));
+        self.day = self.day.charged(day_of(now_seconds));
+    }
+
+    /// What a budget of `times` the limits allows, and whether it is the day's that is used up.
+    fn standing(&self, budget: AddressBudget, times: u32, now_seconds: i64) -> (Allowance, bool) {
         let (window, day) = (window_of(now_seconds), day_of(now_seconds));
-        let day_is_full = budget.per_day().is_some_and(|limit| self.day.used_in(day) >= limit);
-        let admitted = !day_is_full && self.minute.used_in(window) < budget.limit();
-        if admitted {
-            self.minute = self.minute.charged(window);
-            self.day = self.day.charged(day);
+        let mut allowance = self.minute.allowance(window, budget.limit().saturating_mul(times));
+        let left_today =
+            budget.per_day().map(|limit| limit.saturating_mul(times).saturating_sub(self.day.used_in(day)));
+        allowance.remaining = allowance.remaining.min(left_today.unwrap_or(u32::MAX));
+        (allowance, left_today == Some(0))
+    }
+}
+
+/// The counters of one address and budget of a host, those of its neighbourhood, or both.
+#[derive(Debug)]
+pub enum AddressCounters<'a> {
+    /// The address alone: the request is not charged to its neighbourhood.
+    Own(&'a mut AddressCount),
+    /// Both.
+    Both(&'a mut AddressCount, NeighbourhoodCount<'a>),
+    /// The neighbourhood alone: the host has no counter left for the address.
+    Neighbourhood(NeighbourhoodCount<'a>),
+}
+
+/// The counters of a neighbourhood.
+#[derive(Debug)]
+pub struct NeighbourhoodCount<'a> {
+    /// The counters.
+    pub count: &'a mut AddressCount,
+    /// How many times an address's limits it has ([`super::client_net::Neighbourhood::ratio`]).
+    pub times: u32,
+}
+
+/// Charges a request to an address and to its neighbourhood: both have room, or neither is charged.
+///
+/// The verdict tells of the one that refuses, and where both admit of the one that leaves less. Of two that refuse it tells of the
+/// one with the longer wait.
+pub fn take_address(counters: AddressCounters<'_>, budget: AddressBudget, now_seconds: i64) -> Verdict {
+    let refusal = |count: &AddressCount, times, of_neighbourhood| {
+        let (mut allowance, daily) = count.standing(budget, times, now_seconds);
+        if daily {
+            allowance.reset = day_of(now_seconds).saturating_add(1).saturating_mul(DAY_SECONDS);
         }
-        let mut allowance = self.minute.allowance(window, budget.limit());
-        if day_is_full {
-            allowance.remaining = 0;
-            allowance.reset = day.saturating_add(1).saturating_mul(DAY_SECONDS);
+        let verdict = Verdict { admitted: false, allowance, subclient: None, daily, of_neighbourhood };
+        (allowance.remaining == 0).then_some(verdict)
+    };
+    let charged = |count: &mut AddressCount, times, of_neighbourhood| {
+        count.charge(now_seconds);
+        let (allowance, _) = count.standing(budget, times, now_seconds);
+        Verdict { admitted: true, allowance, subclient: None, daily: false, of_neighbourhood }
+    };
+    match counters {
+        AddressCounters::Own(own) => refusal(own, 1, false).unwrap_or_else(|| charged(own, 1, false)),
+        AddressCounters::Neighbourhood(NeighbourhoodCount { count, times }) => {
+            refusal(count, times, true).unwrap_or_else(|| charged(count, times, true))
         }
-        Verdict { admitted, allowance, subclient: None, daily: day_is_full }
+        AddressCounters::Both(own, NeighbourhoodCount { count, times }) => {
+            match (refusal(own, 1, false), refusal(count, times, true)) {
+                (None, None) => {
+                    let (own, shared) = (charged(own, 1, false), charged(count, times, true));
+                    if shared.allowance.remaining < own.allowance.remaining { shared } else { own }
+                }
+                (Some(own), Some(shared)) if shared.allowance.reset <= own.allowance.reset => own,
+                (_, Some(shared)) => shared,
+                (Some(own), None) => own,
+            }
+        }
     }
 }
 
@@ -261,7 +348,13 @@ pub fn take_key(
         }
     }
     let subclient = client.map(|client| client.allowance(window, share));
-    Some(Verdict { admitted, allowance: total.allowance(window, limit), subclient, daily: false })
+    Some(Verdict {
+        admitted,
+        allowance: total.allowance(window, limit),
+        subclient,
+        daily: false,
+        of_neighbourhood: false,
+    })
 }
 
 /// The verdict of a request that is charged to its key and its address: refused only when both refuse, and told by the

@@ -34,8 +34,65 @@ fn a_day_of_anonymous_requests_ends_at_a_thousand_and_at_midnight() {
     let refused = count.take(AddressBudget::Anonymous, midnight + 86_399);
     assert_eq!((refused.daily, refused.allowance.reset), (true, midnight + 86_400));
     assert!(count.take(AddressBudget::Anonymous, midnight + 86_400).admitted);
+}
+
+#[test]
+fn a_day_of_our_pages_ends_at_twenty_thousand() {
+    let midnight = NOW - NOW.rem_euclid(86_400);
     let mut pages = AddressCount::default();
-    assert!((0..86_400).all(|s| pages.take(AddressBudget::FirstParty, midnight + s).admitted));
+    let admitted = (0..86_400).filter(|s| pages.take(AddressBudget::FirstParty, midnight + s).admitted).count();
+    assert_eq!(admitted, 20_000);
+    assert!(pages.take(AddressBudget::FirstParty, midnight + 86_399).daily);
+}
+
+#[test]
+fn what_is_left_is_never_more_than_the_day_leaves() {
+    let midnight = NOW - NOW.rem_euclid(86_400);
+    let mut count = AddressCount::default();
+    for second in 0..997 {
+        // Ten seconds each: six a minute.
+        assert!(count.take(AddressBudget::Anonymous, midnight + second * 10).admitted);
+    }
+    let left = [0, 1, 2].map(|_| count.take(AddressBudget::Anonymous, midnight + 20_000).allowance.remaining);
+    assert_eq!(left, [2, 1, 0]);
+}
+
+/// A request of one of several neighbours.
+fn near(own: &mut AddressCount, shared: &mut AddressCount, times: u32, now: i64) -> Verdict {
+    let shared = NeighbourhoodCount { count: shared, times };
+    take_address(AddressCounters::Both(own, shared), AddressBudget::Anonymous, now)
+}
+
+#[test]
+fn a_spent_neighbourhood_costs_no_address_anything_and_a_spent_address_costs_its_neighbourhood_nothing() {
+    let (mut shared, mut one, mut other) = Default::default();
+    assert!((0..10).all(|_| near(&mut one, &mut shared, 2, NOW).admitted));
+    let before = shared;
+    let refused = near(&mut one, &mut shared, 2, NOW);
+    assert!(!refused.admitted && !refused.of_neighbourhood && refused.allowance.limit == 10 && shared == before);
+    assert!((0..7).all(|_| near(&mut other, &mut shared, 2, NOW).admitted));
+    let mut third = AddressCount::default();
+    for left in (0..3).rev() {
+        let told = near(&mut third, &mut shared, 2, NOW);
+        assert!(told.admitted && told.of_neighbourhood, "what leaves less is told");
+        assert_eq!((told.allowance.limit, told.allowance.remaining), (20, left));
+    }
+    let before = other;
+    let refused = near(&mut other, &mut shared, 2, NOW);
+    assert_eq!((refused.admitted, refused.of_neighbourhood, refused.allowance.remaining), (false, true, 0));
+    assert_eq!(other, before);
+    assert!(near(&mut other, &mut shared, 2, NOW + 60).admitted);
+}
+
+#[test]
+fn of_two_refusals_the_longer_wait_is_told() {
+    let today = NOW.div_euclid(86_400);
+    let (mut own, mut shared) = (AddressCount::default(), AddressCount::default());
+    own.minute = Count { window: window_of(NOW), used: 10 };
+    shared.day = Count { window: today, used: 2_000 };
+    let told = near(&mut own, &mut shared, 2, NOW);
+    assert_eq!((told.admitted, told.daily, told.of_neighbourhood), (false, true, true));
+    assert_eq!(told.allowance.reset, (today + 1) * 86_400);
 }
 
 #[test]
@@ -82,6 +139,7 @@ fn a_family_refuses_only_when_key_and_address_both_do() {
         allowance: Allowance { limit: 60, remaining, reset: 0 },
         subclient: None,
         daily: false,
+        of_neighbourhood: false,
     };
     assert!(either(verdict(true, 3), verdict(false, 0)).admitted);
     assert!(either(verdict(false, 0), verdict(true, 7)).admitted);
@@ -127,8 +185,43 @@ proptest! {
     #[test]
     fn a_verdict_travels_between_hosts_unchanged(admitted: bool, limit: u32, used: u32, reset: i64, daily: bool) {
         let allowance = Allowance { limit, remaining: limit.saturating_sub(used), reset };
-        let verdict = Verdict { admitted, allowance, subclient: admitted.then_some(allowance), daily };
+        let verdict = Verdict { admitted, allowance, subclient: admitted.then_some(allowance), daily, of_neighbourhood: daily };
         let text = serde_json::to_string(&verdict).unwrap();
         prop_assert_eq!(serde_json::from_str::<Verdict>(&text).unwrap(), verdict);
+    }
+}
+
+proptest! {
+    /// Whoever asks in whatever order: address, neighbourhood and day each keep their limits, and nobody is refused while all of
+    /// theirs have room.
+    #[test]
+    fn no_interleaving_admits_more_than_address_neighbourhood_and_day_allow(
+        times in 1u32..4,
+        steps in proptest::collection::vec((0u8..5, 0i64..20, prop::bool::weighted(0.02)), 1..1_500),
+    ) {
+        let budget = AddressBudget::Anonymous;
+        let (mut own, mut shared) = ([AddressCount::default(); 5], AddressCount::default());
+        let mut counted = std::collections::BTreeMap::<(i64, bool, Option<u8>), u32>::new();
+        let mut now = NOW;
+        for (who, wait, night) in steps {
+            now += wait + if night { 40_000 } else { 0 };
+            let count = &mut own[usize::from(who)];
+            let keys = [
+                (window_of(now), false, Some(who)), (window_of(now), false, None),
+                (day_of(now), true, Some(who)), (day_of(now), true, None),
+            ];
+            let limits = [10, 10 * times, 1_000, 1_000 * times];
+            let room = keys.iter().zip(limits).all(|(key, limit)| counted.get(key).copied().unwrap_or(0) < limit);
+            let verdict = take_address(
+                AddressCounters::Both(count, NeighbourhoodCount { count: &mut shared, times }), budget, now,
+            );
+            prop_assert_eq!(verdict.admitted, room);
+            if room {
+                keys.iter().for_each(|key| *counted.entry(*key).or_default() += 1);
+            }
+            let left = keys.iter().zip(limits).map(|(key, limit)| limit - counted.get(key).copied().unwrap_or(0));
+            prop_assert_eq!(verdict.allowance.remaining, left.min().unwrap());
+            prop_assert!(verdict.admitted || verdict.allowance.reset > now);
+        }
     }
 }

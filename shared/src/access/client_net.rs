@@ -30,6 +30,52 @@ impl ClientNet {
             }
         }
     }
+
+    /// The neighbourhood that it lies in.
+    pub fn neighbourhood(self) -> Neighbourhood {
+        match self {
+            ClientNet::V4(address) => {
+                let [a, b, c, _] = address.octets();
+                Neighbourhood::V4(Ipv4Addr::new(a, b, c, 0))
+            }
+            ClientNet::V6(network) => {
+                let [a, b, c, ..] = network.segments();
+                Neighbourhood::V6(Ipv6Addr::new(a, b, c, 0, 0, 0, 0, 0))
+            }
+        }
+    }
+}
+
+/// The addresses around one that one party may hold together: an IPv4 /24, or an IPv6 /48.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Neighbourhood {
+    /// The first 24 bits of an address; the rest is zero.
+    V4(Ipv4Addr),
+    /// The first 48 bits of an address; the rest is zero.
+    V6(Ipv6Addr),
+}
+
+impl Neighbourhood {
+    /// How many addresses' allowances a neighbourhood has.
+    ///
+    /// A /48 is what one site is given (RFC 6177): one party, with 65 536 networks of /64 to call from. Sixteen is more than a site's
+    /// people use at once without a key. A /24 is the smallest IPv4 block that is routed by itself. It may be one party's, or hold 254
+    /// strangers, an office or a carrier's translator; so it has twice as much.
+    pub const fn ratio(self) -> u32 {
+        match self {
+            Neighbourhood::V4(_) => 32,
+            Neighbourhood::V6(_) => 16,
+        }
+    }
+}
+
+impl fmt::Display for Neighbourhood {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Neighbourhood::V4(network) => write!(f, "{network}/24"),
+            Neighbourhood::V6(network) => write!(f, "{network}/48"),
+        }
+    }
 }
 
 impl fmt::Display for ClientNet {
@@ -56,6 +102,15 @@ mod tests {
         assert_eq!(text("2001:db8:1:2:3:4:5:6").as_deref(), Some("2001:db8:1:2::/64"));
         assert_eq!(text("2001:db8:1:2::1"), text("2001:DB8:1:2:ffff::"));
         assert_ne!(text("2001:db8:1:2::1"), text("2001:db8:1:3::1"));
+    }
+
+    #[test]
+    fn a_site_and_a_routed_block_are_neighbourhoods() {
+        let around = |header: &str| client_net(header).unwrap().neighbourhood().to_string();
+        assert_eq!(around("2001:db8:1:2::1"), "2001:db8:1::/48");
+        assert_eq!(around("2001:db8:1:ffff::1"), around("2001:db8:1::"));
+        assert_ne!(around("2001:db8:2::1"), around("2001:db8:1::1"));
+        assert_eq!((around("192.0.2.7").as_str(), around("192.0.3.7").as_str()), ("192.0.2.0/24", "192.0.3.0/24"));
     }
 
     #[test]

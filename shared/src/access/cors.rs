@@ -8,7 +8,7 @@ use alloc::vec::Vec;
 /// Response headers that a page's script may read.
 pub const EXPOSED_HEADERS: &str = "age, cache-status, deprecation, etag, link, retry-after, sunset, warning, x-cache, x-data-version, \
      x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset, x-ratelimit-subclient-limit, x-ratelimit-subclient-remaining, \
-     x-ratelimit-window, x-request-id, x-service-failsafe-mode";
+     x-ratelimit-window, x-request-id, x-service-failsafe-mode, x-service-ignored-parameters, x-service-unknown-values";
 /// Request headers that a page's script may send.
 pub const ALLOWED_HEADERS: &str =
     "authorization, content-type, idempotency-key, if-none-match, last-event-id, x-service-subclient";

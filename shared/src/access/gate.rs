@@ -62,10 +62,24 @@ pub fn rejected_key() -> ApiError {
     }
 }
 
+/// A key or an index token that cannot be checked now. It is never anonymous access.
+pub fn unverifiable_key() -> ApiError {
+    let message = "the key or token that was sent cannot be checked at the moment; try again shortly";
+    ApiError::new(ErrorCode::ServiceUnavailable, message)
+}
+
 /// A spent budget, as the caller reads it.
 pub fn spent(verdict: &Verdict, now_seconds: i64) -> ApiError {
     let client_is_spent = verdict.subclient.is_some_and(|client| client.remaining == 0);
     let (code, message) = match (verdict.daily, client_is_spent && verdict.allowance.remaining > 0) {
+        (true, _) if verdict.of_neighbourhood => (
+            ErrorCode::DailyLimitExceeded,
+            "the day's requests from this network (an IPv4 /24 or an IPv6 /48) are used up; a key has no such cap",
+        ),
+        (_, false) if verdict.of_neighbourhood => (
+            ErrorCode::RateLimited,
+            "the limit of this network (an IPv4 /24 or an IPv6 /48) is used up until the window ends; a key has its own",
+        ),
         (true, _) => {
             (ErrorCode::DailyLimitExceeded, "the day's requests from this address are used up; a key has no such cap")
         }
@@ -153,18 +167,22 @@ mod tests {
     #[test]
     fn a_spent_budget_says_when_it_returns() {
         let allowance = Allowance { limit: 10, remaining: 0, reset: 120 };
-        let verdict = Verdict { admitted: false, allowance, subclient: None, daily: false };
+        let verdict = Verdict { admitted: false, allowance, subclient: None, daily: false, of_neighbourhood: false };
         let error = spent(&verdict, 77);
         assert_eq!((error.code, error.retry_after), (ErrorCode::RateLimited, Some(43)));
         assert_eq!(spent(&verdict, 500).retry_after, Some(1), "never zero: that would be an invitation");
         let daily = spent(&Verdict { daily: true, ..verdict }, 77);
         assert_eq!((daily.status(), daily.code), (429, ErrorCode::DailyLimitExceeded));
+        for (daily, code) in [(false, ErrorCode::RateLimited), (true, ErrorCode::DailyLimitExceeded)] {
+            let network = spent(&Verdict { daily, of_neighbourhood: true, ..verdict }, 77);
+            assert!(network.code == code && network.message.contains("/48"), "whose limit it is: {}", network.message);
+        }
     }
 
     #[test]
     fn a_shared_keys_answer_tells_the_clients_share_too() {
         let allowance = Allowance { limit: 40, remaining: 39, reset: 60 };
-        let alone = Verdict { admitted: true, allowance, subclient: None, daily: false };
+        let alone = Verdict { admitted: true, allowance, subclient: None, daily: false, of_neighbourhood: false };
         assert_eq!(
             metered_headers(&alone).into_iter().map(|(_, value)| value).collect::<Vec<_>>(),
             ["40", "39", "60", "60s"]

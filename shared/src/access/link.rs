@@ -20,6 +20,10 @@ pub const ORIGIN: &str = "{\"kind\":\"origin\"}";
 pub const KEY_QUESTION: &str = "/__edge/keys";
 /// At the origin's edge door: requests served, counted. [`UsageBatch`] → 204.
 pub const USAGE: &str = "/__edge/usage";
+/// At the origin's edge door: whether the origin is there. GET → 204; nothing is read or written for it.
+pub const ALIVE: &str = "/__edge/alive";
+/// At the origin's edge door: answers that the edge gave by itself, counted. [`EdgeAnswers`] → 204.
+pub const EDGE_ANSWERS: &str = "/__edge/answers";
 /// At the edge: a key that was changed. [`KeyNews`] → 204 once no isolate can act on the older record.
 pub const KEY_NEWS: &str = "/__origin/keys";
 /// At the edge: facts that were changed. [`TagNews`] → 204 once no isolate serves an older copy as current.
@@ -34,6 +38,10 @@ pub const RESERVATION: &str = "reserved:";
 
 /// How long the edge may act upon a record without asking again, in seconds.
 pub const RECORD_LEASE_SECONDS: i64 = 30;
+
+/// How long after its last confirmation a record stands in while the origin cannot be asked, in seconds. Only the record of a key
+/// whose changes are told to the edge until acknowledged ([`KeyFinding::told`]): a revocation that was acknowledged is known there.
+pub const RECORD_KEPT_SECONDS: i64 = 12 * 3_600;
 
 /// Who is this?
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -59,6 +67,24 @@ pub enum KeyAnswer {
     Unknown,
     /// Perhaps: an older row begins alike. Ask again with the text.
     TextNeeded,
+}
+
+/// [`KeyAnswer`] as the origin sends it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct KeyFinding {
+    /// What it knows.
+    #[serde(flatten)]
+    pub answer: KeyAnswer,
+    /// Whether every change of this key is told to the edge until it is acknowledged there. An older release does not say.
+    #[serde(default)]
+    pub told: bool,
+}
+
+impl From<KeyAnswer> for KeyFinding {
+    /// An answer that promises nothing.
+    fn from(answer: KeyAnswer) -> Self {
+        KeyFinding { answer, told: false }
+    }
 }
 
 /// A change of a key, for the edge to act upon at once.
@@ -109,6 +135,33 @@ pub struct UsageRow {
     pub last_seen: i64,
 }
 
+/// Answers that an edge gave without the origin, minute by minute. What reached the origin is counted there.
+///
+/// Counts are totals of their minute and only grow, so that a message may be repeated and be late.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct EdgeAnswers {
+    /// The counting place's number, drawn at random when it first counted.
+    pub source: i64,
+    /// The minutes; at most [`EDGE_ANSWERS_MINUTES`].
+    pub minutes: Vec<AnsweredMinute>,
+}
+
+/// Minutes for which an edge keeps counts that the origin has not got.
+pub const EDGE_ANSWERS_MINUTES: usize = 60;
+
+/// Answers of one minute, by class.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct AnsweredMinute {
+    /// The minute's number since the Unix epoch.
+    pub minute: i64,
+    /// 2xx and 3xx.
+    pub good: u64,
+    /// 4xx.
+    pub refused: u64,
+    /// 5xx.
+    pub failed: u64,
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -122,7 +175,7 @@ mod tests {
 
     #[test]
     fn no_message_goes_where_a_public_route_answers() {
-        for path in [KEY_QUESTION, USAGE, KEY_NEWS, TAG_NEWS] {
+        for path in [KEY_QUESTION, USAGE, EDGE_ANSWERS, ALIVE, KEY_NEWS, TAG_NEWS] {
             let public = crate::route::match_route(Some(crate::route::Method::Post), path);
             assert!(matches!(public, crate::route::Matching::NotFound), "{path}");
         }
@@ -135,6 +188,11 @@ mod tests {
         assert_eq!(serde_json::from_str::<KeyRecord>(record).unwrap().version, 5);
         let answer = alloc::format!(r#"{{"answer":"known","record":{record},"as_of":7}}"#);
         assert!(matches!(serde_json::from_str(&answer).unwrap(), KeyAnswer::Known { record } if record.version == 5));
+        let finding: KeyFinding = serde_json::from_str(&answer).unwrap();
+        assert!(!finding.told, "a release that says nothing promises nothing");
+        let told = serde_json::to_string(&KeyFinding { told: true, ..finding.clone() }).unwrap();
+        assert_eq!(serde_json::from_str::<KeyAnswer>(&told).unwrap(), finding.answer, "as the release before reads it");
+        assert!(serde_json::from_str::<KeyFinding>(&told).unwrap().told);
         let digest = KeyDigest::of("x").to_hex();
         let news = alloc::format!(r#"{{"digest":"{digest}","record":{record},"why":"rotation"}}"#);
         assert_eq!(serde_json::from_str::<KeyNews>(&news).unwrap().record.rpm, 300);

@@ -1,34 +1,27 @@
-//! Guessed keys: an address that tried a hundred of them in a window gets no more look-ups of keys that are new to
-//! this isolate or process.
+//! What a host remembers of keys that it has judged, so that guessed keys cost little and a good one is looked up at once.
 //!
-//! What counts is how many keys it tried, not how often: a fleet that goes on with one revoked key hinders nobody beside it.
+//! A key is never refused because of the address that it comes from: only a look-up says whether it holds. What is bounded is the
+//! cost of look-ups: a key that was refused a moment ago is not looked up again, and keys that are new to a host share the places in
+//! which hosts look keys up (`edge/src/guard/register.rs`, `origin/src/http/relay_lookups.rs`).
 
-use super::budget::{AddressBudget, Allowance, Verdict, WINDOW_SECONDS, window_of};
-use super::{ClientNet, KeyDigest};
+use super::KeyDigest;
 use alloc::collections::{BTreeMap, BTreeSet};
-use alloc::vec::Vec;
 
-/// Keys of one address that did not hold in a window before its look-ups end. Ten times what its budget lets pass as 401.
-const PATIENCE: usize = 100;
-/// Addresses that are counted at once.
-const ADDRESSES: usize = 2_048;
+/// How long the refusal of a key stands, in milliseconds: as long as an isolate may remember any refusal of a key.
+pub const REFUSED_MILLIS: i64 = 1_000;
 /// Keys that are known to be good; twice as many are remembered at most.
 const KEYS: usize = 4_096;
+/// Refusals that are remembered; while all of them stand, further ones are not.
+const REFUSALS: usize = 4_096;
 
 /// What a host has seen of keys.
 #[derive(Debug, Default)]
 pub struct Spray {
-    guesses: BTreeMap<ClientNet, Guesses>,
     good: BTreeSet<KeyDigest>,
     /// The good ones of before; one that is seen again moves over.
     good_before: BTreeSet<KeyDigest>,
-}
-
-/// Keys of one address that did not hold in one window, by the first eight bytes of their digests. [`PATIENCE`] at most.
-#[derive(Debug, Default)]
-struct Guesses {
-    window: i64,
-    keys: Vec<u64>,
+    /// Until when keys are refused without a look-up, in milliseconds.
+    refused: BTreeMap<KeyDigest, i64>,
 }
 
 impl Spray {
@@ -37,55 +30,29 @@ impl Spray {
         self.good.contains(digest) || self.good_before.contains(digest)
     }
 
-    /// The refusal of a key without looking it up, if its address has guessed enough.
-    pub fn refusal(&self, net: ClientNet, digest: &KeyDigest, now_seconds: i64) -> Option<Verdict> {
-        let window = window_of(now_seconds);
-        let guesses = self.guesses.get(&net)?;
-        if guesses.window != window || guesses.keys.len() < PATIENCE || self.knows(digest) {
-            return None;
-        }
-        let reset = window.saturating_add(1).saturating_mul(WINDOW_SECONDS);
-        let allowance = Allowance { limit: AddressBudget::Anonymous.limit(), remaining: 0, reset };
-        Some(Verdict { admitted: false, allowance, subclient: None, daily: false })
+    /// Whether a key was refused within the last [`REFUSED_MILLIS`].
+    pub fn refuses(&self, digest: &KeyDigest, now_millis: i64) -> bool {
+        self.refused.get(digest).is_some_and(|until| (0..=REFUSED_MILLIS).contains(&until.saturating_sub(now_millis)))
     }
 
     /// Notes a key that holds.
     pub fn good(&mut self, digest: KeyDigest) {
+        self.refused.remove(&digest);
         if self.good.len() >= KEYS && !self.good.contains(&digest) {
             self.good_before = core::mem::take(&mut self.good);
         }
         self.good.insert(digest);
     }
 
-    /// Notes a key of `net` that does not hold.
-    pub fn rejected(&mut self, net: ClientNet, digest: &KeyDigest, now_seconds: i64) {
+    /// Notes a key that does not hold, as the answer to a question that was put at `asked_millis`.
+    pub fn rejected(&mut self, digest: &KeyDigest, asked_millis: i64) {
         self.good.remove(digest);
         self.good_before.remove(digest);
-        self.guessed(net, digest, now_seconds);
-    }
-
-    /// Notes a key of `net` that could not be judged. One that held before is none that was guessed.
-    pub fn unjudged(&mut self, net: ClientNet, digest: &KeyDigest, now_seconds: i64) {
-        if !self.knows(digest) {
-            self.guessed(net, digest, now_seconds);
+        if self.refused.len() >= REFUSALS {
+            self.refused.retain(|_, until| *until > asked_millis);
         }
-    }
-
-    fn guessed(&mut self, net: ClientNet, digest: &KeyDigest, now_seconds: i64) {
-        let window = window_of(now_seconds);
-        if self.guesses.len() >= ADDRESSES && !self.guesses.contains_key(&net) {
-            self.guesses.retain(|_, guesses| guesses.window == window);
-            if self.guesses.len() >= ADDRESSES {
-                return;
-            }
-        }
-        let guesses = self.guesses.entry(net).or_default();
-        if guesses.window != window {
-            *guesses = Guesses { window, keys: Vec::new() };
-        }
-        let key = digest.as_bytes().iter().take(8).fold(0, |key, byte| key << 8 | u64::from(*byte));
-        if guesses.keys.len() < PATIENCE && !guesses.keys.contains(&key) {
-            guesses.keys.push(key);
+        if self.refused.len() < REFUSALS {
+            self.refused.insert(*digest, asked_millis.saturating_add(REFUSED_MILLIS));
         }
     }
 }
@@ -94,52 +61,19 @@ impl Spray {
 mod tests {
     use super::*;
     use alloc::string::ToString;
-    use core::net::Ipv4Addr;
 
-    const NOW: i64 = 1_795_219_205;
-
-    fn net(number: u32) -> ClientNet {
-        ClientNet::V4(Ipv4Addr::from_bits(number))
-    }
+    const NOW: i64 = 1_795_219_205_000;
 
     #[test]
-    fn after_a_hundred_bad_keys_only_good_ones_are_looked_up() {
+    fn a_refusal_stands_for_a_second_and_not_once_the_clock_was_set_back() {
         let mut spray = Spray::default();
-        let good = KeyDigest::of("good");
-        spray.good(good);
-        let guess = |number: u32| KeyDigest::of(&number.to_string());
-        for number in 0..100 {
-            assert_eq!(spray.refusal(net(1), &guess(number), NOW), None);
-            spray.rejected(net(1), &guess(number), NOW);
-        }
-        let refusal = spray.refusal(net(1), &guess(100), NOW).unwrap();
-        assert_eq!((refusal.admitted, refusal.allowance.reset), (false, 1_795_219_260));
-        assert_eq!(spray.refusal(net(1), &good, NOW), None);
-        assert_eq!(spray.refusal(net(2), &guess(100), NOW), None, "another address is not held back");
-        assert_eq!(spray.refusal(net(1), &guess(100), NOW + 60), None, "nor is this one in the next window");
-    }
-
-    #[test]
-    fn a_hundred_times_the_same_revoked_key_hold_nobody_back() {
-        let mut spray = Spray::default();
-        let revoked = KeyDigest::of("revoked");
-        spray.good(revoked);
-        for _ in 0..1_000 {
-            spray.rejected(net(1), &revoked, NOW);
-        }
-        assert_eq!(spray.refusal(net(1), &KeyDigest::of("its successor"), NOW), None);
-        assert!(!spray.knows(&revoked));
-    }
-
-    #[test]
-    fn keys_that_nobody_can_judge_count_unless_they_held_before() {
-        let mut spray = Spray::default();
-        let key = |number: u32| KeyDigest::of(&number.to_string());
-        (0..100).for_each(|number| spray.good(key(number)));
-        (0..199).for_each(|number| spray.unjudged(net(1), &key(number), NOW));
-        assert_eq!(spray.refusal(net(1), &key(500), NOW), None);
-        spray.unjudged(net(1), &key(199), NOW);
-        assert!(spray.refusal(net(1), &key(500), NOW).is_some() && spray.refusal(net(1), &key(5), NOW).is_none());
+        let (key, other) = (KeyDigest::of("key"), KeyDigest::of("other"));
+        spray.good(key);
+        spray.rejected(&key, NOW);
+        assert!(!spray.knows(&key) && spray.refuses(&key, NOW + 999) && !spray.refuses(&key, NOW + 1_001));
+        assert!(!spray.refuses(&key, NOW - 1) && !spray.refuses(&other, NOW));
+        spray.good(key);
+        assert!(spray.knows(&key) && !spray.refuses(&key, NOW));
     }
 
     #[test]
@@ -147,12 +81,11 @@ mod tests {
         let mut spray = Spray::default();
         for number in 0..20_000 {
             spray.good(KeyDigest::of(&number.to_string()));
-            spray.rejected(net(number), &KeyDigest::of("x"), NOW);
-            spray.rejected(net(0), &KeyDigest::of(&number.to_string()), NOW);
+            spray.rejected(&KeyDigest::of(&(-number).to_string()), NOW);
         }
         assert!(spray.good.len() + spray.good_before.len() <= 2 * KEYS);
-        assert_eq!((spray.guesses.len(), spray.guesses[&net(0)].keys.len()), (ADDRESSES, PATIENCE));
-        spray.rejected(net(50_000), &KeyDigest::of("x"), NOW + 60);
-        assert_eq!(spray.guesses.len(), 1);
+        assert_eq!(spray.refused.len(), REFUSALS);
+        spray.rejected(&KeyDigest::of("late"), NOW + 2_000);
+        assert_eq!(spray.refused.len(), 1);
     }
 }

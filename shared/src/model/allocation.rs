@@ -27,6 +27,7 @@ pub struct MarketAllocation {
     /// Its contract.
     pub loan_asset_address: Option<Address>,
     /// The vault's value; null when it was not read.
+    #[serde(serialize_with = "crate::model::money::usd")]
     pub tvl_usd: Option<f64>,
     /// How many markets there are.
     pub market_count: u64,
@@ -35,6 +36,7 @@ pub struct MarketAllocation {
     /// The rest: not lent, or not accounted for.
     pub idle_share: Option<Ppm>,
     /// The same in USD.
+    #[serde(serialize_with = "crate::model::money::usd")]
     pub idle_usd: Option<f64>,
     /// All markets' collateral together.
     pub collateral: CollateralSummary,
@@ -53,6 +55,7 @@ pub struct AllocatedMarket {
     /// Of the vault.
     pub share: Ppm,
     /// The same in USD; null when the vault's value was not read.
+    #[serde(serialize_with = "crate::model::money::usd")]
     pub allocated_usd: Option<f64>,
     /// Liquidation loan-to-value.
     pub lltv: Option<Ppm>,

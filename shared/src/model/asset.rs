@@ -63,12 +63,16 @@ pub struct Issuer {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BackingProfile {
     /// Claims and cash outside any chain.
+    #[serde(serialize_with = "crate::model::money::rate")]
     pub offchain_pct: f64,
     /// Crypto assets independent of the issuer.
+    #[serde(serialize_with = "crate::model::money::rate")]
     pub crypto_exogenous_pct: f64,
     /// Crypto assets that depend on the issuer.
+    #[serde(serialize_with = "crate::model::money::rate")]
     pub crypto_endogenous_pct: f64,
     /// Hedged positions.
+    #[serde(serialize_with = "crate::model::money::rate")]
     pub delta_hedge_pct: f64,
 }
 
@@ -91,16 +95,20 @@ pub struct Institutional {
     /// How long a redemption takes, for example `T+1`.
     pub redemption_window: Option<String>,
     /// USD of this deployment, as its review stated it. Kept for old clients; sum `canonical_aum` instead.
+    #[serde(serialize_with = "crate::model::money::usd")]
     pub aum_usd: Option<f64>,
     /// Yield in percent.
+    #[serde(serialize_with = "crate::model::money::rate")]
     pub yield_pct: Option<f64>,
     /// Duration of the backing in days.
+    #[serde(serialize_with = "crate::model::money::rate")]
     pub duration_days: Option<f64>,
     /// Currency of the fund.
     pub currency: Option<String>,
     /// Value in that currency.
     pub aum_native: Option<f64>,
     /// USD for one unit of that currency.
+    #[serde(serialize_with = "crate::model::money::rate")]
     pub fx_rate_used: Option<f64>,
     /// When that rate was taken.
     pub fx_rate_at: Option<Micros>,
@@ -300,8 +308,10 @@ pub struct VersionPoint {
     /// How far the review had come.
     pub review_status: ReviewStatus,
     /// As that version stated it.
+    #[serde(serialize_with = "crate::model::money::usd")]
     pub aum_usd: Option<f64>,
     /// As that version stated it.
+    #[serde(serialize_with = "crate::model::money::rate")]
     pub yield_pct: Option<f64>,
 }
 

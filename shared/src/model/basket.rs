@@ -34,7 +34,7 @@ named_enum! {
         Current = "current",
         /// It will be retired.
         Deprecated = "deprecated",
-        /// Its address answers 410; it is still shown where its basket's past is asked for.
+        /// Its address answers 410, and so does an instant at which it was in force.
         Retired = "retired",
     }
 }
@@ -60,6 +60,9 @@ pub struct BasketRow {
 }
 
 /// One version of a basket in full.
+///
+/// At a version's own address everything is as it was when the version was made, so that the answer never changes: what became of its
+/// support since is told by the basket's versions.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BasketDetail {
@@ -83,13 +86,13 @@ pub struct BasketDetail {
     pub constituents: Vec<Shown>,
     /// How the weights are spread.
     pub analytics: Analytics,
-    /// Whether it is still to be relied on.
+    /// Whether it is still to be relied on; always `current` at the version's own address.
     pub support_status: SupportStatus,
-    /// When it was deprecated.
+    /// When it was deprecated; null at the version's own address.
     pub deprecated_at: Option<Timestamp>,
-    /// When it was retired.
+    /// When it was retired; null wherever the version is shown in full, for a retired one answers 410.
     pub retired_at: Option<Timestamp>,
-    /// What follows it, where that was said.
+    /// What follows it, where that was said; null at the version's own address.
     pub successor_version_id: Option<String>,
 }
 
@@ -202,7 +205,7 @@ impl Serialize for Shown {
     }
 }
 
-/// A version in the list of a basket's versions.
+/// What a version is, apart from its constituents.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BasketVersionRow {
@@ -225,6 +228,24 @@ pub struct BasketVersionRow {
     pub signed: VersionSignature,
     /// When it was made.
     pub created_at: Timestamp,
+}
+
+/// A version in the list of a basket's versions, with what is said of it by now.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+pub struct ListedBasketVersion {
+    /// What it is.
+    #[serde(flatten)]
+    pub version: BasketVersionRow,
+    /// Whether it is still to be relied on.
+    // Additive to the interface, as are the fields after it.
+    pub support_status: SupportStatus,
+    /// When it was deprecated.
+    pub deprecated_at: Option<Timestamp>,
+    /// When it was retired.
+    pub retired_at: Option<Timestamp>,
+    /// What follows it, where that was said.
+    pub successor_version_id: Option<String>,
 }
 
 impl BasketVersionRow {

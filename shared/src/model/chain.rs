@@ -31,6 +31,7 @@ pub struct ChainRow {
     /// Protocols with an active vault here.
     pub protocol_count: u64,
     /// Their supplied value.
+    #[serde(serialize_with = "crate::model::money::usd")]
     pub tvl_usd: f64,
     /// The newest sync of any of them.
     pub last_synced_at: Option<Timestamp>,

@@ -27,14 +27,17 @@ pub struct CuratorRow {
     /// Active vaults.
     pub vault_count: u64,
     /// Their supplied value in USD.
+    #[serde(serialize_with = "crate::model::money::usd")]
     pub tvl_total: f64,
     /// Mean net rate of the vaults that report one, weighted by TVL; null when none does.
+    #[serde(serialize_with = "crate::model::money::rate")]
     pub avg_apr: Option<f64>,
     /// When this service first listed the curator.
     pub created_at: Timestamp,
 }
 
-/// `data` of `GET /v1/curators/{id}`. `V` is the vault row, or its encoded bytes where the host splices them in.
+/// `data` of `GET /v1/curators/{id}`.
+// `V` is the vault row, or its encoded bytes where the host splices them in.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "camelCase")]
@@ -64,8 +67,10 @@ pub struct ChainShare {
     /// Active vaults there.
     pub vault_count: u64,
     /// Their supplied value.
+    #[serde(serialize_with = "crate::model::money::usd")]
     pub tvl_usd: f64,
     /// That value over the curator's total, 0 to 1; null when the total is 0.
+    #[serde(serialize_with = "crate::model::money::rate")]
     pub share: Option<f64>,
 }
 

@@ -54,12 +54,13 @@ pub struct EventRow {
     /// Size class of an incident.
     pub incident_severity: Option<IncidentSeverity>,
     /// What was lost.
+    #[serde(serialize_with = "crate::model::money::usd")]
     pub loss_amount_usd: Option<f64>,
     /// Whether it has been dealt with.
     pub remediation_status: Option<RemediationStatus>,
     /// Where it is told.
     pub links: Vec<Link>,
-    /// How many occurrences this row stands for, at least 1.
+    /// How many public occurrences the group has, whichever of them a filter matches; 1 for an event that stands alone.
     pub occurrence_count: u64,
     /// What the occurrences share; null for an event that stands alone.
     pub group_key: Option<String>,
@@ -109,6 +110,7 @@ pub struct AffectedVault {
     /// For display.
     pub vault_name: String,
     /// Its value at that time; null when it was not read.
+    #[serde(serialize_with = "crate::model::money::usd")]
     pub tvl_usd: Option<f64>,
     /// Chain.
     pub chain_id: ChainId,
@@ -168,6 +170,7 @@ pub struct MarketEvent {
     /// The vault; null for the market itself.
     pub vault_id: Option<VaultId>,
     /// What was lost.
+    #[serde(serialize_with = "crate::model::money::usd")]
     pub loss_amount_usd: Option<f64>,
     /// Whether it has been dealt with.
     pub remediation_status: Option<RemediationStatus>,
@@ -198,6 +201,7 @@ pub struct CriticalVault {
     /// Curator, for display.
     pub curator_name: Option<String>,
     /// Its value; null when it was not read.
+    #[serde(serialize_with = "crate::model::money::usd")]
     pub tvl_usd: Option<f64>,
     /// When the newest one happened.
     pub last_incident_at: Timestamp,

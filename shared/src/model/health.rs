@@ -106,6 +106,7 @@ pub struct AssetRegistryCoverage {
     /// Those whose asset has a version.
     pub with_asset_version: u64,
     /// The second over the first in percent; null when there is none to cover.
+    #[serde(serialize_with = "crate::model::money::rate")]
     pub coverage_percent: Option<f64>,
 }
 
@@ -121,6 +122,7 @@ pub struct AssetIdentityCoverage {
     /// Those with an approved version.
     pub with_approved_version: u64,
     /// The second over the first in percent; null when there is none to cover.
+    #[serde(serialize_with = "crate::model::money::rate")]
     pub coverage_percent: Option<f64>,
     /// The same for every chain.
     pub by_chain: Vec<ChainIdentityCoverage>,
@@ -138,6 +140,7 @@ pub struct ChainIdentityCoverage {
     /// Those with an approved version.
     pub with_approved_version: u64,
     /// The second over the first in percent; null when there is none to cover.
+    #[serde(serialize_with = "crate::model::money::rate")]
     pub coverage_percent: Option<f64>,
 }
 
@@ -172,6 +175,29 @@ pub struct Ready {
     /// Whether the edge's stores answer, as the edge that was asked finds; never a reason not to be ready. The service's own doors
     /// have no such store before them, and say `closed`.
     pub cache: CacheBreaker,
+    /// `off` where the clock of the process that was asked is more than 30 seconds from the database's: it is not ready then. Left out
+    /// otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub clock: Option<ClockState>,
+    /// `failing` while the database refuses writes. Reads go on, so the process stays ready. Left out otherwise.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub writes: Option<WritesState>,
+}
+
+named_enum! {
+    /// What is wrong with a clock.
+    pub enum ClockState {
+        /// It is more than 30 seconds off.
+        Off = "off",
+    }
+}
+
+named_enum! {
+    /// What is wrong with writes.
+    pub enum WritesState {
+        /// The database refuses them.
+        Failing = "failing",
+    }
 }
 
 named_enum! {

@@ -175,6 +175,14 @@ impl VaultId {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+
+    /// Its chain, and how its address is written.
+    pub fn place(&self) -> Option<(ChainId, Namespace)> {
+        let (front, address) = self.0.rsplit_once('-')?;
+        let (_, chain) = front.rsplit_once('-')?;
+        let (namespace, _) = Address::parse_any(address)?;
+        Some((chain_number(chain)?, namespace))
+    }
 }
 
 impl fmt::Display for VaultId {

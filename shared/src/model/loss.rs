@@ -45,7 +45,8 @@ pub struct LossRow {
     pub loss_amount_usd: Cents,
     /// When it happened.
     pub attacked_at: Timestamp,
-    /// The casebook's label as it was written; else the published registry row's severity, else `Info`.
+    /// The casebook's label as it was written; else the published registry row's severity, else the band of the loss: low below
+    /// 1 million USD, medium from 1 million, high from 10 million, critical from 50 million.
     pub severity: String,
     /// The first chain concerned; 0 where none is named.
     pub chain_id: ChainId,

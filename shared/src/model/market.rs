@@ -77,16 +77,20 @@ pub struct Market {
     /// Borrow sides that were read: of the reserves, or the pair's own.
     pub borrow_observed_count: u64,
     /// Supplied value, borrowed amounts included; the sum of what was read.
+    #[serde(serialize_with = "crate::model::money::usd")]
     pub total_supplied_usd: f64,
     /// Null, never 0, when no borrow side was read.
+    #[serde(serialize_with = "crate::model::money::usd")]
     pub total_borrowed_usd: Option<f64>,
     /// Borrowed over the supply of the observed reserves only.
+    #[serde(serialize_with = "crate::model::money::rate")]
     pub utilization: Option<f64>,
     /// What a pair lends; null on pool-shaped markets.
     pub loan_asset_symbol: Option<String>,
     /// What a pair lends against; null on pool-shaped markets.
     pub collateral_asset_symbol: Option<String>,
     /// A pair's liquidation loan-to-value; null on pool-shaped markets.
+    #[serde(serialize_with = "crate::model::money::rate")]
     pub lltv: Option<f64>,
     /// Whether the protocol itself lists it. Unlisted pairs are not served.
     pub is_protocol_listed: bool,
@@ -113,24 +117,32 @@ pub struct MarketReserve {
     /// Chain.
     pub chain_id: ChainId,
     /// Supplied value; null when it was not read.
+    #[serde(serialize_with = "crate::model::money::usd")]
     pub supplied_usd: Option<f64>,
     /// What suppliers earn, rewards included.
+    #[serde(serialize_with = "crate::model::money::rate")]
     pub supply_apr: Option<f64>,
     /// Value lent out; null when supply or utilization was not read.
+    #[serde(serialize_with = "crate::model::money::usd")]
     pub borrowed_usd: Option<f64>,
     /// Gross borrow quote.
+    #[serde(serialize_with = "crate::model::money::rate")]
     pub borrow_apr: Option<f64>,
     /// Net of priced borrower incentives.
+    #[serde(serialize_with = "crate::model::money::rate")]
     pub borrow_apr_net: Option<f64>,
     /// Borrowed over supplied, may exceed 1.
+    #[serde(serialize_with = "crate::model::money::rate")]
     pub utilization: Option<f64>,
     /// The protocol's part of the interest.
+    #[serde(serialize_with = "crate::model::money::rate")]
     pub fee_rate: Option<f64>,
     /// Whether it lends; for hub-and-spoke reserves only where both gates were read and let it.
     pub borrow_status: BorrowStatus,
     /// Whether it takes deposits; null when that could not be observed.
     pub is_depositable: Option<bool>,
     /// Room for deposits; null when uncapped or not observable.
+    #[serde(serialize_with = "crate::model::money::usd")]
     pub deposit_capacity_usd: Option<f64>,
     /// Tier of the vault row.
     pub risk_tier: Option<Tier>,
@@ -155,10 +167,13 @@ pub struct EfficiencyMode {
     /// Its label.
     pub label: String,
     /// Loan-to-value up to which can be borrowed.
+    #[serde(serialize_with = "crate::model::money::rate")]
     pub ltv: f64,
     /// Loan-to-value from which can be liquidated.
+    #[serde(serialize_with = "crate::model::money::rate")]
     pub liquidation_threshold: f64,
     /// What a liquidator gains.
+    #[serde(serialize_with = "crate::model::money::rate")]
     pub liquidation_bonus: f64,
     /// Tokens that count as collateral in it.
     pub collateral_assets: Vec<String>,
@@ -168,7 +183,8 @@ pub struct EfficiencyMode {
     pub ltv_zero_assets: Vec<String>,
 }
 
-/// `data` of `GET /v1/markets/{id}`. `M` is the market, or its encoded bytes.
+/// `data` of `GET /v1/markets/{id}`.
+// `M` is the market, or its encoded bytes.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct MarketPage<M = Market> {

@@ -1,4 +1,7 @@
-//! Money that has to add up: whole cents inside, a JSON number outside.
+//! Money that has to add up: whole cents inside, a JSON number outside. And how amounts and rates that were computed are published.
+//!
+//! Sums and products of floats end in binary noise (`171980821.50997278`). So every published amount and rate is rounded here, once, as it
+//! is written. Scores are made of what was observed, before any of this.
 
 use core::iter::Sum;
 use serde::{Serialize, Serializer};
@@ -17,6 +20,53 @@ impl Cents {
     pub fn as_f64(self) -> f64 {
         self.0 as f64 / 100.0
     }
+}
+
+/// An amount in US dollars as it is published: to the cent, and below one dollar to the millionth, so that dust is not nothing.
+pub fn rounded_usd(amount: f64) -> f64 {
+    let scale = if amount.abs() < 1.0 { 1e6 } else { 1e2 };
+    rounded(amount, scale)
+}
+
+/// A rate, a share or a ratio as it is published: to twelve decimal places, so that its product with any amount keeps the cent.
+pub fn rounded_rate(rate: f64) -> f64 {
+    rounded(rate, 1e12)
+}
+
+/// The nearest multiple of `1 / scale`, halves away from zero. A number too great to have such decimals stays as it is.
+fn rounded(number: f64, scale: f64) -> f64 {
+    // Whole numbers up to here are exact floats.
+    const EXACT: f64 = 9_007_199_254_740_992.0;
+    let scaled = number * scale;
+    if scaled.abs() < EXACT { (scaled + 0.5_f64.copysign(scaled)) as i64 as f64 / scale } else { number }
+}
+
+/// A number, or none, that is rounded as it is written.
+pub trait Published {
+    /// Writes it, rounded.
+    fn publish<S: Serializer>(&self, round: fn(f64) -> f64, serializer: S) -> Result<S::Ok, S::Error>;
+}
+
+impl Published for f64 {
+    fn publish<S: Serializer>(&self, round: fn(f64) -> f64, serializer: S) -> Result<S::Ok, S::Error> {
+        round(*self).serialize(serializer)
+    }
+}
+
+impl Published for Option<f64> {
+    fn publish<S: Serializer>(&self, round: fn(f64) -> f64, serializer: S) -> Result<S::Ok, S::Error> {
+        self.map(round).serialize(serializer)
+    }
+}
+
+/// Writes an amount in US dollars: `serialize_with` of every such field.
+pub fn usd<T: Published, S: Serializer>(amount: &T, serializer: S) -> Result<S::Ok, S::Error> {
+    amount.publish(rounded_usd, serializer)
+}
+
+/// Writes a rate, a share or a ratio: `serialize_with` of every such field.
+pub fn rate<T: Published, S: Serializer>(rate: &T, serializer: S) -> Result<S::Ok, S::Error> {
+    rate.publish(rounded_rate, serializer)
 }
 
 impl Sum for Cents {
@@ -65,6 +115,23 @@ mod tests {
     }
 
     #[test]
+    fn binary_noise_is_not_published() {
+        for (amount, published) in [
+            (171_980_821.509_972_78, "171980821.51"),
+            (0.1 + 0.2, "0.3"),
+            (0.000_000_4, "0.0"),
+            (0.003, "0.003"),
+            (-2.675, "-2.68"),
+            (1e300, "1e300"),
+            (5_000_000.0, "5000000.0"),
+        ] {
+            assert_eq!(serde_json::to_string(&rounded_usd(amount)).unwrap(), published);
+        }
+        assert_eq!(serde_json::to_string(&rounded_rate(0.782_718_999_999_999_9)).unwrap(), "0.782719");
+        assert!(rounded_usd(f64::NAN).is_nan());
+    }
+
+    #[test]
     fn a_decimal_text_keeps_both_digits() {
         for (cents, text) in
             [(0, "0.00"), (5, "0.05"), (-150, "-1.50"), (123_450, "1234.50"), (i64::MIN, "-92233720368547758.08")]
@@ -74,6 +141,24 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn a_published_number_is_near_and_is_published_as_itself(amount in -1e13_f64..1e13, rate in -1e3_f64..1e3) {
+            prop_assert!((rounded_usd(amount) - amount).abs() <= 0.005_000_1 + amount.abs() * 1e-15);
+            prop_assert_eq!(rounded_usd(rounded_usd(amount)), rounded_usd(amount));
+            prop_assert!((rounded_rate(rate) - rate).abs() <= 1e-12);
+            prop_assert_eq!(rounded_rate(rounded_rate(rate)), rounded_rate(rate));
+            // At most two decimals are printed of what is a dollar or more.
+            let text = serde_json::to_string(&rounded_usd(amount)).unwrap();
+            if amount.abs() >= 1.0 && !text.contains('e') {
+                prop_assert!(text.split('.').nth(1).is_none_or(|decimals| decimals.len() <= 2), "{}", text);
+            }
+        }
+
+        #[test]
+        fn what_order_amounts_have_they_are_published_in(a in -1e9_f64..1e9, b in -1e9_f64..1e9) {
+            prop_assert!(a > b || rounded_usd(a) <= rounded_usd(b));
+        }
+
         #[test]
         fn what_is_printed_reads_back_to_the_cent(cents in -7_000_000_000_000_000i64..7_000_000_000_000_000) {
             let printed = serde_json::to_string(&Cents(cents)).unwrap();

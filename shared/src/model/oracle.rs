@@ -52,6 +52,7 @@ pub struct OracleFeed {
     /// Seconds within which it promises to speak.
     pub heartbeat_seconds: Option<u64>,
     /// The move, as a fraction, at which it speaks before that.
+    #[serde(serialize_with = "crate::model::money::rate")]
     pub deviation_threshold: Option<f64>,
     /// Its latest value, as a decimal text of any length.
     pub last_answer: Option<String>,

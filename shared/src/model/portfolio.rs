@@ -17,10 +17,12 @@ pub struct Portfolio {
     /// The holder.
     pub address: Address,
     /// Value of the priced positions in USD; null when there are positions and none has a price.
+    #[serde(serialize_with = "crate::model::money::usd")]
     pub total_value_usd: Option<f64>,
     /// Mean score weighted by value; null without a scored position of value.
     pub weighted_risk_score: Option<MilliPoints>,
     /// Value of the positions that the mean is made of.
+    #[serde(serialize_with = "crate::model::money::usd")]
     pub scored_value_usd: f64,
     /// Positions without a price: they are in no sum.
     pub unpriced_count: u64,
@@ -51,8 +53,10 @@ pub struct Position {
     /// Share tokens held, in their smallest unit, as a decimal text of any length.
     pub balance_raw: String,
     /// Part of the vault's supply, as a fraction; null when the supply was not read.
+    #[serde(serialize_with = "crate::model::money::rate")]
     pub share: Option<f64>,
     /// That part of the vault's present value in USD; null when share or value is unknown.
+    #[serde(serialize_with = "crate::model::money::usd")]
     pub value_usd: Option<f64>,
     /// The vault's score.
     pub total_score: Option<MilliPoints>,

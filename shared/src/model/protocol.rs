@@ -23,10 +23,12 @@ pub struct ProtocolRow {
     /// Active vaults.
     pub vault_count: u64,
     /// Their supplied value in USD.
+    #[serde(serialize_with = "crate::model::money::usd")]
     pub tvl: f64,
 }
 
-/// `data` of `GET /v1/protocols/{id}`. `V` is the vault row, or its encoded bytes where the host splices them in.
+/// `data` of `GET /v1/protocols/{id}`.
+// `V` is the vault row, or its encoded bytes where the host splices them in.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProtocolPage<V = VaultRow> {
@@ -66,6 +68,7 @@ pub struct ProtocolVersion {
     /// Active vaults on it.
     pub vault_count: u64,
     /// Their supplied value.
+    #[serde(serialize_with = "crate::model::money::usd")]
     pub tvl_usd: f64,
     /// When it was deployed, or its first vault seen on chain: then a lower bound of its age.
     pub first_seen_at: Option<Timestamp>,
@@ -92,6 +95,7 @@ pub struct ProtocolIncident {
     /// When it happened.
     pub occurred_at: Timestamp,
     /// What was lost.
+    #[serde(serialize_with = "crate::model::money::usd")]
     pub loss_amount_usd: Option<f64>,
     /// Whether it has been dealt with.
     pub remediation_status: Option<RemediationStatus>,

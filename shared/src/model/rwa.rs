@@ -67,16 +67,22 @@ pub struct CanonicalAum {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RwaMetrics {
     /// Assets of the whole fund, in USD.
+    #[serde(serialize_with = "crate::model::money::usd")]
     pub fund_aum_usd: Option<f64>,
     /// Value issued on all chains, in USD.
+    #[serde(serialize_with = "crate::model::money::usd")]
     pub global_issued_value_usd: Option<f64>,
     /// Value of this deployment, in USD.
+    #[serde(serialize_with = "crate::model::money::usd")]
     pub deployment_circulating_value_usd: Option<f64>,
     /// Yield of the last 7 days, a year, in percent.
+    #[serde(serialize_with = "crate::model::money::rate")]
     pub apy_7d_pct: Option<f64>,
     /// Yield of the last 30 days, a year, in percent.
+    #[serde(serialize_with = "crate::model::money::rate")]
     pub apy_30d_pct: Option<f64>,
     /// Duration in days.
+    #[serde(serialize_with = "crate::model::money::rate")]
     pub duration_days: Option<f64>,
 }
 

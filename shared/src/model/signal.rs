@@ -50,6 +50,7 @@ pub struct Signal {
     /// Its step of the ladder.
     pub severity: SignalSeverity,
     /// How much it matters beside others of its step, from 0 to 1.
+    #[serde(serialize_with = "crate::model::money::rate")]
     pub significance: f64,
     /// Who it is about.
     pub entities: Vec<SignalEntity>,
@@ -81,7 +82,8 @@ pub struct SignalDetail {
     pub entities_full: Vec<EntityImpact>,
     /// The vaults, largest exposure first.
     pub affected_vaults: Vec<AffectedVault>,
-    /// The graph it was computed on; null where none was.
+    /// The snapshot of the graph that was current when its impact was computed, of the same facts; null where none was built yet, or the
+    /// source brought the impact itself.
     pub graph_snapshot_id: Option<String>,
     /// The rules by which its impact was computed.
     pub methodology_version: Option<String>,
@@ -124,6 +126,7 @@ pub struct AffectedVault {
     /// Value of it that is exposed; null where its value was not known.
     pub exposure_usd: Option<DecimalUsd>,
     /// That part of its value, from 0 to 1.
+    #[serde(serialize_with = "crate::model::money::rate")]
     pub exposure_share: f64,
     /// The entities through which it is touched, as `kind:id`; empty where the source named the vault itself.
     pub via: Vec<String>,
@@ -142,7 +145,7 @@ pub struct SignalEvidence {
     pub source_url: Option<String>,
     /// Where it was reported.
     pub article_urls: Vec<String>,
-    /// The snapshot that its source looked at.
+    /// The snapshot that its source looked at; where the source named none, that of the graph beside which its impact was computed.
     pub snapshot_id: Option<String>,
 }
 

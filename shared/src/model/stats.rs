@@ -21,12 +21,15 @@ pub struct Stats {
     /// Those whose value was read.
     pub priced_vault_count: u64,
     /// Value of all of them; what was not read adds nothing.
+    #[serde(serialize_with = "crate::model::money::usd")]
     pub tvl_usd: f64,
     /// Value of those with a score.
+    #[serde(serialize_with = "crate::model::money::usd")]
     pub scored_tvl_usd: f64,
     /// Mean score weighted by value; null without a scored vault of value.
     pub weighted_risk_score: Option<MilliPoints>,
     /// Net rate weighted by value over the vaults that report one.
+    #[serde(serialize_with = "crate::model::money::rate")]
     pub avg_apr: Option<f64>,
     /// Chains with active vaults.
     pub chain_count: u64,
@@ -65,6 +68,7 @@ pub struct TierShare {
     /// Vaults.
     pub vault_count: u64,
     /// Their value.
+    #[serde(serialize_with = "crate::model::money::usd")]
     pub tvl_usd: f64,
 }
 
@@ -79,6 +83,7 @@ pub struct ChainTotal {
     /// Vaults.
     pub vault_count: u64,
     /// Their value.
+    #[serde(serialize_with = "crate::model::money::usd")]
     pub tvl_usd: f64,
 }
 
@@ -93,6 +98,7 @@ pub struct NamedTotal {
     /// Vaults.
     pub vault_count: u64,
     /// Their value.
+    #[serde(serialize_with = "crate::model::money::usd")]
     pub tvl_usd: f64,
 }
 
@@ -105,5 +111,6 @@ pub struct CategoryTotal {
     /// Vaults.
     pub vault_count: u64,
     /// Their value.
+    #[serde(serialize_with = "crate::model::money::usd")]
     pub tvl_usd: f64,
 }

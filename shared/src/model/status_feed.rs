@@ -38,10 +38,12 @@ named_enum! {
         DataFreshness = "data_freshness",
         /// Whether scores are current, the last good ones, or withheld.
         FailSafe = "fail_safe",
+        /// Whether the database takes writes.
+        Writes = "writes",
     }
 }
 
-/// The status feed. It is no envelope's data: these are its members.
+/// The status feed. It has no `data` envelope: the members stand at the top.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StatusFeed {
@@ -91,6 +93,7 @@ pub struct Component {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StatusSignals {
     /// Answers of the last 15 minutes that were faults of ours (5xx), as a fraction of `requests_15m`; null where there were none.
+    #[serde(serialize_with = "crate::model::money::rate")]
     pub error_rate_15m: Option<f64>,
     /// Answers of the origin in the last 15 minutes: without those that the edge gave by itself, out of its copies or because the
     /// origin did not answer, without scores withheld on purpose, and without this feed, health and readiness.

@@ -20,6 +20,7 @@ pub struct StrategyBreakdown {
     /// `unavailable` where no strategy was observed.
     pub status: EvidenceStatus,
     /// The vault's value; null when it was not read.
+    #[serde(serialize_with = "crate::model::money::usd")]
     pub tvl_usd: Option<f64>,
     /// How many strategies are active.
     pub strategy_count: u64,
@@ -28,6 +29,7 @@ pub struct StrategyBreakdown {
     /// Not lent.
     pub idle_share: Option<Ppm>,
     /// The same in USD.
+    #[serde(serialize_with = "crate::model::money::usd")]
     pub idle_usd: Option<f64>,
     /// The active ones, largest share first.
     pub strategies: Vec<StrategyRow>,
@@ -54,12 +56,16 @@ pub struct StrategyRow {
     /// … and as its manager wants it.
     pub target_share: Option<Ppm>,
     /// `share` in USD.
+    #[serde(serialize_with = "crate::model::money::usd")]
     pub allocated_usd: Option<f64>,
     /// Yield a year, without compounding.
+    #[serde(serialize_with = "crate::model::money::rate")]
     pub apr: Option<f64>,
-    /// The same with compounding.
+    /// Yield over a year, with compounding.
+    #[serde(serialize_with = "crate::model::money::rate")]
     pub apy: Option<f64>,
     /// Of gains.
+    #[serde(serialize_with = "crate::model::money::rate")]
     pub performance_fee: Option<f64>,
     /// When it last reported gains or losses.
     pub last_report_at: Option<Timestamp>,
@@ -86,6 +92,7 @@ pub struct YieldSource {
     /// The protocol it comes from, where this service knows it.
     pub protocol_id: Option<String>,
     /// Its part of the strategy's rate.
+    #[serde(serialize_with = "crate::model::money::rate")]
     pub apr: Option<f64>,
 }
 
@@ -98,8 +105,10 @@ pub struct StrategyInfo {
     /// `unavailable` where no strategy was observed.
     pub status: EvidenceStatus,
     /// The vault's value; null when it was not read.
+    #[serde(serialize_with = "crate::model::money::usd")]
     pub tvl_usd: Option<f64>,
     /// The vault's net rate as this service observes it, to compare the strategy's own with.
+    #[serde(serialize_with = "crate::model::money::rate")]
     pub vault_apr_net: Option<f64>,
     /// The source's id of the strategy; like the fields below null when `status` is `unavailable`. Of several strategies the
     /// active one that was observed last.
@@ -115,10 +124,13 @@ pub struct StrategyInfo {
     /// False once it was withdrawn.
     pub is_active: Option<bool>,
     /// Yield a year, without compounding.
+    #[serde(serialize_with = "crate::model::money::rate")]
     pub apr: Option<f64>,
-    /// The same with compounding.
+    /// Yield over a year, with compounding.
+    #[serde(serialize_with = "crate::model::money::rate")]
     pub apy: Option<f64>,
     /// Of gains.
+    #[serde(serialize_with = "crate::model::money::rate")]
     pub performance_fee: Option<f64>,
     /// When it last reported gains or losses.
     pub last_report_at: Option<Timestamp>,

@@ -38,8 +38,10 @@ pub struct SymbolDay {
     /// How it is known.
     pub source: DaySource,
     /// Investable value in USD: of active vaults that are not closed to deposits.
+    #[serde(serialize_with = "crate::model::money::usd")]
     pub tvl_usd: f64,
     /// Net rate weighted by value; null when no vault reported one.
+    #[serde(serialize_with = "crate::model::money::rate")]
     pub apr_net: Option<f64>,
 }
 

@@ -37,18 +37,25 @@ pub struct VaultRow {
     /// Symbol of the deposit asset; null when its contract names none.
     pub asset_symbol: Option<String>,
     /// Supplied value; 0 when `tvl_status` is `unavailable`.
+    #[serde(serialize_with = "crate::model::money::usd")]
     pub tvl_usd: f64,
     /// Interest net of fees plus rewards.
+    #[serde(serialize_with = "crate::model::money::rate")]
     pub apr_net: Option<f64>,
     /// The interest contribution, net of the protocol's fee.
+    #[serde(serialize_with = "crate::model::money::rate")]
     pub base_apr: Option<f64>,
     /// Borrowed over supplied; not clamped, may exceed 1.
+    #[serde(serialize_with = "crate::model::money::rate")]
     pub utilization: Option<f64>,
     /// Gross borrow quote.
+    #[serde(serialize_with = "crate::model::money::rate")]
     pub borrow_apr: Option<f64>,
     /// Priced borrower incentives.
+    #[serde(serialize_with = "crate::model::money::rate")]
     pub borrow_reward_apr: Option<f64>,
     /// `borrow_apr` minus `borrow_reward_apr`; may be negative.
+    #[serde(serialize_with = "crate::model::money::rate")]
     pub borrow_apr_net: Option<f64>,
     /// What is known of borrower campaigns.
     pub borrow_incentive_status: BorrowIncentiveStatus,
@@ -57,12 +64,16 @@ pub struct VaultRow {
     /// Whether the market lends.
     pub borrow_status: BorrowStatus,
     /// `borrow_apr` times `utilization`, before fees.
+    #[serde(serialize_with = "crate::model::money::rate")]
     pub gross_interest_apy: Option<f64>,
     /// Value lent out.
+    #[serde(serialize_with = "crate::model::money::usd")]
     pub active_loans_usd: Option<f64>,
     /// Value not lent out.
+    #[serde(serialize_with = "crate::model::money::usd")]
     pub available_liquidity_usd: Option<f64>,
     /// Value owed beyond the supply.
+    #[serde(serialize_with = "crate::model::money::usd")]
     pub liquidity_deficit_usd: Option<f64>,
     /// How the two amounts before read.
     pub liquidity_status: LiquidityStatus,
@@ -83,6 +94,7 @@ pub struct VaultRow {
     /// For older clients: true where `deposit_status` is `open`, false where it is `closed`, null where it is `unknown`.
     pub is_depositable: Option<bool>,
     /// Null means uncapped, unpriced or unknown.
+    #[serde(serialize_with = "crate::model::money::usd")]
     pub deposit_capacity_usd: Option<f64>,
     /// Seconds since `last_synced_at`, as of this answer; null before the first sync.
     // Written when a row is served: `EncodedRow::write`.
@@ -96,6 +108,7 @@ pub struct VaultRow {
     /// Whether `tvl_usd` was read.
     pub tvl_status: TvlStatus,
     /// The part of `apr_net` that is interest, 0 to 1; null when `apr_net` is not positive.
+    #[serde(serialize_with = "crate::model::money::rate")]
     pub real_yield_share: Option<f64>,
     /// Curator, for filters.
     pub curator_id: Option<String>,
@@ -107,8 +120,7 @@ pub fn freshness_seconds(last_synced_at: Option<Timestamp>, now: Timestamp) -> O
 }
 
 /// `data.vault` of the detail routes: the list row, the score's provenance and the static facts.
-///
-/// `V` and `P` are what an evaluation returns, or the JSON that was stored of it.
+// `V` and `P` are what an evaluation returns, or the JSON that was stored of it.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "VaultDetail"))]
@@ -167,6 +179,7 @@ pub struct Reward {
     /// The token's contract.
     pub token_address: Option<Address>,
     /// Its rate as a fraction; 0 for points, null where it could not be priced.
+    #[serde(serialize_with = "crate::model::money::rate")]
     pub apr: Option<f64>,
     /// What kind of campaign.
     pub reward_type: RewardType,

@@ -6,7 +6,7 @@ use serde::Serialize;
 use super::vault_score::VaultScoreRow;
 use crate::wire::page::write_u64;
 
-/// `data` of `GET /v1/vaults/changes`; its answer is [`ChangesMeta`] beside it.
+/// `data` of `GET /v1/vaults/changes`: one page of the feed.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct VaultChanges {

@@ -19,14 +19,19 @@ pub struct SnapshotPoint {
     /// When it was read.
     pub recorded_at: Timestamp,
     /// Supplied value; null when that reading failed.
+    #[serde(serialize_with = "crate::model::money::usd")]
     pub tvl_usd: Option<f64>,
     /// Net rate.
+    #[serde(serialize_with = "crate::model::money::rate")]
     pub apr_net: Option<f64>,
     /// Gross borrow quote.
+    #[serde(serialize_with = "crate::model::money::rate")]
     pub borrow_apr: Option<f64>,
     /// Priced borrower incentives.
+    #[serde(serialize_with = "crate::model::money::rate")]
     pub borrow_reward_apr: Option<f64>,
     /// Borrow quote net of incentives.
+    #[serde(serialize_with = "crate::model::money::rate")]
     pub borrow_apr_net: Option<f64>,
     /// What was known of borrower campaigns.
     pub borrow_incentive_status: BorrowIncentiveStatus,

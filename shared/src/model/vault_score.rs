@@ -30,8 +30,10 @@ pub struct VaultScoreRow {
     /// Symbol of the deposit asset; null when its contract names none.
     pub asset_symbol: Option<String>,
     /// Supplied value; 0 when `tvl_status` is `unavailable`.
+    #[serde(serialize_with = "crate::model::money::usd")]
     pub tvl_usd: f64,
     /// Interest net of fees plus rewards.
+    #[serde(serialize_with = "crate::model::money::rate")]
     pub apr_net: Option<f64>,
     /// 0 to 10; null when unscored.
     pub total_score: Option<MilliPoints>,

@@ -1,7 +1,8 @@
 //! Where a client stands in the journal, and where its stream begins.
 //!
-//! A cursor is a position: the number of the last operation that a client has. Operations are numbered 1, 2, 3, … in the order in
-//! which they became visible; a restore of older data makes one jump ahead, so that no number is ever given twice.
+//! A cursor is a position: the number of the last operation that a client has. Operations are numbered without holes in the order in
+//! which they became visible. A restore of older data makes one jump ahead, to where no other past of the database has numbers
+//! ([`super::past`]), so that no number is ever given twice, and a cursor of a past that is gone is told from one of this past.
 //! Source: interface, "Event stream", 4 to 6, and "Versioning", 5.
 
 use super::gap::{Gap, GapReason};
@@ -121,6 +122,12 @@ impl Jump {
     }
 }
 
+/// Whether the past that has these jumps, and has come as far as `tail`, gave `cursor` itself. What it did not give is of a past that a
+/// restore has undone, or was made up: it is never resumed.
+pub fn is_of_this_past(jumps: &[Jump], tail: Cursor, cursor: Cursor) -> bool {
+    cursor <= tail && !jumps.iter().any(|jump| jump.lost(cursor))
+}
+
 /// What the journal holds at one instant, as the store says it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Window<'a> {
@@ -154,7 +161,7 @@ impl Window<'_> {
             Resume::Legacy => (GapReason::CursorLegacy, None),
             Resume::Invalid => (GapReason::CursorInvalid, None),
             Resume::After(cursor) => {
-                if cursor > self.tail || self.jumps.iter().any(|jump| jump.lost(cursor)) {
+                if !is_of_this_past(self.jumps, self.tail, cursor) {
                     (GapReason::CursorUnknown, None)
                 } else if cursor < self.checkpoint() {
                     (GapReason::CursorExpired, Some(cursor))

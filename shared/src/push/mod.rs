@@ -2,6 +2,7 @@
 //!
 //! | module | rule |
 //! |---|---|
+//! | [`past`] | which numbers are given after a restore |
 //! | [`cursor`], [`gap`] | where a stream begins, and what a client is told that cannot be given everything |
 //! | [`frames`] | the bytes of the stream |
 //! | [`webhook`], [`signature`] | the bytes and headers of a delivery |
@@ -16,6 +17,7 @@ pub mod breaker;
 pub mod cursor;
 pub mod frames;
 pub mod gap;
+pub mod past;
 pub mod schedule;
 pub mod signature;
 pub mod target;

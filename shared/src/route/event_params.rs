@@ -1,17 +1,19 @@
 //! Query parameters of the events feed, and of what is seen from it. Source: interface, "Events" and "Vaults".
 
-use super::param::{Above::Clamp, Param};
+use super::param::{Above::Clamp, Param, Registry};
 
 pub(super) const EVENT_TYPE: Param =
     Param::names("eventType", "Types such as Incident or BadDebt, separated by commas, in any case.");
 pub(super) const SEVERITY: Param =
     Param::choices("severity", &["Critical", "Warning", "Info"], "Severities, separated by commas.");
 pub(super) const PROTOCOL_ID: Param =
-    Param::names("protocolId", "Protocols that the event or one of its vaults belongs to, separated by commas.");
+    Param::names("protocolId", "Protocols that the event or one of its vaults belongs to, separated by commas.")
+        .of(Registry::Protocols);
 pub(super) const CURATOR_ID: Param =
-    Param::names("curatorId", "Curators of vaults that the event touches, separated by commas.");
+    Param::names("curatorId", "Curators of vaults that the event touches, separated by commas.").of(Registry::Curators);
 pub(super) const CHAIN_ID: Param =
-    Param::names("chainId", "Chains of the event or of one of its vaults, as numbers or slugs, separated by commas.");
+    Param::names("chainId", "Chains of the event or of one of its vaults, as numbers or slugs, separated by commas.")
+        .of(Registry::Chains);
 pub(super) const INCIDENT_SEVERITY: Param =
     Param::choices("incidentSeverity", &["minor", "major"], "Size classes of incidents, separated by commas.");
 pub(super) const REMEDIATION_STATUS: Param =

@@ -23,6 +23,11 @@ pub enum Family {
 }
 
 impl Family {
+    /// Whether answers say something of how the service does for its callers: probes ask just that, and are not counted in it.
+    pub const fn is_traffic(self) -> bool {
+        !matches!(self, Family::Status | Family::Health | Family::Unmetered)
+    }
+
     /// Every family.
     pub const ALL: [Family; 7] = [
         Family::Public,

@@ -146,7 +146,8 @@ fn literal_segments(template: &'static str, path: &str) -> Option<u32> {
 /// Parameters that may hold a separator, encoded: some assets' symbols are spelled with one. They are looked up and nothing else.
 const WITH_SEPARATORS: [&str; 1] = ["symbol"];
 
-/// The decoded parameters; `None` for a broken escape, or one that hides a path separator or a control character.
+/// The decoded parameters; `None` for a broken escape, for one that hides a path separator or a control character, and for `.` and
+/// `..`. URL parsers take those two for steps in the path, also when they are escaped, so no spelling of them could be forwarded.
 fn values(template: &'static str, path: &str) -> Option<Vec<String>> {
     template
         .split('/')
@@ -154,7 +155,8 @@ fn values(template: &'static str, path: &str) -> Option<Vec<String>> {
         .filter_map(|(wanted, segment)| Some((parameter_name(wanted)?, segment)))
         .map(|(name, segment)| {
             let hides = |c: char| c == '\\' || (c == '/' && !WITH_SEPARATORS.contains(&name));
-            percent::decode(segment, false).filter(|value| !value.chars().any(|c| c.is_control() || hides(c)))
+            percent::decode(segment, false)
+                .filter(|value| value != "." && value != ".." && !value.chars().any(|c| c.is_control() || hides(c)))
         })
         .collect()
 }
@@ -217,6 +219,14 @@ mod tests {
             "/v1/assets/s%5ClvlUSD/history",
             "/v1/assets/1%2f0x12/0x12",
             "/v1/vaults/%zz",
+            "/v1/vaults/..",
+            "/v1/vaults/.%2e",
+            "/v1/vaults/%2E%2e",
+            "/v1/vaults/%2e",
+            "/v1/assets/%2e%2e/history",
+            "/v1/vaults/a%0ab",
+            "/v1/vaults/%09",
+            "/v1/vaults/%7f",
             "/v1/vaults/",
             "/v1/vaults/a/",
             "/v1//vaults",

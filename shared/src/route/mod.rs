@@ -21,8 +21,10 @@ mod research_params;
 pub mod row;
 mod rows;
 mod security_params;
+mod service_params;
 pub mod table;
 pub mod tag;
+pub mod unknown;
 mod vault_params;
 mod webhook_params;
 

@@ -66,6 +66,26 @@ pub enum Kind {
 /// Characters of a verbatim text that may mean something.
 pub const VERBATIM: usize = 64;
 
+/// What the names of a filter are looked up in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Registry {
+    /// Chains, by slug or number.
+    Chains,
+    /// The same on the loss board, where `0` and `unmapped` select cases without a chain of ours.
+    ChainsOrUnmapped,
+    /// Protocols, by id.
+    Protocols,
+    /// Curators, by id.
+    Curators,
+}
+
+impl Registry {
+    /// Whether a filter takes `name` though it is no entry.
+    pub fn has_word(self, name: &str) -> bool {
+        self == Registry::ChainsOrUnmapped && matches!(name, "0" | "unmapped")
+    }
+}
+
 /// The value an absent parameter has.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Default {
@@ -94,6 +114,8 @@ pub struct Param {
     pub misfit: Misfit,
     /// How a text is written that the route takes, as a regular expression, where it refuses others ([`crate::model::spelling`]).
     pub pattern: Option<&'static str>,
+    /// What the names of this filter are looked up in, where callers are told of unknown ones.
+    pub registry: Option<Registry>,
     /// Which of the aliases are on their way out.
     pub former: &'static [&'static str],
     /// One sentence for the document.
@@ -109,6 +131,7 @@ impl Param {
             default: Default::Absent,
             misfit: Misfit::Reject,
             pattern: None,
+            registry: None,
             former: &[],
             about,
         }
@@ -132,6 +155,17 @@ impl Param {
     /// A page size: clamped to `max`.
     pub const fn size(name: &'static str, default: i64, max: i64) -> Self {
         Self::int(name, 1, max, default, Above::Clamp, "Rows per page; a greater number counts as the maximum.")
+    }
+
+    /// `limit` of a list that is given whole where it is absent.
+    pub const fn optional_size() -> Self {
+        Self::optional_int(
+            "limit",
+            1,
+            1_000,
+            Above::Clamp,
+            "Rows per page; a greater number counts as the maximum. Without it every row is on the first page.",
+        )
     }
 
     /// A decimal number between two bounds.
@@ -192,6 +226,11 @@ impl Param {
     /// The same, and the route refuses a text that is not written so.
     pub const fn written(self, pattern: &'static str) -> Self {
         Param { pattern: Some(pattern), ..self }
+    }
+
+    /// The same, and callers are told of names that the registry does not have.
+    pub const fn of(self, registry: Registry) -> Self {
+        Param { registry: Some(registry), ..self }
     }
 
     /// The same, and absent is an error.

@@ -1,9 +1,11 @@
 //! Query strings: parsed by a route's parameters, and printed again in one canonical form.
 //!
-//! Unknown parameters are dropped here: they reach neither a cache key nor the origin. Every fault is told at once.
+//! Unknown parameters are dropped here: they reach neither a cache key nor the origin. The caller is told their names, and with
+//! `strict=true` they are refused. Every fault is told at once.
 
 use super::bounds::LIST_NAMES;
 use super::param::{Above, Default, Kind, Misfit, Param, VERBATIM, Value};
+use super::unknown::{Ignored, STRICT};
 use crate::wire::error::{ApiError, Detail, ErrorCode, In};
 use crate::wire::page::PageRequest;
 use crate::wire::{Timestamp, percent};
@@ -17,10 +19,19 @@ use core::fmt::Write;
 const NOTHING: &str = "\0";
 
 /// A route's query: each parameter's value, given or by default.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone)]
 pub struct Query {
     params: &'static [Param],
     values: Vec<Option<Value>>,
+    ignored: Ignored,
+    strict: bool,
+}
+
+/// Two queries are equal when they ask for the same.
+impl PartialEq for Query {
+    fn eq(&self, other: &Self) -> bool {
+        self.params == other.params && self.values == other.values
+    }
 }
 
 impl Query {
@@ -28,12 +39,26 @@ impl Query {
     pub fn parse(params: &'static [Param], text: &str) -> Result<Query, ApiError> {
         let mut values: Vec<Option<Value>> = params.iter().map(|_| None).collect();
         let mut seen: Vec<bool> = params.iter().map(|_| false).collect();
+        let (mut ignored, mut strict) = (Ignored::default(), None);
         let mut faults = Vec::new();
         for pair in text.split('&').filter(|pair| !pair.is_empty()) {
             let (raw_name, raw_value) = pair.split_once('=').unwrap_or((pair, ""));
-            let Some(name) = percent::decode(raw_name, true) else { continue };
+            let Some(name) = percent::decode(raw_name, true) else {
+                ignored.add(raw_name);
+                continue;
+            };
             let slots = params.iter().zip(values.iter_mut()).zip(seen.iter_mut());
             let Some(((param, slot), seen)) = slots.into_iter().find(|((param, _), _)| param.is_called(&name)) else {
+                match (STRICT.is_called(&name), strict) {
+                    (false, _) => ignored.add(&name),
+                    (true, Some(_)) => faults.push(fault(&STRICT, "may be given only once")),
+                    (true, None) => {
+                        let value = percent::decode(raw_value, true).unwrap_or_default();
+                        strict = Some(
+                            read(&STRICT, &value).map_err(|detail| faults.push(detail)) == Ok(Some(Value::Flag(true))),
+                        );
+                    }
+                }
                 continue;
             };
             if core::mem::replace(seen, true) {
@@ -51,6 +76,10 @@ impl Query {
                     },
                 },
             }
+        }
+        let strict = strict.unwrap_or(false);
+        if strict {
+            faults.extend(ignored.faults(params));
         }
         if !faults.is_empty() {
             return Err(ApiError::invalid(ErrorCode::InvalidParameter, faults));
@@ -70,7 +99,22 @@ impl Query {
                 };
             }
         }
-        Ok(Query { params, values })
+        Ok(Query { params, values, ignored, strict })
+    }
+
+    /// The value of `X-Service-Ignored-Parameters`: parameters that the route does not have, if there were any.
+    pub fn ignored(&self) -> Option<String> {
+        self.ignored.header()
+    }
+
+    /// Whether the caller wants to be refused rather than to have something ignored.
+    pub fn is_strict(&self) -> bool {
+        self.strict
+    }
+
+    /// The parameters of the route.
+    pub(super) fn params(&self) -> &'static [Param] {
+        self.params
     }
 
     fn get(&self, name: &str) -> Option<&Value> {
@@ -139,12 +183,18 @@ impl Query {
         matches!(self.get(name), Some(Value::Nothing))
     }
 
-    /// An instant, if given.
+    /// An instant that nothing may lie before, if given.
     pub fn instant(&self, name: &str) -> Option<Timestamp> {
         match self.get(name) {
             Some(Value::Instant(instant)) => Some(*instant),
             _ => None,
         }
+    }
+
+    /// An instant that nothing may lie after, if given: one without microseconds takes in all of its millisecond, which is how
+    /// most answers show instants.
+    pub fn until(&self, name: &str) -> Option<Timestamp> {
+        self.instant(name).map(Timestamp::last_shown_alike)
     }
 
     /// The numbered page of a list route (`page` and `limit`).

@@ -13,7 +13,7 @@ const PARAMS: &[Param] = &[
     Param::text("search", 200, ""),
     Param::choice("sortOrder", &["asc", "desc"], "").default("desc"),
     Param::instant("from", ""),
-    Param::int("strict", 1, 5, 3, Above::Reject, ""),
+    Param::int("bounded", 1, 5, 3, Above::Reject, ""),
 ];
 
 fn parse(text: &str) -> Query {
@@ -23,7 +23,7 @@ fn parse(text: &str) -> Query {
 fn refused(text: &str) -> Vec<Detail> {
     let error = Query::parse(PARAMS, text).unwrap_err();
     assert_eq!(error.code, ErrorCode::InvalidParameter);
-    error.details
+    error.details.into_iter().collect()
 }
 
 #[test]
@@ -73,7 +73,7 @@ fn page_sizes_above_the_maximum_are_clamped_and_below_one_refused() {
             "{bad}"
         );
     }
-    assert_eq!(refused("strict=6")[0].name, "strict");
+    assert_eq!(refused("bounded=6")[0].name, "bounded");
 }
 
 #[test]

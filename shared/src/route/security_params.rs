@@ -1,6 +1,6 @@
 //! The parameters of the security registry, the loss board and the signals. Source: interface, "Security events" and "Signals".
 
-use super::param::Param;
+use super::param::{Param, Registry};
 use crate::model::spelling;
 
 /// A source's id has at most so many characters.
@@ -8,12 +8,14 @@ const SOURCE_CHARS: usize = 64;
 
 pub(super) const LOSS_SOURCE: Param =
     Param::text("source", SOURCE_CHARS, "One source's id, in any case; what is none matches nothing.").or_nothing();
-pub(super) const IN_UNIVERSE: Param = Param::choice(
+/// Rejected on the registry; on the loss board a word that is none of these matches nothing.
+pub(super) const IN_UNIVERSE: Param = Param::word(
     "affectsTrackedUniverse",
-    &["true"],
-    "true keeps what touches a tracked vault, asset, market or protocol; anything else is ignored.",
+    &["true", "false"],
+    "true keeps what touches a tracked vault, asset, market or protocol; false keeps everything. Another word is 400 on the registry and \
+     matches nothing on the loss board.",
 )
-.or_ignored();
+.or_nothing();
 /// Rejected on the registry and ignored on the loss board, which has no such column: the handler tells them apart.
 pub(super) const PUBLISHED_BY: Param = Param::word(
     "published_by",
@@ -22,7 +24,8 @@ pub(super) const PUBLISHED_BY: Param = Param::word(
 )
 .or_nothing();
 pub(super) const ONE_CHAIN: Param =
-    Param::names("chainId", "Chains, as numbers or slugs, separated by commas; 0 or unmapped on the loss board.");
+    Param::names("chainId", "Chains, as numbers or slugs, separated by commas; 0 or unmapped on the loss board.")
+        .of(Registry::ChainsOrUnmapped);
 /// The words of both lists; `Critical` and `critical` are one. The registry takes the last three, and says so itself.
 pub(super) const LOSS_SEVERITY: Param = Param::word(
     "severity",

@@ -18,6 +18,7 @@ use super::rows::{
     service_rows,
 };
 use super::security_params::*;
+use super::service_params::*;
 use super::tag::Tag;
 use super::vault_params::*;
 pub use super::vault_params::{FEED_KINDS, MARKET_SORT_FIELDS, VAULT_SORT_FIELDS};

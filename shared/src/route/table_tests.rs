@@ -2,6 +2,7 @@
 
 use super::super::row::is_of_graph;
 use super::*;
+use crate::route::param::Kind;
 use alloc::collections::BTreeSet;
 
 #[test]
@@ -27,6 +28,26 @@ fn no_parameter_name_means_two_things_on_one_route() {
             .collect();
         assert_eq!(names.iter().collect::<BTreeSet<_>>().len(), names.len(), "{}", route.path);
     }
+}
+
+#[test]
+fn limit_is_the_number_of_rows_of_every_list() {
+    // What they give follows from `points` and `days`: their rows are thinned, or days, and not a list that ends somewhere.
+    let histories = [RouteId::VaultSnapshots, RouteId::IndexLevels];
+    let lists = ["Data<Vec<", "Paged<Vec<", "WithMeta<", "Feed<", "Data<CuratorEvents>"];
+    for route in ROUTES.iter().filter(|route| route.method == Method::Get && !histories.contains(&route.id)) {
+        let limit = route.query.iter().find(|param| param.is_called("limit"));
+        let is_list = lists.iter().any(|shape| route.answers.starts_with(shape));
+        assert_eq!(limit.is_some(), is_list, "{}", route.path);
+        if let Some(limit) = limit {
+            assert!(matches!(limit.kind, Kind::Int { min: 1, above: Clamp, .. }), "{}", route.path);
+        }
+    }
+}
+
+#[test]
+fn strict_is_no_routes_own_parameter() {
+    assert!(ROUTES.iter().all(|route| !route.query.iter().any(|param| param.is_called("strict"))));
 }
 
 #[test]

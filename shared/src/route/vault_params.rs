@@ -1,14 +1,16 @@
 //! Query parameters of the vault, market and oracle routes.
 
-use super::param::{Above::Clamp, Param};
+use super::param::{Above::Clamp, Param, Registry};
 use super::row::Body;
 use crate::model::spelling;
 use crate::wire::ChangeClock;
 
 /// Filters of the vault lists, and their order. Source: interface, "Vaults".
-pub(super) const CHAIN: Param = Param::names("chain", "Chains, as slugs or numbers, separated by commas.");
-pub(super) const PROTOCOL: Param = Param::names("protocol", "Protocol ids, separated by commas.");
-pub(super) const CURATOR: Param = Param::names("curator", "Curator ids, separated by commas.");
+pub(super) const CHAIN: Param =
+    Param::names("chain", "Chains, as slugs or numbers, separated by commas.").of(Registry::Chains);
+pub(super) const PROTOCOL: Param =
+    Param::names("protocol", "Protocol ids, separated by commas.").of(Registry::Protocols);
+pub(super) const CURATOR: Param = Param::names("curator", "Curator ids, separated by commas.").of(Registry::Curators);
 pub(super) const ASSET: Param = Param::names("asset", "Asset symbols, separated by commas; case does not matter.");
 pub(super) const RISK_TIER: Param =
     Param::choices("riskTier", &["prime", "core", "edge"], "Tiers, separated by commas.");
@@ -54,7 +56,8 @@ pub(super) const POINTS: Param =
         .alias(&["resolution"]);
 pub(super) const DAYS: Param = Param::int("days", 1, 365, 90, Clamp, "Days of history.");
 pub(super) const FROM: Param = Param::instant("from", "First instant, inclusive.");
-pub(super) const TO: Param = Param::instant("to", "Last instant, inclusive.");
+pub(super) const TO: Param =
+    Param::instant("to", "Last instant, inclusive; one without microseconds takes in all of its millisecond.");
 pub(super) const SINCE: Param = Param::text(
     "since",
     400,

@@ -4,6 +4,7 @@
 
 use crate::model::status::{BorrowIncentiveStatus, RewardSide, RewardType};
 use crate::model::vault::Reward;
+use crate::scoring::vault::Strategy;
 
 /// What one look at the incentive source found.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -27,6 +28,12 @@ pub struct BorrowCost {
     pub apr_net: Option<f64>,
     /// True for priced incentives and for points, whatever the status.
     pub has_rewards: bool,
+}
+
+/// Whether vaults of this strategy have no borrower side of their own, whatever was or was not read of them: they sell rewards and add
+/// the proceeds to a position elsewhere.
+pub const fn lends_to_nobody(strategy: Strategy) -> bool {
+    matches!(strategy, Strategy::AutoCompound)
 }
 
 /// The cost of borrowing at the gross quote `borrow_apr` under `reading`.

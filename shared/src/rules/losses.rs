@@ -35,11 +35,15 @@ impl LossSeverity {
 }
 
 /// The severity that a case is shown and found under: the casebook's own label as it was written, else that of the
-/// published registry row, else `Info`.
-pub fn severity_of(label: Option<&str>, registry: Option<Severity>) -> String {
-    match label {
-        Some(label) => label.into(),
-        None => registry.unwrap_or(Severity::Info).to_string(),
+/// published registry row, else the band that its loss falls in.
+///
+/// The interface ends this chain with `Info`. Every case on the board has a loss, and so a band of its own: `Info` would say of fifty
+/// millions that they matter little, only because nobody labelled them.
+pub fn severity_of(label: Option<&str>, registry: Option<Severity>, loss: Cents) -> String {
+    match (label, registry) {
+        (Some(label), _) => label.into(),
+        (None, Some(severity)) => severity.to_string(),
+        (None, None) => LossSeverity::of(loss).to_string(),
     }
 }
 
@@ -71,9 +75,11 @@ mod tests {
 
     #[test]
     fn a_case_keeps_its_label_before_it_borrows_one() {
-        assert_eq!(severity_of(Some("Sev-1"), Some(Severity::Warning)), "Sev-1");
-        assert_eq!(severity_of(None, Some(Severity::Warning)), "Warning");
-        assert_eq!(severity_of(None, None), "Info");
+        let loss = Cents::dollars(50_000_000);
+        assert_eq!(severity_of(Some("Sev-1"), Some(Severity::Warning), loss), "Sev-1");
+        assert_eq!(severity_of(None, Some(Severity::Warning), loss), "Warning");
+        assert_eq!(severity_of(None, None, loss), "critical");
+        assert_eq!(severity_of(None, None, Cents(1)), "low");
     }
 
     #[test]

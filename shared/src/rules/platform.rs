@@ -94,6 +94,15 @@ pub fn data_freshness(newest: Option<Timestamp>, now: Timestamp) -> Found {
     }
 }
 
+/// Writes: whether the database refuses them. What is there is read all the same.
+pub const fn writes(are_refused: bool) -> Found {
+    if are_refused {
+        (Degraded, Some(Cow::Borrowed("the database refuses writes: facts wait, and changes are answered 503")))
+    } else {
+        FINE
+    }
+}
+
 /// Scores: whether they are current, with the reason where they are not.
 pub fn fail_safe(mode: FailSafeMode, reason: Option<&str>) -> Found {
     let because = |what: &str| match reason {

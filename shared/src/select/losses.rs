@@ -51,7 +51,8 @@ impl LossIndex {
     /// The page a request asks for (`source`, `chainId`, `severity`, `search`, `affectsTrackedUniverse`, `minLossUsd`,
     /// `sort`), and what all matching cases lost together.
     pub fn select(&self, query: &Query) -> (Selection, Cents) {
-        let nothing = ["source", "search", "severity"].iter().any(|name| query.selects_nothing(name));
+        let nothing =
+            ["source", "search", "severity", "affectsTrackedUniverse"].iter().any(|name| query.selects_nothing(name));
         let Some(page) = reached(query).filter(|_| !nothing) else { return Default::default() };
         let mut conditions: Vec<Condition<'_>> = Vec::new();
         conditions.extend(query.text("source").map(|source| Condition::AnyOf(self.source, [source].into())));
@@ -59,7 +60,7 @@ impl LossIndex {
             conditions.push(Condition::AnyOf(self.chain, chains.iter().map(|chain| chain.as_str()).collect()));
         }
         conditions.extend(query.choice("severity").map(|word| Condition::AnyOf(self.severity, [word].into())));
-        if query.choice("affectsTrackedUniverse").is_some() {
+        if query.choice("affectsTrackedUniverse") == Some("true") {
             conditions.push(Condition::Is(self.in_universe, true));
         }
         conditions.extend(query.decimal("minLossUsd").map(|least| Condition::Between(self.by_loss, Some(least), None)));

@@ -53,7 +53,9 @@ impl SecurityIndex {
     /// The page a request asks for (`source`, `chainId`, `severity`, `published_by`, `affectsTrackedUniverse`, `search`,
     /// `sort`).
     pub fn select(&self, query: &Query) -> Selection {
-        let nothing = ["source", "search", "severity", "published_by"].iter().any(|name| query.selects_nothing(name));
+        let nothing = ["source", "search", "severity", "published_by", "affectsTrackedUniverse"]
+            .iter()
+            .any(|name| query.selects_nothing(name));
         let Some(page) = reached(query).filter(|_| !nothing) else { return Selection::default() };
         let mut conditions: Vec<Condition<'_>> = Vec::new();
         conditions.extend(query.text("source").map(|source| Condition::AnyOf(self.source, [source].into())));
@@ -63,7 +65,7 @@ impl SecurityIndex {
         for (name, column) in [("severity", self.severity), ("published_by", self.published_by)] {
             conditions.extend(query.choice(name).map(|word| Condition::AnyOf(column, [word].into())));
         }
-        if query.choice("affectsTrackedUniverse").is_some() {
+        if query.choice("affectsTrackedUniverse") == Some("true") {
             conditions.push(Condition::Is(self.in_universe, true));
         }
         conditions.extend(query.text("search").map(Condition::Contains));

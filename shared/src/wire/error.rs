@@ -3,6 +3,8 @@
 //! Source: interface, "Errors". A message is for the caller; a cause goes to the log and never here.
 
 use super::TARGET_BYTES;
+pub use super::details::{Details, MAX_DETAILS};
+use super::details::{MESSAGE_BYTES, cut};
 use super::request_id::RequestId;
 use alloc::borrow::Cow;
 use alloc::boxed::Box;
@@ -187,7 +189,7 @@ pub struct ApiError {
     /// The former lower-case code, during the migration window.
     pub legacy_code: Option<&'static str>,
     /// The faults of a 400, one each.
-    pub details: Vec<Detail>,
+    pub details: Details,
     /// Seconds for `Retry-After`.
     pub retry_after: Option<u32>,
     /// The methods for `Allow`, on a 405.
@@ -224,7 +226,7 @@ impl ApiError {
             code,
             message: message.into(),
             legacy_code: None,
-            details: Vec::new(),
+            details: Details::default(),
             retry_after: code.retry_after(),
             allow: None,
             successor: None,
@@ -233,14 +235,19 @@ impl ApiError {
 
     /// A request at fault: the message is made of the details, so that it names each parameter.
     pub fn invalid(code: ErrorCode, details: Vec<Detail>) -> Self {
+        let details = Details::from(details);
         let mut message = String::new();
-        for detail in &details {
+        for detail in details.iter() {
             if !message.is_empty() {
                 message.push_str("; ");
             }
             message.push_str(&detail.name);
             message.push(' ');
             message.push_str(&detail.reason);
+        }
+        let others = details.total().saturating_sub(details.len());
+        if others > 0 {
+            message.push_str(&format!("; and {others} more"));
         }
         ApiError { details, ..ApiError::new(code, message) }
     }
@@ -274,7 +281,8 @@ impl ApiError {
         ApiError { successor: Some(Box::new(successor)), ..ApiError::new(ErrorCode::VersionRetired, message) }
     }
 
-    /// The envelope: `{"error":{code, message, request_id[, legacy_code][, details][, successor]}}`.
+    /// The envelope: `{"error":{code, message, request_id[, legacy_code][, details][, detail_count][, successor]}}`. `detail_count` says
+    /// how many faults there are where not all are listed.
     pub fn to_json(&self, request_id: RequestId) -> String {
         #[derive(Serialize)]
         struct Envelope<'a> {
@@ -290,15 +298,19 @@ impl ApiError {
             #[serde(skip_serializing_if = "<[Detail]>::is_empty")]
             details: &'a [Detail],
             #[serde(skip_serializing_if = "Option::is_none")]
+            detail_count: Option<usize>,
+            #[serde(skip_serializing_if = "Option::is_none")]
             successor: Option<&'a str>,
         }
+        let cut_message = cut(&self.message, MESSAGE_BYTES);
         let envelope = Envelope {
             error: Body {
                 code: self.code,
-                message: &self.message,
+                message: cut_message.as_deref().unwrap_or(&self.message),
                 request_id,
                 legacy_code: self.legacy_code,
                 details: &self.details,
+                detail_count: Some(self.details.total()).filter(|total| *total > self.details.len()),
                 successor: self.successor.as_ref().map(|successor| successor.id.as_str()),
             },
         };
@@ -333,60 +345,5 @@ impl From<ErrorCode> for ApiError {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use alloc::vec;
-
-    #[test]
-    fn the_envelope_names_the_parameter_and_its_bounds() {
-        let error = ApiError::parameter(Detail {
-            minimum: Some(1.0),
-            maximum: Some(100.0),
-            ..Detail::new(In::Query, "limit", "must be a whole number from 1 to 100")
-        });
-        let json: serde_json::Value = serde_json::from_str(&error.to_json(RequestId::from_random([7; 16]))).unwrap();
-        assert_eq!(json["error"]["code"], "INVALID_PARAMETER");
-        assert_eq!(json["error"]["message"], "limit must be a whole number from 1 to 100");
-        assert_eq!(json["error"]["request_id"], "07070707070707070707070707070707");
-        assert_eq!(json["error"]["details"][0]["in"], "query");
-        assert_eq!(json["error"]["details"][0]["maximum"], 100);
-        assert!(json["error"].get("legacy_code").is_none());
-    }
-
-    #[test]
-    fn every_fault_of_a_request_is_told_at_once() {
-        let error = ApiError::invalid(
-            ErrorCode::InvalidParameter,
-            vec![
-                Detail::new(In::Query, "page", "must be at least 1"),
-                Detail::new(In::Query, "sortBy", "is not a sort field"),
-            ],
-        );
-        assert_eq!(error.message, "page must be at least 1; sortBy is not a sort field");
-    }
-
-    #[test]
-    fn what_was_withdrawn_names_what_follows_it() {
-        let error =
-            ApiError::version_retired(Successor { id: "b-v2".into(), path: "/v1/baskets/b/version/b-v2".into() });
-        let json: serde_json::Value = serde_json::from_str(&error.to_json(RequestId::from_random([7; 16]))).unwrap();
-        assert_eq!((error.status(), &json["error"]["successor"]), (410, &"b-v2".into()));
-        assert_eq!(error.successor.unwrap().link(), "</v1/baskets/b/version/b-v2>; rel=\"successor-version\"");
-    }
-
-    #[test]
-    fn codes_are_unique_and_no_status_is_422() {
-        let mut names: Vec<_> = ErrorCode::ALL.iter().map(|code| code.as_str()).collect();
-        names.sort_unstable();
-        names.dedup();
-        assert_eq!(names.len(), ErrorCode::ALL.len());
-        assert!(ErrorCode::ALL.iter().all(|code| code.status() != 422));
-    }
-
-    #[test]
-    fn whoever_may_retry_is_told_when() {
-        for code in ErrorCode::ALL {
-            assert_eq!(code.retry_after().is_some(), matches!(code.status(), 429 | 503 | 504), "{}", code.as_str());
-        }
-    }
-}
+#[path = "error_tests.rs"]
+mod tests;

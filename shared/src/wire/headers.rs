@@ -17,8 +17,14 @@ pub const TAGS: &str = "x-service-tags";
 pub const CDN_CACHE_CONTROL: &str = "cdn-cache-control";
 /// The edge's signature over a request to the origin.
 pub const ASSERTION: &str = "x-service-assertion";
+/// The origin's signature over an answer to the edge.
+pub const ANSWER: &str = "x-service-answer";
 /// The caller as the edge identified it; covered by the assertion.
 pub const PRINCIPAL: &str = "x-service-principal";
+/// The names of parameters that the route does not have, which were ignored ([`crate::route::unknown`]).
+pub const IGNORED_PARAMETERS: &str = "x-service-ignored-parameters";
+/// Chains, protocols and curators in filters that nobody knows, as `parameter=value`.
+pub const UNKNOWN_VALUES: &str = "x-service-unknown-values";
 /// Requests a window, of the budget that a request was charged to.
 pub const RATE_LIMIT: &str = "x-ratelimit-limit";
 /// Requests left in the window.

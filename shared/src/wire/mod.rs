@@ -2,6 +2,7 @@
 
 pub mod base64url;
 pub mod change_cursor;
+mod details;
 pub mod envelope;
 pub mod error;
 pub mod etag;

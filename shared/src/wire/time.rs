@@ -63,6 +63,14 @@ impl Timestamp {
         self.0.saturating_sub(earlier.0).div_euclid(MICROS_PER_SECOND)
     }
 
+    /// The last instant that is written like this one: of a whole millisecond its end, of any other instant itself.
+    ///
+    /// Most answers show milliseconds of instants that are kept in microseconds. A caller who gives one back as an inclusive upper
+    /// bound means the row that showed it.
+    pub const fn last_shown_alike(self) -> Self {
+        if self.0.rem_euclid(1_000) == 0 { Self::from_micros(self.0.saturating_add(999)) } else { self }
+    }
+
     /// Reads ISO 8601 with an offset or `Z`, or a bare date (midnight UTC).
     pub fn parse(text: &str) -> Option<Self> {
         let text = text.trim();
@@ -226,6 +234,16 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn an_upper_bound_as_it_was_shown_keeps_what_showed_it(micros in RANGE) {
+            let stored = Timestamp::from_micros(micros);
+            let shown = Timestamp::parse(&stored.to_string()).unwrap();
+            let last = shown.last_shown_alike();
+            prop_assert!(shown <= stored && stored <= last);
+            prop_assert_eq!(last.to_string(), stored.to_string());
+            prop_assert_eq!(last.last_shown_alike(), last);
+        }
+
         #[test]
         fn every_instant_reads_back_as_written(micros in RANGE) {
             let instant = Timestamp::from_micros(micros);

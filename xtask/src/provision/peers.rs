@@ -15,9 +15,6 @@ const NCHAN_ENTRY: &str = "debian-nchan/2";
 const MODULE: &str = "usr/lib/nginx/modules/ngx_nchan_module.so";
 /// Where Debian has nginx's temporary folders, and the beginning of as many bytes that puts them into the server's own.
 const FOLDERS: [&[u8]; 2] = [b"/var/lib/nginx/", b"default_folder_"];
-/// An append log over HTTP that streams its tail.
-const DURABLE_STREAMS: &str = "0.1.5";
-
 /// nginx with nchan.
 pub struct Nchan {
     /// The server.
@@ -63,7 +60,7 @@ fn keep_at_home(module: &Path) -> Result<()> {
     Ok(std::fs::write(module, bytes)?)
 }
 
-/// The `durable-streams-server` program, built as its authors build it.
+/// The `durable-streams-server` program, an append log over HTTP that streams its tail, built as its authors build it.
 pub fn durable_streams(cache: &Cache) -> Result<PathBuf> {
-    tools::measured(cache, "durable-streams", "durable-streams-server", DURABLE_STREAMS)
+    tools::measured(cache, "durable-streams", "durable-streams-server")
 }

@@ -1,4 +1,4 @@
-//! Python programs: each in a virtual environment of its own, at the versions that its `requirements.txt` pins.
+//! Python programs: each in a virtual environment of its own, at the versions and hashes that its `requirements.txt` pins.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -25,7 +25,16 @@ pub fn environment(cache: &Cache, name: &str, requirements: &Path) -> Result<Pat
         venv.args(["-m", "venv"]).arg(making);
         command::run(step, venv, &log, PATIENCE)?;
         let mut pip = Command::new(making.join("bin/python"));
-        pip.args(["-m", "pip", "install", "--disable-pip-version-check", "--no-deps", "--only-binary", ":all:"]);
+        pip.args([
+            "-m",
+            "pip",
+            "install",
+            "--disable-pip-version-check",
+            "--no-deps",
+            "--only-binary",
+            ":all:",
+            "--require-hashes",
+        ]);
         pip.arg("--requirement").arg(requirements);
         command::run(step, pip, &log, PATIENCE)
     })?;

@@ -1,59 +1,60 @@
-//! Cargo-installed tools: `worker-build` and `wasm-bindgen`; judges of dependencies; and programs that are measured.
+//! Tools built from crates: `worker-build` and `wasm-bindgen`; judges of dependencies; and programs that are measured.
+//!
+//! Each has a lock file in `xtask/locks/cargo` that pins it and everything that it needs, with hashes. It is made by
+//! `cargo generate-lockfile` in a package named `lock` that depends on that tool alone: the locks that tools are published with name
+//! releases that are withdrawn sooner or later.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use anyhow::Result;
+use anyhow::{Context, Result, ensure};
 
 use super::cache::{Cache, remove};
+use super::locks;
 use crate::command;
 use crate::console::Step;
 use crate::workspace;
-
-/// Turns the crate into a Worker bundle. Released together with the `worker` crate of the same version.
-pub const WORKER_BUILD: &str = "0.8.7";
-
-/// Knows how to build for libFuzzer.
-const CARGO_FUZZ: &str = "0.13.2";
-/// Judges licences, bans and sources of all that is depended on.
-const CARGO_DENY: &str = "0.20.2";
-/// Finds dependencies that nothing uses.
-const CARGO_MACHETE: &str = "0.9.2";
 
 /// Dependencies that the tools have in common are compiled once.
 const BUILD: &str = "build";
 const PATIENCE: Duration = Duration::from_secs(3600);
 
-/// The `worker-build` program.
+/// The `worker-build` program, which turns the crate into a Worker bundle. It is released together with the `worker` crate.
 pub fn worker_build(cache: &Cache) -> Result<PathBuf> {
-    install(cache, "worker-build", "worker-build", WORKER_BUILD)
+    install(cache, "worker-build", "worker-build")
+}
+
+/// The version of a tool, as its lock file pins it.
+pub fn version(package: &str) -> Result<String> {
+    Ok(locks::version_of(&lock(package)?, package)?.to_owned())
 }
 
 /// The `wasm-bindgen` program of exactly the version in `Cargo.lock`: glue and module must agree.
 pub fn wasm_bindgen(cache: &Cache) -> Result<PathBuf> {
-    let version = workspace::locked_version("wasm-bindgen")?;
-    install(cache, "wasm-bindgen-cli", "wasm-bindgen", &version)
+    let (ours, tool) = (workspace::locked_version("wasm-bindgen")?, version("wasm-bindgen-cli")?);
+    ensure!(ours == tool, "Cargo.lock has wasm-bindgen {ours}, and xtask/locks/cargo/wasm-bindgen-cli.lock has {tool}");
+    install(cache, "wasm-bindgen-cli", "wasm-bindgen")
 }
 
 /// The `cargo-fuzz` program, which builds for libFuzzer.
 pub fn cargo_fuzz(cache: &Cache) -> Result<PathBuf> {
-    install(cache, "cargo-fuzz", "cargo-fuzz", CARGO_FUZZ)
+    install(cache, "cargo-fuzz", "cargo-fuzz")
 }
 
 /// The `cargo-deny` program.
 pub fn cargo_deny(cache: &Cache) -> Result<PathBuf> {
-    install(cache, "cargo-deny", "cargo-deny", CARGO_DENY)
+    install(cache, "cargo-deny", "cargo-deny")
 }
 
 /// The `cargo-machete` program.
 pub fn cargo_machete(cache: &Cache) -> Result<PathBuf> {
-    install(cache, "cargo-machete", "cargo-machete", CARGO_MACHETE)
+    install(cache, "cargo-machete", "cargo-machete")
 }
 
 /// A program that is measured: compiled with all the optimisation that its own release profile asks for.
-pub fn measured(cache: &Cache, package: &str, program: &str, version: &str) -> Result<PathBuf> {
-    install_as(cache, package, program, version, &[])
+pub fn measured(cache: &Cache, package: &str, program: &str) -> Result<PathBuf> {
+    install_as(cache, package, program, &[])
 }
 
 /// Frees the build folder that the tools share, once nobody compiles in it any more.
@@ -76,43 +77,90 @@ const QUICK: [(&str, &str); 3] = [
     ("CARGO_PROFILE_RELEASE_LTO", "off"),
 ];
 
-fn install(cache: &Cache, package: &str, program: &str, version: &str) -> Result<PathBuf> {
-    install_as(cache, package, program, version, &QUICK)
+fn install(cache: &Cache, package: &str, program: &str) -> Result<PathBuf> {
+    install_as(cache, package, program, &QUICK)
 }
 
-fn install_as(cache: &Cache, package: &str, program: &str, version: &str, profile: &[(&str, &str)]) -> Result<PathBuf> {
-    let entry = format!("cargo/{package}@{version}");
-    let name = format!("{package} {version}");
-    let folder = cache.install(&name, &entry, |step, making| {
+fn lock_file(package: &str) -> PathBuf {
+    workspace::root().join("xtask/locks/cargo").join(format!("{package}.lock"))
+}
+
+fn lock(package: &str) -> Result<String> {
+    let file = lock_file(package);
+    std::fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))
+}
+
+fn install_as(cache: &Cache, package: &str, program: &str, profile: &[(&str, &str)]) -> Result<PathBuf> {
+    let (lock, version) = (lock(package)?, version(package)?);
+    let entry = format!("cargo/{package}@{version}-{}", locks::digest(&lock_file(package))?);
+    let folder = cache.install(&format!("{package} {version}"), &entry, |step, making| {
         let _lock = cache.lock(step, BUILD)?;
-        let build = cache.folder(BUILD);
-        let cargo = |locked: bool| {
-            let mut cargo = Command::new("cargo");
-            // The clone's own cargo settings must not leak into the tools.
-            cargo
-                .current_dir(making)
-                .args(["install", "--no-track"])
-                .args(locked.then_some("--locked"))
-                .args(["--version", version, "--bin", program, "--root"])
-                .arg(making)
-                .arg(package);
-            cargo.env("CARGO_TARGET_DIR", &build).envs(profile.iter().copied());
-            cargo
-        };
-        build_either_way(step, cargo)
+        let source = making.join("source");
+        copy(&fetch(step, making, package, &lock)?, &source)?;
+        std::fs::write(source.join("Cargo.lock"), locks::of_tool(&lock, package))?;
+        let mut cargo = outside(making);
+        cargo.args(["install", "--no-track", "--locked", "--bin", program, "--path"]).arg(&source);
+        cargo.arg("--root").arg(making);
+        cargo.env("CARGO_TARGET_DIR", cache.folder(BUILD)).envs(profile.iter().copied());
+        command::run(step, cargo, &workspace::log("tools"), PATIENCE)?;
+        remove(&source)
     })?;
     Ok(folder.join("bin").join(program))
 }
 
-/// With the lock file that the tool was published with; without it where that lock names a
-/// release which the registry does not offer (withdrawn, or not mirrored yet).
-fn build_either_way(step: &mut Step, cargo: impl Fn(bool) -> Command) -> Result<()> {
-    let log = workspace::log("tools");
-    let Err(error) = command::run(step, cargo(true), &log, PATIENCE) else {
-        return Ok(());
+/// `cargo` outside the clone, whose own settings must not leak into the tools.
+fn outside(folder: &Path) -> Command {
+    let mut cargo = Command::new("cargo");
+    cargo.current_dir(folder);
+    cargo
+}
+
+/// Fetches a tool and all that it needs, checked against the hashes of its lock; says where the tool's sources are.
+fn fetch(step: &mut Step, making: &Path, package: &str, lock: &str) -> Result<PathBuf> {
+    let folder = making.join("fetch");
+    std::fs::create_dir_all(folder.join("src"))?;
+    let fetcher = locks::FETCHER;
+    let version = locks::version_of(lock, package)?;
+    let manifest = format!(
+        "[package]\nname = \"{fetcher}\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[dependencies]\n{package} = \"={version}\"\n\n\
+         [workspace]\n"
+    );
+    std::fs::write(folder.join("Cargo.toml"), manifest)?;
+    std::fs::write(folder.join("src/lib.rs"), "")?;
+    std::fs::write(folder.join("Cargo.lock"), lock)?;
+    let mut cargo = outside(&folder);
+    cargo.args(["fetch", "--locked"]);
+    command::run(step, cargo, &workspace::log("tools"), PATIENCE)?;
+    remove(&folder)?;
+    unpacked(&format!("{package}-{version}"))
+}
+
+/// Where cargo unpacks what it has fetched. `cargo metadata` does not tell of packages that are programs alone.
+fn unpacked(name: &str) -> Result<PathBuf> {
+    let home = match std::env::var_os("CARGO_HOME") {
+        Some(home) => PathBuf::from(home),
+        None => Path::new(&std::env::var_os("HOME").context("neither CARGO_HOME nor HOME is set")?).join(".cargo"),
     };
-    if !error.to_string().contains("failed to select a version") {
-        return Err(error);
+    let registries = home.join("registry/src");
+    let found = std::fs::read_dir(&registries)
+        .with_context(|| format!("cannot read {}", registries.display()))?
+        .flatten()
+        .map(|registry| registry.path().join(name))
+        .find(|folder| folder.join("Cargo.toml").is_file());
+    found.with_context(|| format!("cargo fetched {name}, and it is not under {}", registries.display()))
+}
+
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    std::fs::create_dir_all(to)?;
+    for entry in std::fs::read_dir(from)? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        match entry.file_type()?.is_dir() {
+            true => copy(&entry.path(), &target)?,
+            false => {
+                std::fs::copy(entry.path(), target)?;
+            }
+        }
     }
-    command::run(step, cargo(false), &log, PATIENCE)
+    Ok(())
 }

@@ -66,6 +66,8 @@ impl Origin {
             ("RDS_EDGE_ASSERTION_KEYS", format!("{ASSERTION_KEY_ID}:{assertion}")),
             ("RDS_MASTER_KEY", secrets.or_random("master_key", 32)?),
             ("RDS_GRAPH", "1".to_owned()),
+            // No load balancer stands before this one that would have to notice first.
+            ("RDS_LAME_DUCK_SECONDS", "0".to_owned()),
             ("RDS_FIRST_PARTY_ORIGINS", super::FIRST_PARTY.to_owned()),
         ];
         if options.test_clock {

@@ -1,4 +1,4 @@
-//! The running stack: started in order, described in `stack.json`, stopped in reverse order.
+//! The running stack: started in order, described in `stack.json`, stopped so that clients are told.
 
 use std::path::PathBuf;
 
@@ -19,10 +19,10 @@ use crate::provision::cache::{Cache, remove};
 use crate::service::{Service, was_stopped_from_outside};
 use crate::{signals, wasm};
 
-/// Everything that runs. The fields drop in reverse order of their start.
+/// Everything that runs. The fields drop in the order of [`Stack::stop`].
 pub struct Stack {
-    edge: Option<Service>,
     origin: Option<Service>,
+    edge: Option<Service>,
     postgres: Option<Postgres>,
     ports: Ports,
     database_url: String,
@@ -201,13 +201,13 @@ impl Stack {
         }
     }
 
-    /// Stops everything, the edge first, Postgres last.
+    /// Stops everything: the origin first, so that its streams' last frames still pass through the edge, and Postgres last.
     pub fn stop(mut self) {
         eprintln!();
         heading("Stop");
         let _ = std::fs::remove_file(self.description_file());
         let postgres = self.postgres.take().map(|postgres| postgres.service);
-        for mut service in [self.edge.take(), self.origin.take(), postgres].into_iter().flatten() {
+        for mut service in [self.origin.take(), self.edge.take(), postgres].into_iter().flatten() {
             let step = Step::start(service.name());
             if service.stop() {
                 step.done("stopped");

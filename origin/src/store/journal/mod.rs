@@ -1,4 +1,4 @@
-//! The journal's numbers: how operations get them, and the step over numbers that a restore may have undone.
+//! The journal's numbers: how operations get them. [`mod@step`] is how they are stepped over where a restore may have undone some.
 //!
 //! Producers append rows and name their transaction. The state remembers the snapshot up to which all that is visible has a
 //! number; a tick numbers what a later snapshot sees and that one did not. Such a transaction was then either in progress and
@@ -6,16 +6,17 @@
 
 pub mod read;
 pub mod retention;
+pub mod step;
+
+pub use step::{Cause, Past, Stepped, must_step, past, step, step_at};
 
 use super::standing::OLDEST_WRITER_SECONDS;
-use super::{At, Db, StoreError, tags};
+use super::{At, StoreError};
 use rds_shared::wire::Timestamp;
 use sqlx::{Connection, PgConnection, Row};
 
 /// The channel on which a new head is announced. A hint: polling is the truth.
 pub const CHANNEL: &str = "journal";
-/// What head is raised to the next multiple of when numbers may have been lost: more than could be given in years.
-pub const STEP: i64 = 1 << 40;
 
 /// The rows that are visible in the statement's snapshot `cur.s` and were not in the snapshot `$1`. Asking for what lies at or
 /// above xmin instead would read everything since the oldest open transaction again, at every tick.
@@ -75,114 +76,6 @@ pub async fn tick(connection: &mut PgConnection, now: Timestamp) -> Result<Tick,
         .transpose()?;
     tx.commit().await?;
     Ok(Tick::Numbered(numbered.unwrap_or(0).unsigned_abs()))
-}
-
-/// A jump of the numbering, as it was made.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stepped {
-    /// The head before; what was numbered above it may be gone.
-    pub from: i64,
-    /// The number below the next one that is given.
-    pub to: i64,
-    /// Operations without a number that got one in the step.
-    pub numbered: u64,
-}
-
-/// Why numbers are stepped over.
-#[derive(Debug, Clone, Copy)]
-pub enum Cause<'a> {
-    /// This is another cluster, or another timeline, than the one that gave the head; nothing is done where it is not.
-    Moved,
-    /// The head is below a number that was seen; nothing is done where it is not any more.
-    Behind(i64),
-    /// An operator says so.
-    Told(&'a str),
-}
-
-impl Cause<'_> {
-    fn holds(self, head: i64, here: bool) -> bool {
-        match self {
-            Cause::Moved => !here,
-            Cause::Behind(seen) => head < seen,
-            Cause::Told(_) => true,
-        }
-    }
-}
-
-/// Whether there is anything to step over. Asked without the turn: where all is well nobody is held up.
-pub async fn must_step(connection: &mut PgConnection, cause: Cause<'_>) -> Result<bool, StoreError> {
-    let sql = "/* journal_must_step */ select head, incarnation = journal_incarnation() as here from journal_state";
-    let state = sqlx::query(sql).fetch_one(connection).await?;
-    Ok(cause.holds(state.try_get("head")?, state.try_get("here")?))
-}
-
-/// Raises the head above every number that may have been given, and numbers what is retained and has none.
-///
-/// It reads all that is retained, and after a restore into another cluster writes it: give it a connection that has the time.
-///
-/// In a restored cluster the transactions of old rows bear numbers that have yet to be given there. What is journalled of them
-/// is therefore assigned to the first transaction of all, so that it is never taken for something new.
-pub async fn step(
-    connection: &mut PgConnection,
-    cause: Cause<'_>,
-    now: Timestamp,
-) -> Result<Option<Stepped>, StoreError> {
-    let mut tx = connection.begin_with("begin isolation level read committed").await?;
-    let sql = "
-        -- journal_step_turn
-        select head, incarnation = journal_incarnation() as here from journal_state for update";
-    let state = sqlx::query(sql).fetch_one(&mut *tx).await?;
-    let (from, here): (i64, bool) = (state.try_get("head")?, state.try_get("here")?);
-    if !cause.holds(from, here) {
-        return Ok(None);
-    }
-    let (above, reason) = match cause {
-        Cause::Moved => (from, "another cluster or timeline"),
-        Cause::Behind(seen) => (seen, "the head went back"),
-        Cause::Told(reason) => (from, reason),
-    };
-    let to = (above / STEP + 1) * STEP;
-    // Everything is gone through, not looked up.
-    sqlx::query("set local enable_seqscan = on").execute(&mut *tx).await?;
-    let sql = "
-        -- journal_step
-        with cur as materialized (select pg_current_snapshot() as s),
-        state as materialized (select greatest(head_at, $2) as at from journal_state),
-        numbered as (
-            insert into journal (seq, operation_id, recorded_at, at)
-            select $1 + row_number() over (order by o.id), o.id, o.recorded_at, state.at
-            from push_operation o, state
-            where not exists (
-                select from journal j where j.operation_id = o.id and j.recorded_at = o.recorded_at)
-            returning seq),
-        stepped as (
-            insert into incarnation (from_seq, to_seq, at, incarnation, reason)
-            select head, $1, $2, journal_incarnation(), $3 from journal_state),
-        advanced as (
-            update journal_state set head = $1 + (select count(*) from numbered), head_at = (select at from state),
-                snap = (select s from cur), incarnation = journal_incarnation()
-            returning head)
-        select (select count(*) from numbered), pg_notify('journal', head::text) from advanced";
-    let numbered: i64 = sqlx::query(sql).bind(to).bind(At(now)).bind(reason).fetch_one(&mut *tx).await?.try_get(0)?;
-    let sql = "
-        -- journal_settle_restored
-        update push_operation o set xid = '3' from journal_state s
-        where o.xid >= pg_snapshot_xmin(s.snap) and exists (
-            select from journal j where j.operation_id = o.id and j.recorded_at = o.recorded_at)";
-    sqlx::query(sql).execute(&mut *tx).await?;
-    // What the edge knows of the facts may be of what is gone: from here on every copy from before is to be confirmed.
-    tags::raise_all(&mut tx).await?;
-    tx.commit().await?;
-    Ok(Some(Stepped { from, to, numbered: numbered.unsigned_abs() }))
-}
-
-/// Names the past that the database's facts have: another name means that what was read of them before may be undone, whatever
-/// numbers they bear.
-pub async fn past(db: &Db) -> Result<String, StoreError> {
-    let sql = "
-        -- journal_past
-        select journal_incarnation() || '/' || coalesce(max(to_seq), 0) from incarnation";
-    Ok(sqlx::query_scalar(sql).fetch_one(&db.pool).await?)
 }
 
 /// What an operator is shown of the journal.

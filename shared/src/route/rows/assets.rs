@@ -10,7 +10,7 @@ macro_rules! assets_rows {
             }
             AssetSymbols: Get "/v1/assets" {
                 access: Public, family: Public, cache: Cache::public(30), tags: [Vaults],
-                query: [], answers: "Data<Vec<AssetSymbol>>", errors: [],
+                query: [Param::page("page"), Param::optional_size()], answers: "Data<Vec<AssetSymbol>>", errors: [],
                 about: "Symbols of deposit assets with the vaults that take them, most vaults first.",
             }
             AssetSymbolHistory: Get "/v1/assets/{symbol}/history" {
@@ -77,7 +77,7 @@ macro_rules! assets_rows {
             }
             ReviewerList: Get "/v1/reviewers" {
                 access: Public, family: Public, cache: Cache::public(30), tags: [Assets],
-                query: [], answers: "Data<Vec<ReviewerRow>>", errors: [],
+                query: [Param::page("page"), Param::optional_size()], answers: "Data<Vec<ReviewerRow>>", errors: [],
                 about: "Who reviews assets, with the public keys that their attestations are checked with.",
             }
         }

@@ -25,7 +25,7 @@ macro_rules! findings_rows {
             }
             Predictions: Get "/v1/research/predictions" {
                 access: Public, family: Public, cache: Cache::public(60), tags: [Research], scores: true,
-                query: [PREDICTED_VAULT, PREDICTION_OUTCOME, HORIZON, RESEARCH_LIMIT], answers: "WithMeta<Vec<Prediction>, ResearchMeta>", errors: [],
+                query: [PREDICTED_VAULT, PREDICTION_OUTCOME, HORIZON, RESEARCH_LIMIT], answers: "WithMeta<Vec<Prediction>, ResearchMeta>", errors: [AddressNamespaceMismatch],
                 about: "Scores written down before their window began, and what became of them. A preview; not investment guidance.",
             }
             Backtests: Get "/v1/research/backtests" {
@@ -40,17 +40,17 @@ macro_rules! findings_rows {
             }
             BasketList: Get "/v1/baskets" {
                 access: Public, family: Public, cache: Cache::current_basket(), tags: [Baskets],
-                query: [], answers: "Data<Vec<BasketRow>>", errors: [],
+                query: [Param::page("page"), Param::optional_size()], answers: "Data<Vec<BasketRow>>", errors: [],
                 about: "The published baskets, each with the version in force.",
             }
             BasketById: Get "/v1/baskets/{id}" {
                 access: Public, family: Public, cache: Cache::current_basket(), tags: [Baskets], scores: true,
-                query: [BASKET_AT], answers: "Data<BasketDetail>", errors: [],
+                query: [BASKET_AT], answers: "Data<BasketDetail>", errors: [VersionRetired],
                 about: "A basket's version in force now, or at an instant: constituents, weights, and the rules it was made by.",
             }
             BasketVersions: Get "/v1/baskets/{id}/versions" {
                 access: Public, family: Public, cache: Cache::by_class(60), tags: [Baskets],
-                query: [Param::page("page"), Param::size("pageSize", 50, 200)], answers: "Paged<Vec<BasketVersionRow>>", errors: [Forbidden],
+                query: [Param::page("page"), Param::size("pageSize", 50, 200).alias(&["limit"])], answers: "Paged<Vec<ListedBasketVersion>>", errors: [Forbidden],
                 about: "Every version of a basket, newest first, each linked to the one before it.",
             }
             BasketVersion: Get "/v1/baskets/{id}/version/{versionId}" {
@@ -65,7 +65,7 @@ macro_rules! findings_rows {
             }
             BasketMethodologyVersions: Get "/v1/baskets/{id}/methodology/versions" {
                 access: Public, family: Public, cache: Cache::public(60), tags: [Baskets],
-                query: [], answers: "Data<Vec<BasketMethodologyRow>>", errors: [],
+                query: [Param::page("page"), Param::optional_size()], answers: "Data<Vec<BasketMethodologyRow>>", errors: [],
                 about: "The versions of the basket's rules, newest first.",
             }
         }

@@ -44,7 +44,7 @@ macro_rules! graph_rows {
             }
             SignerList: Get "/v1/graph/signers" {
                 access: Public, family: GraphRead, cache: Cache::public(60), tags: [Signers],
-                query: [], answers: "Data<Vec<PublishedSigner>>", errors: [],
+                query: [Param::page("page"), Param::optional_size()], answers: "Data<Vec<PublishedSigner>>", errors: [],
                 about: "The registry: every key that may sign decisions or once might, with the time in which it may. In the order of activation.",
             }
             DecisionVerify: Get "/v1/graph/decision/{id}/verify" {

@@ -38,7 +38,7 @@ macro_rules! happenings_rows {
             SignalList: Get "/v1/signals" {
                 access: Public, family: Public, cache: Cache::public(15), tags: [Signals],
                 query: [Param::page("page"), Param::size("limit", 30, 100), SIGNAL_SEVERITY, ENTITY, VAULT_KEY, SIGNAL_CATEGORY, SINCE_INSTANT],
-                answers: "WithMeta<Vec<Signal>, SignalMeta>", errors: [Forbidden],
+                answers: "WithMeta<Vec<Signal>, SignalMeta>", errors: [Forbidden, AddressNamespaceMismatch],
                 about: "Risk signals with the vaults that they touch, newest first; those of the latest 30 days where since is absent.",
             }
             SignalById: Get "/v1/signals/{id}" {

@@ -5,7 +5,7 @@ macro_rules! indices_rows {
         $next! { $($later),*; $($before)*
             IndexList: Get "/v1/indices" {
                 access: Index, family: Public, cache: Cache::by_class(60), tags: [Baskets, Vaults],
-                query: [], answers: "Data<Vec<IndexRow>>", errors: [],
+                query: [Param::page("page"), Param::optional_size()], answers: "Data<Vec<IndexRow>>", errors: [],
                 about: "An index for each published basket of vaults, with its base date and its newest level.",
             }
             IndexById: Get "/v1/indices/{id}" {
@@ -20,7 +20,7 @@ macro_rules! indices_rows {
             }
             RateList: Get "/v1/rates" {
                 access: Index, family: Public, cache: Cache::by_class(15), tags: [Vaults],
-                query: [], answers: "Data<Vec<ReferenceRate>>", errors: [],
+                query: [Param::page("page"), Param::optional_size()], answers: "Data<Vec<ReferenceRate>>", errors: [],
                 about: "What the vaults of each deposit asset pay, weighted by value: the asset with most value first.",
             }
             RateBySymbol: Get "/v1/rates/{symbol}" {

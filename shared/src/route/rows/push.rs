@@ -12,7 +12,7 @@ macro_rules! push_rows {
             }
             WebhookList: Get "/v1/webhooks" {
                 access: Decisioning, family: Public, cache: Cache::NEVER,
-                query: [], answers: "Data<Vec<WebhookSubscription>>", errors: [],
+                query: [Param::page("page"), Param::optional_size()], answers: "Data<Vec<WebhookSubscription>>", errors: [],
                 about: "The organisation's subscriptions, oldest first.",
             }
             WebhookById: Get "/v1/webhooks/{id}" {
@@ -54,12 +54,12 @@ macro_rules! push_rows {
             }
             BasketWebhooksOfAll: Get "/v1/baskets/webhooks" {
                 access: Decisioning, family: Public, cache: Cache::NEVER,
-                query: [], answers: "Data<Vec<BasketWebhook>>", errors: [],
+                query: [Param::page("page"), Param::optional_size()], answers: "Data<Vec<BasketWebhook>>", errors: [],
                 about: "The organisation's subscriptions to baskets, whichever they are, oldest first.",
             }
             BasketWebhookList: Get "/v1/baskets/{id}/webhooks" {
                 access: Decisioning, family: Public, cache: Cache::NEVER,
-                query: [], answers: "Data<Vec<BasketWebhook>>", errors: [],
+                query: [Param::page("page"), Param::optional_size()], answers: "Data<Vec<BasketWebhook>>", errors: [],
                 about: "The organisation's subscriptions to one basket, oldest first.",
             }
             BasketWebhookDelete: Delete "/v1/baskets/{id}/webhooks/{whId}" {
@@ -80,7 +80,7 @@ macro_rules! push_rows {
             EventStream: Get "/v1/events/stream" {
                 access: Data, family: Public, cache: Cache::NEVER,
                 door: EdgeAndRelay,
-                query: [STREAM_VAULT, STREAM_SINCE], answers: "EventStream", errors: [StreamLimitReached, ShuttingDown],
+                query: [STREAM_VAULT, STREAM_SINCE], answers: "EventStream", errors: [StreamLimitReached, ShuttingDown, AddressNamespaceMismatch],
                 about: "What becomes public, is promoted or retracted, as server-sent events, with replay of the last 24 hours.",
             }
         }

@@ -37,7 +37,7 @@ macro_rules! registry_rows {
             VaultBatch: Post "/v1/vaults/batch" {
                 access: Public, family: Public, cache: Cache::NEVER, scores: true,
                 body: BATCH_BODY,
-                query: [], answers: "Data<Vec<VaultRow>>", errors: [InvalidBody, TooManyItems, PayloadTooLarge, UnsupportedMediaType],
+                query: [], answers: "Data<Vec<VaultRow>>", errors: [InvalidBody, TooManyItems, PayloadTooLarge, UnsupportedMediaType, InvalidAddress, AddressNamespaceMismatch],
                 about: "Up to 100 vaults at once, by id or address. What is not known is left out of the answer.",
             }
             VaultDetail: Get "/v1/vault/{network}/{address}" {
@@ -57,7 +57,7 @@ macro_rules! registry_rows {
             }
             VaultEvents: Get "/v1/vault/{network}/{address}/events" {
                 access: Public, family: Public, cache: Cache::public(15), tags: [Vaults, Events],
-                query: [], answers: "Data<Vec<VaultEvent>>", errors: [InvalidAddress, AddressNamespaceMismatch],
+                query: [Param::page("page"), Param::optional_size()], answers: "Data<Vec<VaultEvent>>", errors: [InvalidAddress, AddressNamespaceMismatch],
                 about: "Published events that concern the vault, newest first.",
             }
             VaultHolders: Get "/v1/vault/{network}/{address}/holders" {
@@ -88,12 +88,12 @@ macro_rules! registry_rows {
             }
             Chains: Get "/v1/chains" {
                 access: Public, family: Public, cache: Cache::public(30), tags: [Vaults],
-                query: [], answers: "Data<Vec<ChainRow>>", errors: [],
+                query: [Param::page("page"), Param::optional_size()], answers: "Data<Vec<ChainRow>>", errors: [],
                 about: "Chains with active vaults, with the slugs that paths and filters take.",
             }
             ProtocolList: Get "/v1/protocols" {
                 access: Public, family: Public, cache: Cache::public(30), tags: [Vaults],
-                query: [], answers: "Data<Vec<ProtocolRow>>", errors: [],
+                query: [Param::page("page"), Param::optional_size()], answers: "Data<Vec<ProtocolRow>>", errors: [],
                 about: "Protocols with their vaults counted and their value summed.",
             }
             ProtocolById: Get "/v1/protocols/{id}" {

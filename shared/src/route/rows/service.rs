@@ -41,7 +41,7 @@ macro_rules! service_rows {
             DocsFile: Get "/v1/docs/{file}" {
                 access: Public, family: Unmetered, cache: Cache::NEVER,
                 door: EdgeAndRelay,
-                query: [], answers: "Page", errors: [NotFound],
+                query: [FILE_VERSION], answers: "Page", errors: [NotFound],
                 about: "A page of the documentation, its text as Markdown, or a file that the pages need.",
             }
         }

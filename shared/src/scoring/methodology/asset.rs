@@ -10,6 +10,18 @@ use crate::scoring::tables;
 use alloc::vec::Vec;
 use serde::Serialize;
 
+/// Declares the published numbers of overlays, one type each.
+macro_rules! overlay_numbers {
+    ($($(#[$about:meta])* $name:ident { $($(#[$what:meta])* $field:ident: $type:ty,)* })*) => {$(
+        $(#[$about])*
+        #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+        pub struct $name {
+            $($(#[$what])* pub $field: $type,)*
+        }
+    )*};
+}
+
 /// The asset score's rules.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -60,28 +72,76 @@ pub struct OverlayEntry {
     pub rule: OverlayNumbers,
 }
 
-/// An overlay's numbers.
+/// The numbers of an overlay's rule.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
-#[allow(missing_docs, reason = "named as they are published")]
+// Each alternative is a type of its own: client generators lose alternatives that have no name.
 pub enum OverlayNumbers {
-    /// By days of lockup.
-    Lockup { less_by_days: Vec<LockupStep> },
-    /// Under the underlying.
-    YieldBearing { below_underlying: MilliPoints },
-    /// Above each dependency.
-    Dependency { above_dependency: MilliPoints },
-    /// The multiplier: floor plus gain for each summed thousandth of a point, rounded to parts per million.
-    Chain { sub_scores: &'static [ChainSubScore], floor: Ppm, gain_ppm: Gain },
-    /// Older than one cadence.
-    Staleness { factor: Gain },
-    /// The first that is exceeded.
-    StalenessCap { older_than_cadences: Vec<StalenessStep> },
-    /// By status.
-    Review { caps: ByName<MilliPoints> },
-    /// By flag, in table order.
-    HardFail { flags: ByName<HardFail> },
+    /// Of `lockup`.
+    Lockup(LockupNumbers),
+    /// Of `yield-bearing`.
+    YieldBearing(YieldBearingNumbers),
+    /// Of `dependency`.
+    Dependency(DependencyNumbers),
+    /// Of `chain`.
+    Chain(ChainNumbers),
+    /// Of `staleness`.
+    Staleness(StalenessNumbers),
+    /// Of `staleness:cap`.
+    StalenessCap(StalenessCapNumbers),
+    /// Of `review`.
+    Review(ReviewNumbers),
+    /// Of `hard_fail`.
+    HardFail(HardFailNumbers),
+}
+
+overlay_numbers! {
+    /// Numbers of the overlay `lockup`.
+    LockupNumbers {
+        /// What each length of lockup takes.
+        less_by_days: Vec<LockupStep>,
+    }
+    /// Numbers of the overlay `yield-bearing`.
+    YieldBearingNumbers {
+        /// How far below its underlying asset a yield-bearing asset scores at most.
+        below_underlying: MilliPoints,
+    }
+    /// Numbers of the overlay `dependency`.
+    DependencyNumbers {
+        /// How far above each of its dependencies an asset scores at most.
+        above_dependency: MilliPoints,
+    }
+    /// Numbers of the overlay `chain`: the multiplier is floor plus gain for each summed thousandth of a point, rounded to parts
+    /// per million.
+    ChainNumbers {
+        /// The sub-scores that are summed.
+        sub_scores: &'static [ChainSubScore],
+        /// The multiplier when all of them are 0.
+        floor: Ppm,
+        /// Parts per million for each thousandth of a point.
+        gain_ppm: Gain,
+    }
+    /// Numbers of the overlay `staleness`.
+    StalenessNumbers {
+        /// The multiplier once the evidence is older than one cadence.
+        factor: Gain,
+    }
+    /// Numbers of the overlay `staleness:cap`.
+    StalenessCapNumbers {
+        /// Caps by age; the first whose age is exceeded applies.
+        older_than_cadences: Vec<StalenessStep>,
+    }
+    /// Numbers of the overlay `review`.
+    ReviewNumbers {
+        /// What an asset scores at most, by review status.
+        caps: ByName<MilliPoints>,
+    }
+    /// Numbers of the overlay `hard_fail`.
+    HardFailNumbers {
+        /// What each flag does, in table order.
+        flags: ByName<HardFail>,
+    }
 }
 
 /// A factor as a fraction of two integers.
@@ -189,34 +249,50 @@ fn overlays() -> Vec<OverlayEntry> {
         entry(
             "lockup",
             Subtract,
-            OverlayNumbers::Lockup { less_by_days: tables::LOCKUP_STEPS.iter().map(lockup).collect() }
+            OverlayNumbers::Lockup(LockupNumbers { less_by_days: tables::LOCKUP_STEPS.iter().map(lockup).collect() })
         ),
         entry(
             "yield-bearing",
             Cap,
-            OverlayNumbers::YieldBearing { below_underlying: points(tables::YIELD_BEARING_BELOW) }
+            OverlayNumbers::YieldBearing(YieldBearingNumbers { below_underlying: points(tables::YIELD_BEARING_BELOW) })
         ),
-        entry("dependency", Cap, OverlayNumbers::Dependency { above_dependency: points(tables::DEPENDENCY_ABOVE) }),
+        entry(
+            "dependency",
+            Cap,
+            OverlayNumbers::Dependency(DependencyNumbers { above_dependency: points(tables::DEPENDENCY_ABOVE) })
+        ),
         entry(
             "chain",
             Multiply,
-            OverlayNumbers::Chain {
+            OverlayNumbers::Chain(ChainNumbers {
                 sub_scores: ChainSubScore::ALL,
                 floor: Ppm(i64::try_from(tables::CHAIN_FLOOR_PPM).unwrap_or_default()),
                 gain_ppm: tables::CHAIN_GAIN.into(),
-            },
+            }),
         ),
-        entry("staleness", Multiply, OverlayNumbers::Staleness { factor: tables::STALENESS_FACTOR.into() }),
+        entry(
+            "staleness",
+            Multiply,
+            OverlayNumbers::Staleness(StalenessNumbers { factor: tables::STALENESS_FACTOR.into() })
+        ),
         entry(
             "staleness:cap",
             Cap,
-            OverlayNumbers::StalenessCap { older_than_cadences: tables::STALENESS_CAPS.iter().map(stale).collect() },
+            OverlayNumbers::StalenessCap(StalenessCapNumbers {
+                older_than_cadences: tables::STALENESS_CAPS.iter().map(stale).collect()
+            }),
         ),
-        entry("review", Cap, OverlayNumbers::Review { caps: ByName(ReviewStatus::ALL.iter().map(review).collect()) }),
+        entry(
+            "review",
+            Cap,
+            OverlayNumbers::Review(ReviewNumbers { caps: ByName(ReviewStatus::ALL.iter().map(review).collect()) })
+        ),
         entry(
             "hard_fail",
             Cap,
-            OverlayNumbers::HardFail { flags: ByName(HardFailFlag::ALL.iter().map(hard_fail).collect()) }
+            OverlayNumbers::HardFail(HardFailNumbers {
+                flags: ByName(HardFailFlag::ALL.iter().map(hard_fail).collect())
+            })
         ),
     ]
 }

@@ -77,7 +77,7 @@ pub struct ScoreProvenance {
     pub inputs: Inputs,
 }
 
-/// The same with what was missing, as it is stored and served.
+/// Why the vault has its score: the rules that applied, every input, and which required inputs were missing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "ScoreProvenance"))]

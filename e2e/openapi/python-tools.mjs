@@ -1,0 +1,42 @@
+// Tools in Python: each set at the versions and hashes of its `requirements.txt`, in a virtual environment in the cache of tools.
+
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, renameSync } from 'node:fs';
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+
+/** Where tools are kept: as `cargo xtask` has it. */
+function cache() {
+  if (process.env.RDS_CACHE) return process.env.RDS_CACHE;
+  if (process.getuid?.() === 0) return '/var/cache/rds';
+  return join(process.env.XDG_CACHE_HOME ?? join(homedir(), '.cache'), 'rds');
+}
+
+/** Why no tool in Python can run here; undefined when they can. */
+export function unable() {
+  const { status } = spawnSync('python3', ['-c', 'import venv, ensurepip'], { stdio: 'ignore' });
+  return status === 0 ? undefined : 'there is no python3 with venv on this machine';
+}
+
+/**
+ * The folder of the environment `name` with what `requirements` lists, installed when it is not there yet. Its interpreter is
+ * `bin/python`; scripts beside that name the folder that they were made in, so tools are started as modules.
+ */
+export function environment(name, requirements) {
+  const lock = createHash('sha256').update(readFileSync(requirements)).digest('hex').slice(0, 12);
+  const folder = join(cache(), `${name}-${lock}`);
+  if (!existsSync(folder)) {
+    mkdirSync(cache(), { recursive: true });
+    const half = mkdtempSync(join(cache(), `${name}-`));
+    installed('python3', '-m', 'venv', half);
+    installed(join(half, 'bin/python'), '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--no-deps', '--requirement', requirements);
+    renameSync(half, folder);
+  }
+  return folder;
+}
+
+function installed(command, ...words) {
+  const { status, stderr, error } = spawnSync(command, words, { encoding: 'utf8' });
+  if (status !== 0) throw new Error(`${command} ${words.join(' ')}: ${error ?? stderr}`);
+}

@@ -1,0 +1,133 @@
+//! Addresses beside the interface that people, browsers and crawlers try first: where they lead, and the few texts that stand there.
+//!
+//! They are answered here without the origin, and cost nobody's allowance.
+
+use crate::pages;
+use crate::pipeline::Walk;
+use crate::ports::{Guards, Host, Inbound};
+use crate::respond::{Answer, Plain};
+use rds_shared::VERSION;
+use rds_shared::access::cors::is_host;
+use rds_shared::wire::headers;
+
+/// What stands at such an address.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Entrance {
+    /// The root: the documentation for browsers, an index of addresses for programs.
+    Root,
+    /// Nothing but the way to this path.
+    Redirect(&'static str),
+    /// A document of the documentation, by its name there.
+    Document(&'static str),
+    /// What crawlers may read.
+    Robots,
+    /// Where to report a vulnerability: RFC 9116.
+    Security,
+}
+
+const DOCS: &str = "/v1/docs";
+const OPENAPI: &str = "/v1/openapi.json";
+/// The documentation is for everybody; the data is nothing that a crawler should collect.
+const ROBOTS: &str = "User-agent: *\nAllow: /v1/docs\nAllow: /llms.txt\nDisallow: /\n";
+const TEXT: &str = "text/plain; charset=utf-8";
+/// From a request until its `security.txt` expires: RFC 9116 recommends less than a year.
+const VALID_SECONDS: i64 = 180 * 86_400;
+
+/// What stands at `path`, if it is one of these.
+pub(crate) fn find(path: &str) -> Option<Entrance> {
+    Some(match path {
+        "/" => Entrance::Root,
+        "/v1" | "/v1/" | "/docs" | "/docs/" | "/v1/docs/" => Entrance::Redirect(DOCS),
+        "/openapi.json" | "/v1/openapi" | "/.well-known/openapi.json" => Entrance::Redirect(OPENAPI),
+        "/favicon.ico" => Entrance::Document("icon.svg"),
+        "/llms.txt" => Entrance::Document("llms.txt"),
+        "/robots.txt" => Entrance::Robots,
+        "/.well-known/security.txt" | "/security.txt" => Entrance::Security,
+        _ => return None,
+    })
+}
+
+impl<I: Inbound, H: Host + Guards> Walk<'_, I, H> {
+    /// The answer at such an address.
+    pub(crate) fn entered(&self, entrance: Entrance) -> Answer {
+        match entrance {
+            Entrance::Root if self.wants_html() => Answer::Plain(Plain::redirect(DOCS)),
+            Entrance::Redirect(target) => Answer::Plain(Plain::redirect(target)),
+            Entrance::Root => Answer::Plain(Plain::text(headers::JSON, index())),
+            Entrance::Robots => Answer::Plain(Plain::text(TEXT, ROBOTS.to_owned())),
+            Entrance::Security => Answer::Plain(Plain::text(TEXT, self.security())),
+            Entrance::Document(name) => pages::find(Some(name)).map_or_else(Answer::Error, Answer::Document),
+        }
+    }
+
+    /// Whether a person is reading: browsers ask for HTML, programs for JSON or anything.
+    pub(crate) fn wants_html(&self) -> bool {
+        self.inbound.header("accept").is_some_and(|accept| accept.contains("text/html"))
+    }
+
+    fn security(&self) -> String {
+        let told = self.inbound.header("host").filter(|host| is_host(host));
+        let host = told.unwrap_or_else(|| self.config.cache_host.clone());
+        let contact = self.config.security_contact.clone().unwrap_or_else(|| format!("https://{host}{DOCS}/security"));
+        let expires = self.host.now().plus_seconds(VALID_SECONDS);
+        format!(
+            "Contact: {contact}\nExpires: {expires}\nPreferred-Languages: en\nPolicy: https://{host}{DOCS}/security\n"
+        )
+    }
+}
+
+/// The addresses that a program begins with.
+fn index() -> String {
+    format!(
+        "{{\"service\":\"Risk Data Service\",\"version\":\"{VERSION}\",\"documentation\":\"{DOCS}\",\"openapi\":\"{OPENAPI}\",\
+         \"health\":\"/v1/health\",\"status\":\"/v1/status\",\"llms\":\"/llms.txt\"}}"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use rds_shared::route::{Matching, Method, match_route};
+
+    const PATHS: [&str; 14] = [
+        "/",
+        "/v1",
+        "/v1/",
+        "/docs",
+        "/docs/",
+        "/v1/docs/",
+        "/openapi.json",
+        "/v1/openapi",
+        "/.well-known/openapi.json",
+        "/favicon.ico",
+        "/llms.txt",
+        "/robots.txt",
+        "/.well-known/security.txt",
+        "/security.txt",
+    ];
+
+    #[test]
+    fn no_address_here_is_one_of_the_interface_and_all_lead_somewhere() {
+        for path in PATHS {
+            assert!(matches!(match_route(Some(Method::Get), path), Matching::NotFound), "{path}");
+            match find(path).unwrap() {
+                Entrance::Redirect(target) => {
+                    assert!(matches!(match_route(Some(Method::Get), target), Matching::Found(_)), "{path}");
+                }
+                Entrance::Document(name) => assert!(pages::find(Some(name)).is_ok(), "{path}"),
+                Entrance::Root | Entrance::Robots | Entrance::Security => {}
+            }
+        }
+        assert_eq!(find("/v1/vaults"), None);
+    }
+
+    #[test]
+    fn the_index_is_json_and_each_of_its_addresses_is_answered() {
+        let read: serde_json::Value = serde_json::from_str(&index()).unwrap();
+        for name in ["documentation", "openapi", "health", "status"] {
+            let path = read[name].as_str().unwrap();
+            assert!(matches!(match_route(Some(Method::Get), path), Matching::Found(_)), "{path}");
+        }
+        assert_eq!(find(read["llms"].as_str().unwrap()), Some(Entrance::Document("llms.txt")));
+    }
+}

@@ -1,0 +1,93 @@
+//! What a key's object goes by while the origin cannot be asked.
+
+use super::record::{Known, Standing};
+use rds_shared::access::link::{KeyAnswer, KeyFinding};
+use rds_shared::access::{KeyRecord, Plan};
+
+const T: i64 = 1_795_219_200_000;
+
+fn record(version: i64) -> KeyRecord {
+    KeyRecord { id: 1, org_id: 1, plan: Plan::Data, rpm: 300, shared: false, active: true, version }
+}
+
+/// A key of whose changes the edge is not told, confirmed at `T`.
+fn untold() -> Known {
+    let mut known = Known::default();
+    assert!(known.answered(&KeyAnswer::Known { record: record(1) }.into(), T, T + 5).is_some());
+    known
+}
+
+const HOUR: i64 = 3_600_000;
+
+/// A key whose changes are told to the edge, confirmed at `T`.
+fn told() -> Known {
+    let mut known = Known::default();
+    let finding = KeyFinding { answer: KeyAnswer::Known { record: record(1) }, told: true };
+    assert!(known.answered(&finding, T, T + 5).is_some());
+    known
+}
+
+#[test]
+fn while_the_origin_cannot_be_asked_a_good_key_stays_what_it_was_for_hours() {
+    let mut known = told();
+    let live = |refresh| Standing::Live { record: record(1), refresh };
+    assert_eq!(known.standing(T + 60_000, false), Standing::Ask, "the origin is asked first");
+    known.unanswered(T + 60_000);
+    assert_eq!(known.standing(T + 60_999, false), live(false));
+    assert_eq!(known.standing(T + 61_000, false), live(true), "and asked again, while nobody waits");
+    assert_eq!(known.standing(T + 89_999, false), live(true));
+    assert_eq!(known.standing(T + 90_000, false), Standing::Ask, "what was heard so long ago says nothing of now");
+    known.unanswered(T + 12 * HOUR - 1);
+    assert_eq!(known.standing(T + 12 * HOUR - 1, false), live(false));
+    known.unanswered(T + 12 * HOUR);
+    assert_eq!(known.standing(T + 12 * HOUR, false), Standing::Unable, "twelve hours, and no longer");
+}
+
+#[test]
+fn nothing_stands_in_where_the_edge_is_not_told_of_changes() {
+    let mut known = untold();
+    known.unanswered(T + 60_000);
+    assert_eq!((known.standing(T + 60_500, false), known.kept(T + 60_500)), (Standing::Unable, None));
+}
+
+#[test]
+fn a_revocation_that_is_known_here_stands_however_long_the_origin_is_away() {
+    let mut known = told();
+    known.unanswered(T + 60_000);
+    assert!(known.told(KeyRecord { active: false, ..record(2) }, T + 61_000).is_some());
+    known.unanswered(T + 62_000);
+    assert_eq!((known.standing(T + 62_001, false), known.kept(T + 62_001)), (Standing::Rejected, None));
+}
+
+#[test]
+fn a_revocation_that_was_not_told_takes_effect_with_the_first_answer() {
+    let mut known = told();
+    known.unanswered(T + 60_000);
+    let revoked = KeyRecord { active: false, ..record(2) };
+    let finding = KeyFinding { answer: KeyAnswer::Known { record: revoked }, told: true };
+    assert!(known.answered(&finding, T + 61_000, T + 61_005).is_some());
+    assert_eq!(known.standing(T + 61_005, false), Standing::Rejected);
+    let mut known = told();
+    known.answered(&KeyAnswer::Unknown.into(), T + 61_000, T + 61_005);
+    known.unanswered(T + 70_000);
+    assert_eq!(known.standing(T + 70_001, false), Standing::Rejected, "nor does a forgotten key come back");
+    assert_eq!(known.kept(T + 70_001), None);
+}
+
+#[test]
+fn a_key_that_was_refused_lately_stays_refused_while_the_origin_is_away() {
+    let mut known = Known::default();
+    known.answered(&KeyAnswer::Unknown.into(), T, T);
+    known.unanswered(T + 60_000);
+    assert_eq!(known.standing(T + 60_500, false), Standing::Rejected);
+    known.unanswered(T + HOUR);
+    assert_eq!(known.standing(T + HOUR, false), Standing::Unable, "not for ever");
+}
+
+#[test]
+fn what_stands_in_may_be_reserved_from_until_the_origin_is_asked_again() {
+    let known = told();
+    assert_eq!(known.holds_until(T + 1), T + 30_000);
+    assert_eq!(known.holds_until(T + 60_000), T + 61_000);
+    assert_eq!(Known::default().holds_until(T), 0);
+}

@@ -1,0 +1,133 @@
+//! The runtime around [`super::register::Register`]. A register is an object of the keys' class under a name that is no digest: a
+//! class of its own would be a migration of the deployment, behind which nobody could roll back.
+
+use super::DiskFault;
+use super::flight::Flight;
+use super::key_object::Inner;
+use super::message::{KeyReply, LookUp};
+use super::register::{Entry, Register, RegisterDisk};
+use super::reloaded::Reloaded;
+use super::share::Share;
+use super::sql::Table;
+use crate::runtime;
+use core::cell::RefCell;
+use rds_shared::access::KeyDigest;
+use rds_shared::access::link::{KEY_QUESTION, KeyAnswer, KeyQuestion};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+use worker::{State, console_error};
+
+const TABLE: &str = "CREATE TABLE IF NOT EXISTS listed (digest TEXT PRIMARY KEY) WITHOUT ROWID";
+
+/// Questions that one register has out at once for those who may still be refused with a 401, and who may wait for one.
+const PLACES: (usize, usize) = (4, 256);
+/// The same for addresses that have spent what rejected keys cost: guesses wait for guesses.
+const SPENT_PLACES: (usize, usize) = (1, 32);
+
+/// A register's state beside its disk.
+pub(super) struct Shelf {
+    disk: Table,
+    machine: Reloaded<Register>,
+    places: Rc<Share>,
+    spent_places: Rc<Share>,
+    /// Questions that are out: whoever asks the same waits for that answer.
+    out: RefCell<BTreeMap<(KeyDigest, bool), Rc<Question>>>,
+}
+
+/// A question to the origin, and what came of it.
+struct Question {
+    flight: Rc<Flight>,
+    reply: RefCell<KeyReply>,
+}
+
+impl Default for Question {
+    fn default() -> Self {
+        Question { flight: Rc::default(), reply: RefCell::new(KeyReply::Unable) }
+    }
+}
+
+impl Shelf {
+    /// Nothing is read yet.
+    pub(super) fn new(state: &State) -> Self {
+        let (places, spent_places) = (Share::new(PLACES.0, PLACES.1), Share::new(SPENT_PLACES.0, SPENT_PLACES.1));
+        let (disk, machine) = (Table::of(state, TABLE), Reloaded::new("a register's disk"));
+        Shelf { disk, machine, places, spent_places, out: RefCell::default() }
+    }
+
+    fn with<T>(&self, step: impl FnOnce(&mut Register, &Table) -> Result<T, DiskFault>) -> Result<T, DiskFault> {
+        self.machine.with(|| Ok(Register::default()), |machine| step(machine, &self.disk))
+    }
+
+    /// The reply that is at hand, if one is.
+    pub(super) fn at_hand(&self, digest: &KeyDigest) -> Option<KeyReply> {
+        match self.with(|register, disk| register.entry(disk, digest, runtime::now_millis())) {
+            Ok(Entry::Listed) => Some(KeyReply::Listed),
+            Ok(Entry::Refused) => Some(KeyReply::Rejected),
+            Ok(Entry::New) => None,
+            Err(_) => Some(KeyReply::Unable),
+        }
+    }
+
+    /// Lists a key that the origin tells of.
+    pub(super) fn list(&self, digest: &KeyDigest) -> KeyReply {
+        match self.with(|register, disk| register.list(disk, digest)) {
+            Ok(()) => KeyReply::Done,
+            Err(_) => KeyReply::Unable,
+        }
+    }
+}
+
+impl Inner {
+    /// Asks the origin whether it knows a key, when there is a place; or waits for the answer to the same question.
+    pub(super) async fn look_up(self: &Rc<Self>, asked: LookUp) -> KeyReply {
+        let named = (asked.digest, asked.text.is_some());
+        let question = Rc::clone(self.shelf.out.borrow_mut().entry(named).or_default());
+        if let Some(ticket) = question.flight.begin() {
+            let (inner, question) = (Rc::clone(self), Rc::clone(&question));
+            // Whoever asked may go away; the others wait for the answer all the same.
+            self.state.wait_until(async move {
+                let places = if asked.spent { &inner.shelf.spent_places } else { &inner.shelf.places };
+                if let Some(_place) = places.place().await {
+                    question.reply.replace(inner.ask_origin(&asked).await);
+                }
+                inner.shelf.out.borrow_mut().remove(&named);
+                drop(ticket);
+            });
+        }
+        match question.flight.landed().await {
+            true => question.reply.borrow().clone(),
+            false => KeyReply::Unable,
+        }
+    }
+
+    async fn ask_origin(&self, asked: &LookUp) -> KeyReply {
+        let LookUp { digest, shown, text, .. } = asked.clone();
+        let answered = self.post(KEY_QUESTION, &KeyQuestion { digest, shown, text }).await;
+        let understood = match &answered {
+            Ok(answer) if answer.status == 200 => serde_json::from_slice::<KeyAnswer>(&answer.body).ok(),
+            _ => None,
+        };
+        let Some(answer) = understood else {
+            console_error!("{digest:?}: the origin did not say whether it knows the key");
+            return KeyReply::Unable;
+        };
+        let noted = self.shelf.with(|register, disk| register.answered(disk, &digest, &answer, runtime::now_millis()));
+        match (noted, answer) {
+            (Err(_), _) => KeyReply::Unable,
+            (Ok(()), KeyAnswer::Known { .. }) => KeyReply::Listed,
+            (Ok(()), KeyAnswer::Unknown) => KeyReply::Rejected,
+            (Ok(()), KeyAnswer::TextNeeded) => KeyReply::TextNeeded,
+        }
+    }
+}
+
+impl RegisterDisk for Table {
+    fn has(&self, digest: &KeyDigest) -> Result<bool, DiskFault> {
+        let found = self.there()?.rows("SELECT 1 FROM listed WHERE digest = ?", &[digest.to_hex().into()])?;
+        Ok(!found.is_empty())
+    }
+
+    fn list(&self, digest: &KeyDigest) -> Result<(), DiskFault> {
+        self.there()?.run("INSERT OR IGNORE INTO listed VALUES (?)", &[digest.to_hex().into()])
+    }
+}

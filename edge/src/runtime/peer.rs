@@ -1,0 +1,56 @@
+//! Who connected, out of what the runtime adds to a request.
+
+use crate::ports::Peer;
+use core::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::cell::Cell;
+use wasm_bindgen::JsValue;
+use worker::console_error;
+use worker::js_sys::Reflect;
+use worker::web_sys::Request;
+
+thread_local! {
+    /// Whether the operator was told that the runtime says nothing.
+    static TOLD: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Reads `request.cf`. A bare workerd says the peer's address and port there, or the process at the other end of a local socket;
+/// Cloudflare says its data centre. No caller can write any of it.
+pub fn of(request: &Request) -> Peer {
+    let cf = Reflect::get(request, &"cf".into()).unwrap_or(JsValue::UNDEFINED);
+    let field = |name: &str| Reflect::get(&cf, &name.into()).ok().filter(|value| !value.is_undefined());
+    let address = field("clientIp").and_then(|value| value.as_string());
+    if let Some(address) = address.as_deref().and_then(read) {
+        return Peer::At(address);
+    }
+    match () {
+        () if field("clientPid").is_some() => Peer::At(Ipv4Addr::LOCALHOST.into()),
+        () if field("colo").is_some() => Peer::Platform,
+        () => {
+            if !TOLD.replace(true) {
+                console_error!(
+                    "configuration: this runtime does not say who connects, so all callers count as one address; \
+                     set TRUSTED_PROXIES=platform if nobody but a proxy that writes CLIENT_IP_HEADER itself can connect"
+                );
+            }
+            Peer::Unknown
+        }
+    }
+}
+
+/// An address with or without a port.
+fn read(text: &str) -> Option<IpAddr> {
+    text.parse().ok().or_else(|| text.parse().ok().map(|address: SocketAddr| address.ip()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_is_read_as_workerd_writes_it() {
+        for (text, address) in [("127.0.0.1:55818", "127.0.0.1"), ("[2001:db8::1]:80", "2001:db8::1"), ("::1", "::1")] {
+            assert_eq!(read(text), address.parse().ok(), "{text}");
+        }
+        assert_eq!(read("unix:/run/edge.sock"), None);
+    }
+}

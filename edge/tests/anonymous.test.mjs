@@ -1,0 +1,114 @@
+// Nothing that an anonymous caller sends counts against the origin: whole requests, byte by byte, at a real Worker.
+// RDS_SEED repeats a run, RDS_FUZZ_REQUESTS makes it longer.
+
+import assert from "node:assert/strict";
+import { createServer } from "node:http";
+import { after, before, test } from "node:test";
+import { isTheEdges, signedAnswer } from "./link.mjs";
+import { Dice, hostileRequest, sendRaw } from "./hostile.mjs";
+import { Edge, SECRET, sha256, sleep } from "./stack.mjs";
+
+const stack = JSON.parse(process.env.RDS_EDGE_STACKS).at(-1);
+const seed = Number(process.env.RDS_SEED ?? Math.floor(Math.random() * 2 ** 32));
+const requests = Number(process.env.RDS_FUZZ_REQUESTS ?? 3_000);
+const edge = new Edge(stack);
+const KEY = `pk_live_${"5".repeat(32)}`;
+const RECORD = { id: 1, org_id: 1, plan: "decisioning", rpm: 100_000, shared: false, active: true, version: 1 };
+let origin;
+
+/** An origin with a real HTTP server's limits: what is not the edge's is refused, and only answers to the edge are signed. */
+async function answer(incoming, response) {
+  const chunks = [];
+  for await (const chunk of incoming) chunks.push(chunk);
+  const body = Buffer.concat(chunks);
+  if (!isTheEdges(SECRET, incoming, body)) return response.writeHead(401, { connection: "close" }).end();
+  const say = (status, text, headers = {}) => {
+    const all = { "content-type": "application/json", ...headers };
+    const signature = signedAnswer(SECRET, incoming.headers["x-service-assertion"], status, all, text);
+    response.writeHead(status, { ...all, "x-service-answer": signature }).end(text);
+  };
+  const { url } = incoming;
+  if (url === "/__edge/alive") return say(204, "");
+  if (url === "/__edge/keys") {
+    const { digest } = JSON.parse(body);
+    return say(200, JSON.stringify(digest === sha256(KEY) ? { answer: "known", record: RECORD } : { answer: "unknown" }));
+  }
+  if (url.startsWith("/__edge/")) return say(204, "");
+  // A search that takes longer than anybody waits who has a copy, and an error of any length.
+  if (url.includes("slow")) await sleep(3_000);
+  if (incoming.method === "POST" && body.length > 1_500) return say(400, JSON.stringify({ error: { code: "INVALID_BODY", message: "x".repeat(100_000) } }));
+  return say(200, "{\"data\":[]}", { "cdn-cache-control": "max-age=1, stale-if-error=86400", etag: "W/\"1\"" });
+}
+
+before(async () => {
+  origin = createServer(answer);
+  await new Promise((resolve) => origin.listen(stack.origin, "127.0.0.1", resolve));
+  await edge.start();
+});
+after(async () => {
+  await edge.kill();
+  origin.close();
+  origin.closeAllConnections();
+});
+
+let asked = 0;
+/** Somebody else reads what nobody has a copy of. */
+async function othersAreServed(what) {
+  asked += 1;
+  const reply = await edge.get(`/v1/vaults?minTvl=${asked}`, { ip: `10.${(asked >> 16) & 255}.${(asked >> 8) & 255}.${asked & 255}` });
+  assert.equal(reply.status, 200, `after ${what} the others are answered ${reply.status}: ${reply.body}`);
+  assert.equal(reply.headers["x-cache"], "MISS");
+}
+
+let strangers = 0;
+const stranger = () => {
+  strangers += 1;
+  return `172.${16 + ((strangers >> 16) & 15)}.${(strangers >> 8) & 255}.${strangers & 255}`;
+};
+const raw = (method, target, lines = "", body = "") =>
+  Buffer.from(
+    `${method} ${target} HTTP/1.1\r\nHost: x\r\nCF-Connecting-IP: ${stranger()}\r\n${lines}` +
+      (method === "POST" ? `Content-Type: application/json\r\nContent-Length: ${Buffer.byteLength(body, "latin1")}\r\n` : "") +
+      `Connection: close\r\n\r\n${body}`,
+    "latin1",
+  );
+const keyed = `Authorization: Bearer ${KEY}\r\n`;
+
+/** The ways that were found, by what they are. */
+const WAYS = {
+  "a step in the path, escaped": () => raw("GET", "/v1/vaults/%2e%2e"),
+  "half a step, escaped": () => raw("GET", "/v1/curators/.%2e"),
+  "a dot, escaped": () => raw("GET", "/v1/vault/%2e/0x12/snapshots"),
+  "a control byte in Idempotency-Key": () => raw("POST", "/v1/vaults/batch", "Idempotency-Key: a\x01b\r\n", "{\"ids\":[]}"),
+  "a delete byte in Idempotency-Key": () => raw("POST", "/v1/vaults/batch", "Idempotency-Key: \x7f\r\n", "{\"ids\":[]}"),
+  "a long Idempotency-Key": () => raw("POST", "/v1/vaults/batch", `Idempotency-Key: ${"x".repeat(33_000)}\r\n`, "{\"ids\":[]}"),
+  "a control byte in Last-Event-ID": () => raw("GET", "/v1/events/stream", `${keyed}Last-Event-ID: v2:1\x01\r\n`),
+  "a control byte in X-Service-Client-Ip": () => raw("GET", "/v1/events/stream", `${keyed}X-Service-Client-Ip: ::1\x01\r\n`),
+  "a body with very many faults": () => raw("POST", "/v1/vaults/batch", "", `{"ids":[${"1,".repeat(899)}1]}`),
+  "a search that takes long": () => raw("GET", "/v1/vaults?search=slow"),
+};
+
+for (const [what, request] of Object.entries(WAYS)) {
+  test(`others are served after ${what}`, async () => {
+    await Promise.all(Array.from({ length: 6 }, () => sendRaw(stack.port, request())));
+    await othersAreServed(what);
+    await Promise.all(Array.from({ length: 6 }, () => sendRaw(stack.port, request())));
+    for (let n = 0; n < 3; n += 1) await othersAreServed(what);
+  });
+}
+
+test(`others are served whatever ${requests} strangers send (seed ${seed})`, { timeout: 600_000 }, async (story) => {
+  const dice = new Dice(seed);
+  const statuses = new Map();
+  const TOGETHER = 16;
+  for (let sent = 0; sent < requests; sent += TOGETHER) {
+    const batch = Array.from({ length: TOGETHER }, () => hostileRequest(dice, stranger()));
+    for (const status of await Promise.all(batch.map((request) => sendRaw(stack.port, request)))) {
+      statuses.set(status, (statuses.get(status) ?? 0) + 1);
+    }
+    await othersAreServed(`requests ${sent} to ${sent + TOGETHER}`);
+  }
+  story.diagnostic(JSON.stringify(Object.fromEntries(statuses)));
+  assert.ok((statuses.get(200) ?? 0) > requests / 20, "some of them reach the origin");
+  assert.equal((statuses.get(500) ?? 0) + (statuses.get(503) ?? 0), 0, "none of them is an error of ours");
+});

@@ -1,0 +1,96 @@
+// Requests as a hostile stranger makes them: near the interface, odd in one or two places, and written byte by byte.
+
+import { readFileSync } from "node:fs";
+import { connect } from "node:net";
+
+/** Numbers from a seed (mulberry32), so that a failure can be had again. */
+export class Dice {
+  constructor(seed) {
+    this.state = seed >>> 0;
+  }
+
+  next() {
+    this.state = (this.state + 0x6d2b79f5) >>> 0;
+    let value = this.state;
+    value = Math.imul(value ^ (value >>> 15), value | 1);
+    value ^= value + Math.imul(value ^ (value >>> 7), value | 61);
+    return ((value ^ (value >>> 14)) >>> 0) / 4_294_967_296;
+  }
+
+  below(count) {
+    return Math.floor(this.next() * count);
+  }
+
+  pick(all) {
+    return all[this.below(all.length)];
+  }
+
+  chance(share) {
+    return this.next() < share;
+  }
+}
+
+/** Every operation of the interface: `[method, template, parameters]`. */
+const OPERATIONS = Object.entries(
+  JSON.parse(readFileSync(new URL("../../openapi/openapi.json", import.meta.url), "utf8")).paths,
+).flatMap(([template, item]) =>
+  ["get", "post", "delete"].filter((method) => item[method]).map((method) => [method.toUpperCase(), template, item[method].parameters ?? []]),
+);
+
+const bytes = (...codes) => Buffer.from(codes).toString("latin1");
+const SEGMENTS = [
+  "x", "1", "ethereum", "0x00b6f2c15e4439749f192d10c70f65354848cf4b", "..", ".", "%2e%2e", "%2e", ".%2e", "%2E.", "%252e%252e",
+  "%2f", "%2F..", "%5c", "%5c..", "\\", "\\..", "%00", "%09", "%0a", "%0d%0a", "%7f", "%zz", "%", "a%20b", "a b", "a.", "...", "a%2e",
+  ";", ";a=b", "@", ":80", "%3f", "%23", "#", "%c3%a9", bytes(0xc3, 0xa9), bytes(0x01), bytes(0x7f), bytes(0x09), "%e2%80%ae", "%ff", "",
+  "'", "\"", "<", "|", "^", "`", "{", "}", "~", "a".repeat(300), "%41".repeat(1_000),
+];
+const VALUES = [
+  ...SEGMENTS, "-".repeat(60), "0", "-1", "1e9", "99999999999999999999", "null", "true", "a,b,c", ",".repeat(500), "slow", "(".repeat(200),
+  "2026-11-21T00:00:00Z", "v2:1", "\u0027or 1=1--",
+];
+const HEADER_NAMES = [
+  "Idempotency-Key", "Last-Event-ID", "X-Service-Client-Ip", "X-Service-Subclient", "If-None-Match", "Accept", "Authorization", "Origin",
+  "X-Service-Assertion", "X-Service-Principal", "X-Service-Tags", "X-Service-Answer", "X-Request-Id", "Cache-Control", "Range", "Cookie",
+  "Accept-Encoding", "Content-Encoding", "X-Forwarded-For", "Expect", "TE", "Connection", "Content-Type", "User-Agent",
+];
+const HEADER_VALUES = [
+  "a", "", " ", "\"a b\"", bytes(0x01), `a${bytes(0x01)}b`, bytes(0x7f), bytes(0xe9), bytes(0xff), bytes(0x09), "x".repeat(255), "x".repeat(256),
+  "x".repeat(5_000), "x".repeat(33_000), "*", "W/\"", "v2:1", "v2:-1", "9".repeat(200), "127.0.0.1", "::1", "vaults=9999", "100-continue",
+  "Bearer pk_live_00000000000000000000000000000000", "Bearer x", "gzip", "bytes=0-1", "https://app.example", "v2;k1;1;00;00;00", "{\"kind\":\"edge\"}",
+  "close", "keep-alive", "trailers",
+];
+const BODIES = [
+  "", "{}", "[]", "null", "{", "{\"ids\":[]}", "{\"ids\":[1]}", `{"ids":[${"1,".repeat(899)}1]}`, `{"ids":["${"x".repeat(60_000)}"]}`,
+  `{"families":[${"\"x\",".repeat(6_999)}"x"]}`, `{${Array.from({ length: 2_000 }, (_, n) => `"f${n}":1`).join()}}`, "[".repeat(5_000),
+  bytes(0x00, 0xff, 0xfe), "{\"ids\":[\"\\ud800\"]}", "x".repeat(70_000),
+];
+
+/** One request as bytes, for a stranger at `ip`. */
+export function hostileRequest(dice, ip) {
+  const [method, template, parameters] = dice.pick(OPERATIONS);
+  const path = template.replace(/\{[^}]+\}/g, () => dice.pick(SEGMENTS));
+  const named = parameters.filter((parameter) => parameter.in === "query" && dice.chance(0.4));
+  const query = named.map(({ name }) => `${name}=${dice.pick(VALUES)}`).join("&");
+  // A space or a line break would end the request line: they are what a parser before us would refuse.
+  const target = (query ? `${path}?${query}` : path).replace(/[ \r\n]/g, "%20");
+  const lines = [`${dice.chance(0.05) ? dice.pick(["HEAD", "OPTIONS", "PUT", "PATCH"]) : method} ${target} HTTP/1.1`, "Host: x", `CF-Connecting-IP: ${ip}`];
+  for (let count = dice.below(4); count > 0; count -= 1) lines.push(`${dice.pick(HEADER_NAMES)}: ${dice.pick(HEADER_VALUES)}`);
+  const body = method === "GET" ? "" : dice.pick(BODIES);
+  if (method === "POST") lines.push("Content-Type: application/json");
+  if (body || method === "POST") lines.push(`Content-Length: ${Buffer.byteLength(body, "latin1")}`);
+  return Buffer.from(`${[...lines, "Connection: close"].join("\r\n")}\r\n\r\n${body}`, "latin1");
+}
+
+/** Sends bytes, and resolves with the answer's status (0 for none) once the connection ends or `patience` is over. */
+export function sendRaw(port, request, patience = 5_000) {
+  return new Promise((resolve) => {
+    let said = "";
+    const done = () => {
+      socket.destroy();
+      resolve(Number(/^HTTP\/1\.1 (\d{3})/.exec(said)?.[1] ?? 0));
+    };
+    const socket = connect({ port, host: "127.0.0.1" }, () => socket.write(request));
+    socket.setTimeout(patience, done);
+    socket.on("data", (chunk) => (said += said.length < 64 ? chunk.toString("latin1") : "")).on("end", done).on("close", done).on("error", done);
+  });
+}

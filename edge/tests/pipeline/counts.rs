@@ -1,0 +1,96 @@
+//! What the edge counts of its own answers, for the status feed: no answer that the origin has counted, and each one once.
+
+use crate::objects::*;
+use crate::world::*;
+use rds_shared::access::Plan;
+
+const ROWS: &str = r#"{"data":[]}"#;
+
+fn from(number: u32, target: &str) -> Ask {
+    Ask::new("GET", target).with("cf-connecting-ip", &format!("192.0.2.{number}"))
+}
+
+/// What this isolate would tell of its answers now: good, refused and failed ones.
+fn counted(world: &World) -> (u64, u64, u64) {
+    let report = world.isolate.answered.borrow_mut().begin([1; 16]);
+    world.isolate.answered.borrow_mut().end(true);
+    let minutes = report.map(|report| report.minutes).unwrap_or_default();
+    minutes.iter().fold((0, 0, 0), |(good, refused, failed), minute| {
+        (good + minute.good, refused + minute.refused, failed + minute.failed)
+    })
+}
+
+#[test]
+fn copies_refusals_and_errors_of_its_own_are_counted_by_class() {
+    let world = World::new(|_| Ok(page(ROWS)));
+    world.get("/v1/vaults");
+    assert_eq!(counted(&world), (0, 0, 0), "the origin answered");
+    for _ in 0..3 {
+        assert_eq!(x_cache(&world.send(&from(1, "/v1/vaults"))), "HIT");
+    }
+    assert_eq!(world.send(&from(1, "/v1/vaults?page=0")).status, 400);
+    assert_eq!(world.send(&from(1, "/v1/vaults").with("authorization", "nonsense")).status, 401);
+    assert_eq!(counted(&world), (3, 2, 0));
+    world.origin_is_down();
+    world.pass_seconds(100);
+    assert_eq!(x_cache(&world.send(&from(2, "/v1/vaults"))), "STALE-ERROR");
+    for number in 0..4 {
+        assert_eq!(world.send(&from(3 + number, "/v1/chains")).status, 503);
+    }
+    assert_eq!(counted(&world), (1, 0, 4), "nobody else has counted these");
+    assert_eq!(counted(&world), (0, 0, 0), "and they are told once");
+}
+
+#[test]
+fn what_the_origin_answered_is_counted_there_whatever_became_of_it_here() {
+    let world = World::new(|_| Ok(page(ROWS)));
+    world.get("/v1/vaults");
+    world.pass_seconds(100);
+    world.origin(|call| Ok(envelope(503, "SERVICE_UNAVAILABLE", call)));
+    assert_eq!(x_cache(&world.get("/v1/vaults")), "STALE-ERROR");
+    assert_eq!(world.get("/v1/chains").status, 503);
+    world.origin(|call| Ok(envelope(404, "NOT_FOUND", call)));
+    assert_eq!(world.get("/v1/vaults/7").status, 404);
+    assert_eq!(counted(&world), (0, 0, 0));
+}
+
+#[test]
+fn probes_and_paths_that_are_no_routes_say_nothing_of_the_service() {
+    let world = World::new(|_| Ok(page(ROWS)));
+    world.origin_is_down();
+    for target in ["/ready", "/v1/health", "/v1/status", "/v1/nothing", "/v1/docs"] {
+        world.get(target);
+    }
+    assert_eq!(counted(&world), (0, 0, 0));
+}
+
+#[test]
+fn a_guessed_key_counts_for_nothing_and_a_known_one_does() {
+    let world = World::new(|_| Ok(page(ROWS)));
+    world.objects.mint(1, record(Plan::Data, 300));
+    let keyed = |number| from(1, "/v1/vaults").with("authorization", &bearer(number));
+    assert_eq!(world.send(&keyed(1)).status, 200);
+    world.objects.keys_are_away.set(true);
+    assert_eq!((world.send(&keyed(1)).status, world.send(&keyed(2)).status), (503, 503));
+    assert_eq!(counted(&world), (0, 0, 1));
+}
+
+#[test]
+fn scores_that_are_withheld_on_purpose_are_no_fault() {
+    let world = World::new(|_| Ok(page(ROWS)));
+    world.epochs.versions.borrow_mut().raise_to(&rds_shared::route::TagVersions::parse("fail_safe=10"));
+    world.origin_is_down();
+    let reply = world.get("/v1/vaults");
+    assert!(text(&reply).contains("FAIL_CLOSED"), "{}", text(&reply));
+    assert_eq!(counted(&world), (0, 0, 0));
+}
+
+#[test]
+fn counts_are_told_beside_requests_and_not_for_each() {
+    let world = World::new(|_| Ok(page(ROWS)));
+    world.get("/v1/vaults");
+    for _ in 0..5 {
+        world.get("/v1/vaults");
+    }
+    assert_eq!(world.counts_arranged.get(), 1);
+}

@@ -1,0 +1,142 @@
+//! Requests as tests write them, and answers as the origin gives them.
+
+use crate::world::KEY;
+use rds_edge::origin::{Call, OriginAnswer};
+use rds_edge::ports::{BodyFault, Inbound, Peer};
+use rds_edge::respond::Reply;
+use rds_shared::access::{AnswerHead, AssertionKey, BodyDigest};
+
+/// A request.
+#[derive(Clone)]
+pub struct Ask {
+    method: &'static str,
+    target: String,
+    headers: Vec<(&'static str, String)>,
+    body: Vec<u8>,
+    peer: Peer,
+}
+
+impl Ask {
+    pub fn new(method: &'static str, target: &str) -> Self {
+        Ask {
+            method,
+            target: target.to_owned(),
+            headers: Vec::new(),
+            body: Vec::new(),
+            peer: Peer::At([127, 0, 0, 1].into()),
+        }
+    }
+
+    pub fn with(mut self, name: &'static str, value: &str) -> Self {
+        self.headers.retain(|(known, _)| *known != name);
+        self.headers.push((name, value.to_owned()));
+        self
+    }
+
+    /// Who connects; else it is a proxy on this machine.
+    pub fn through(mut self, peer: Peer) -> Self {
+        self.peer = peer;
+        self
+    }
+
+    pub fn body(mut self, body: &[u8]) -> Self {
+        self.body = body.to_vec();
+        self
+    }
+}
+
+impl Inbound for Ask {
+    fn method(&self) -> &str {
+        self.method
+    }
+
+    fn target(&self) -> &str {
+        &self.target
+    }
+
+    fn header(&self, name: &str) -> Option<String> {
+        self.headers.iter().find(|(known, _)| *known == name).map(|(_, value)| value.clone())
+    }
+
+    fn peer(&self) -> Peer {
+        self.peer
+    }
+
+    async fn body(&self, max_bytes: usize) -> Result<Vec<u8>, BodyFault> {
+        if self.body.len() > max_bytes { Err(BodyFault::TooLarge) } else { Ok(self.body.clone()) }
+    }
+}
+
+/// An answer that something else than the origin gave.
+pub fn unsigned(answer: OriginAnswer) -> OriginAnswer {
+    OriginAnswer { signature: Some(NOBODYS.to_owned()), ..answer }
+}
+
+/// Marks an answer that arrives without a signature.
+const NOBODYS: &str = "unsigned";
+
+/// The answer as it arrives: signed by the origin for this call, unless the test has it otherwise.
+pub fn arrived(call: &Call, mut answer: OriginAnswer) -> OriginAnswer {
+    let is_stream = call.streams && answer.is_stream();
+    answer.digest = (!is_stream).then(|| BodyDigest::of(&answer.body));
+    answer.signature = match answer.signature.take() {
+        Some(signature) => Some(signature).filter(|signature| signature != NOBODYS),
+        None => {
+            let key = AssertionKey::parse(KEY).unwrap();
+            let head = AnswerHead { nonce: &call.nonce, status: answer.status, header: |name| answer.header(name) };
+            Some(key.sign_answer(&head, answer.digest.as_ref()))
+        }
+    };
+    // The host reads what is signed, and nothing else.
+    answer.headers.retain(|(name, _)| rds_edge::origin::READ.contains(name));
+    answer
+}
+
+/// A kept success, as the origin gives it.
+pub fn page(body: &str) -> OriginAnswer {
+    answer(200, body)
+        .with("cdn-cache-control", "max-age=15, stale-if-error=86400")
+        .with("etag", "W/\"version-7\"")
+        .with("x-data-version", "7")
+}
+
+/// An answer of the origin's, in JSON.
+pub fn answer(status: u16, body: &str) -> OriginAnswer {
+    OriginAnswer {
+        status,
+        headers: vec![("content-type", "application/json".to_owned())],
+        body: body.as_bytes().to_vec(),
+        ..OriginAnswer::default()
+    }
+}
+
+/// The origin's envelope for the request it was asked for.
+pub fn envelope(status: u16, code: &str, call: &Call) -> OriginAnswer {
+    let id = &call.headers.iter().find(|(name, _)| *name == "x-request-id").unwrap().1;
+    answer(
+        status,
+        &format!("{{\"error\":{{\"code\":\"{code}\",\"message\":\"in the origin's words\",\"request_id\":\"{id}\"}}}}"),
+    )
+}
+
+/// Adds a header to an answer.
+pub trait With {
+    fn with(self, name: &'static str, value: &str) -> Self;
+}
+
+impl With for OriginAnswer {
+    fn with(mut self, name: &'static str, value: &str) -> Self {
+        self.headers.push((name, value.to_owned()));
+        self
+    }
+}
+
+/// The body as text.
+pub fn text(reply: &Reply) -> String {
+    reply.body.as_ref().map(|body| String::from_utf8(body.to_vec()).unwrap()).unwrap_or_default()
+}
+
+/// How the edge says it came by an answer.
+pub fn x_cache(reply: &Reply) -> &str {
+    reply.header("x-cache").unwrap_or("")
+}

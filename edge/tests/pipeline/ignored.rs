@@ -1,0 +1,82 @@
+//! What a caller is told of a query that means nothing: parameters that the route does not have, names that no registry has.
+
+use crate::world::*;
+use serde_json::Value;
+
+const IGNORED: &str = "x-service-ignored-parameters";
+const UNKNOWN: &str = "x-service-unknown-values";
+
+fn fault(reply: &rds_edge::respond::Reply) -> Value {
+    serde_json::from_str::<Value>(&text(reply)).unwrap()["error"].clone()
+}
+
+#[test]
+fn callers_with_different_mistakes_share_a_copy_and_each_is_told_of_their_own() {
+    let world = World::new(|_| Ok(page("{}")));
+    let first = world.get("/v1/vaults?risktier=prime");
+    let second = world.get("/v1/vaults?foo=1&asOf=2026-01-01");
+    let third = world.get("/v1/vaults");
+    assert_eq!(first.header(IGNORED), Some("risktier"));
+    assert_eq!((second.header(IGNORED), x_cache(&second)), (Some("foo, asOf"), "HIT"));
+    assert_eq!((third.header(IGNORED), x_cache(&third)), (None, "HIT"));
+    assert_eq!(world.asked(), 1);
+    assert_eq!(world.last_call().target, "/v1/vaults");
+}
+
+#[test]
+fn a_304_and_an_error_of_the_origins_tell_it_too_and_so_do_routes_that_are_never_kept() {
+    let world = World::new(|call| match call.target.as_str() {
+        "/v1/health" => Ok(answer(200, "{}")),
+        "/v1/vaults/nobody" => Ok(envelope(404, "NOT_FOUND", call)),
+        _ => Ok(page("{}")),
+    });
+    let etag = world.get("/v1/chains").header("etag").unwrap().to_owned();
+    let unchanged = world.send(&Ask::new("GET", "/v1/chains?x=1").with("if-none-match", &etag));
+    assert_eq!((unchanged.status, unchanged.header(IGNORED)), (304, Some("x")));
+    for (target, status) in
+        [("/v1/health?x=1", 200), ("/v1/vaults/nobody?x=1", 404), ("/v1/docs?x=1", 200), ("/v1/openapi.json?x=1", 200)]
+    {
+        let reply = world.get(target);
+        assert_eq!((reply.status, reply.header(IGNORED)), (status, Some("x")), "{target}");
+    }
+    assert_eq!(world.get("/v1/docs/site.js?v=0123").header(IGNORED), None);
+}
+
+#[test]
+fn strict_refuses_what_the_route_does_not_have_before_anybody_is_asked() {
+    let world = World::new(|_| Ok(page("{}")));
+    let refused = world.get("/v1/vaults?risktier=prime&strict=true");
+    assert_eq!((refused.status, world.asked()), (400, 0));
+    let error = fault(&refused);
+    assert_eq!(error["code"], "INVALID_PARAMETER");
+    assert_eq!(error["details"][0]["name"], "risktier");
+    assert_eq!(error["details"][0]["reason"], "is not a parameter of this route; did you mean riskTier?");
+    let kept = world.get("/v1/vaults?riskTier=prime&strict=true");
+    assert_eq!((kept.status, world.last_call().target.as_str()), (200, "/v1/vaults?riskTier=prime"));
+    assert_eq!(x_cache(&world.get("/v1/vaults?riskTier=prime")), "HIT");
+}
+
+#[test]
+fn unknown_names_are_part_of_the_copy_and_strict_refuses_them_out_of_it() {
+    let world = World::new(|_| Ok(page("{}").with(UNKNOWN, "chain=mars")));
+    for expected in ["MISS", "HIT"] {
+        let reply = world.get("/v1/vaults?chain=mars");
+        assert_eq!((reply.header(UNKNOWN), x_cache(&reply)), (Some("chain=mars"), expected));
+    }
+    let refused = world.get("/v1/vaults?chain=mars&strict=true");
+    assert_eq!((refused.status, world.asked()), (400, 1));
+    let error = fault(&refused);
+    assert_eq!(
+        (&error["code"], &error["message"]),
+        (&"INVALID_PARAMETER".into(), &"chain has the unknown value mars".into())
+    );
+    assert_eq!(refused.header("cache-control"), Some("no-store"));
+}
+
+#[test]
+fn our_own_pages_may_read_both_headers() {
+    let world = World::new(|_| Ok(page("{}")));
+    let reply = world.send(&Ask::new("GET", "/v1/vaults?x=1").with("origin", OUR_PAGE));
+    let exposed = reply.header("access-control-expose-headers").unwrap();
+    assert!(exposed.contains(IGNORED) && exposed.contains(UNKNOWN), "{exposed}");
+}

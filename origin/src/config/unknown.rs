@@ -1,0 +1,104 @@
+//! Variables that look like ours and are none: a name that was mistyped is a setting that does nothing.
+
+use super::Config;
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
+/// What every variable of ours begins with.
+const PREFIX: &str = "RDS_";
+
+/// A variable that nothing reads.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unknown {
+    /// Its name.
+    pub name: String,
+    /// The variable that it resembles most, when it resembles one.
+    pub nearest: Option<String>,
+}
+
+impl std::fmt::Display for Unknown {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match &self.nearest {
+            Some(nearest) => write!(f, "{} (did you mean {nearest}?)", self.name),
+            None => f.write_str(&self.name),
+        }
+    }
+}
+
+/// Those among `names`, by name. Variables that only tools of the repository read begin with `RDS_TEST_` and `RDS_STACK`.
+pub fn unknown(names: impl Iterator<Item = String>) -> Vec<Unknown> {
+    let known = known();
+    let of_tools = |name: &str| name.starts_with("RDS_TEST_") || name == "RDS_STACK";
+    let stray = names.filter(|name| name.starts_with(PREFIX) && !known.contains(name) && !of_tools(name));
+    let named = |name: String| Unknown { nearest: nearest(&name, &known), name };
+    stray.collect::<BTreeSet<_>>().into_iter().map(named).collect()
+}
+
+/// The process's own.
+pub fn unknown_here() -> Vec<Unknown> {
+    unknown(std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()))
+}
+
+/// The names that the configuration asks for: those are known, and no list of them can fall behind.
+fn known() -> BTreeSet<String> {
+    let asked = RefCell::new(BTreeSet::new());
+    // Every variable is asked for, whatever is wrong with those before it.
+    let _ = Config::read(|name| {
+        asked.borrow_mut().insert(name.to_owned());
+        None
+    });
+    asked.into_inner()
+}
+
+fn nearest(name: &str, known: &BTreeSet<String>) -> Option<String> {
+    let distances = known.iter().map(|other| (distance(name, other), other));
+    let (steps, other) = distances.min()?;
+    // More than a third of it is another name.
+    (steps * 3 <= name.len() - PREFIX.len()).then(|| other.clone())
+}
+
+/// How many letters have to be put in, left out or changed (Levenshtein).
+fn distance(a: &str, b: &str) -> usize {
+    let mut row: Vec<usize> = (0..=b.len()).collect();
+    for (line, left) in a.bytes().enumerate() {
+        let mut before = line + 1;
+        let mut next = vec![before];
+        for (right, above) in b.bytes().zip(row.windows(2)) {
+            let [corner, top] = above else { continue };
+            before = (corner + usize::from(left != right)).min(top + 1).min(before + 1);
+            next.push(before);
+        }
+        row = next;
+    }
+    row.last().copied().unwrap_or(0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(of: &[&str]) -> Vec<String> {
+        unknown(of.iter().map(|name| (*name).to_owned())).iter().map(ToString::to_string).collect()
+    }
+
+    #[test]
+    fn a_mistyped_name_is_told_with_the_one_that_was_meant() {
+        assert_eq!(names(&["RDS_MASTER_KYE", "RDS_MASTER_KEY"]), ["RDS_MASTER_KYE (did you mean RDS_MASTER_KEY?)"]);
+        assert_eq!(names(&["RDS_WHATEVER_ELSE", "PATH", "DATABASE_URL"]), ["RDS_WHATEVER_ELSE"]);
+    }
+
+    #[test]
+    fn what_is_read_is_known() {
+        assert_eq!(
+            names(&["RDS_SIGNING_KEY", "RDS_SIGNING_KEY_FILE", "RDS_EDGE_URL", "RDS_TEST_CLOCK", "RDS_DB_CONNECTIONS"]),
+            [""; 0]
+        );
+    }
+
+    #[test]
+    fn distances_are_those_of_single_letters() {
+        for (a, b, steps) in [("", "abc", 3), ("kitten", "sitting", 3), ("abc", "abc", 0), ("abc", "acb", 2)] {
+            assert_eq!(distance(a, b), steps, "{a} {b}");
+        }
+    }
+}

@@ -1,0 +1,392 @@
+//! Which connections a door holds, and which one ends when there is no room for the next.
+//!
+//! A connection costs a descriptor and some kilobytes long before it shows a credential. So a door has two shares:
+//!
+//! - **Strangers** are addresses that have proved nothing lately. They have an eighth of the door together, and one address a quarter of
+//!   that: thousands of silent connections end each other and nobody else's.
+//! - **Known peers** are addresses from which an assertion, a live key or the admin token came within ten minutes, and those of the allow
+//!   list. They have the rest. One address may take all of it: behind a TLS proxy or a balancer all requests come from one.
+//!
+//! In the share of known peers a connection is *proved* once a request on it was. Unproved ones have a quarter of the share, so a proxy
+//! that opens a connection for every client it accepts passes no more than that on.
+//!
+//! Where a bound is reached, the oldest unproved connection that waits for a request ends; a proved one only where proved ones alone fill the
+//! share. If none waits, the newcomer is refused. A peer that was never seen, such as a balancer after a restart, connects as a stranger: the
+//! newest are the last to end, so it has time for its first request, and with that it is known.
+
+use super::doors::{Bounds, Meters};
+use super::line::Line;
+use crate::clock::Stopwatch;
+use rds_shared::access::ClientNet;
+use rds_shared::push::address::Cidr;
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Relaxed};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::sync::Notify;
+
+/// How long a peer stays known after it last proved itself, in seconds.
+const KNOWN_SECONDS: u64 = 600;
+/// How often a connection that goes on proving itself says so, in seconds.
+const REFRESH_SECONDS: u64 = 30;
+/// Known peers that are remembered; whoever would be forgotten first makes room.
+const KNOWN_PEERS: usize = 4_096;
+/// Seconds between two warnings that a door refuses newcomers.
+const WARN_SECONDS: u64 = 60;
+
+/// The connections of one door.
+#[derive(Debug)]
+pub struct Connections {
+    name: &'static str,
+    bounds: Bounds,
+    /// Who may connect; anybody where it is empty.
+    allow: Vec<Cidr>,
+    began: Stopwatch,
+    held: Mutex<Held>,
+    head_bytes: AtomicUsize,
+    warned_at: AtomicU64,
+    /// What is counted.
+    pub meters: Meters,
+}
+
+/// How many connections are open, by whom, at one moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Open {
+    /// Of known peers, proved.
+    pub proved: usize,
+    /// Of known peers, unproved.
+    pub unproved: usize,
+    /// Of strangers.
+    pub strangers: usize,
+    /// Peers that proved themselves lately.
+    pub known_peers: usize,
+    /// Bytes of heads that have not come whole, on unproved connections.
+    pub head_bytes: usize,
+}
+
+/// By number, which rises: the first is the oldest.
+type Share = BTreeMap<u64, Line>;
+
+#[derive(Debug, Default)]
+struct Held {
+    last: u64,
+    strangers: Share,
+    unproved: Share,
+    proved: Share,
+    by_stranger: HashMap<ClientNet, usize>,
+    /// Until when each is known, in seconds of the door.
+    known_peers: HashMap<ClientNet, u64>,
+}
+
+/// What a connection is at its door.
+pub(super) struct Place {
+    door: Arc<Connections>,
+    number: u64,
+    peer: ClientNet,
+    /// The door's second in which it last proved itself, and one more; 0 before.
+    proved_at: AtomicU64,
+    head_bytes: AtomicUsize,
+    /// Whether the door has ended it.
+    has_ended: AtomicBool,
+    is_over: Notify,
+}
+
+impl fmt::Debug for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} at the {} door", self.number, self.door.name)
+    }
+}
+
+/// Held by a connection while it is open.
+pub(super) struct Seat(Line);
+
+/// In which share a connection is, and whether half of that share or more is taken.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Standing {
+    /// Its room is its own.
+    Proved,
+    /// Of a known peer.
+    Unproved {
+        /// Whether half of the share is taken.
+        crowded: bool,
+    },
+    /// Of a stranger.
+    Stranger {
+        /// Whether half of the share is taken.
+        crowded: bool,
+    },
+}
+
+impl Connections {
+    /// A door of that name without connections. With `allow`, nobody else may connect.
+    pub fn new(name: &'static str, bounds: Bounds, allow: Vec<Cidr>) -> Arc<Self> {
+        Arc::new(Connections {
+            name,
+            bounds,
+            allow,
+            began: Stopwatch::start(),
+            held: Mutex::default(),
+            head_bytes: AtomicUsize::new(0),
+            warned_at: AtomicU64::new(0),
+            meters: Meters::default(),
+        })
+    }
+
+    /// The door's bounds.
+    pub fn bounds(&self) -> Bounds {
+        self.bounds
+    }
+
+    /// What is open now.
+    pub fn open(&self) -> Open {
+        let (held, now) = (self.held(), self.seconds());
+        Open {
+            proved: held.proved.len(),
+            unproved: held.unproved.len(),
+            strangers: held.strangers.len(),
+            known_peers: held.known_peers.values().filter(|until| now < **until).count(),
+            head_bytes: self.head_bytes.load(Relaxed),
+        }
+    }
+
+    /// Whether `peer` has proved itself lately, or is of the allow list.
+    pub fn is_known(&self, peer: IpAddr) -> bool {
+        self.held().is_known(self, ClientNet::of(peer), self.seconds())
+    }
+
+    /// A place for a connection from `peer`, or none.
+    pub(super) fn take(self: &Arc<Self>, peer: IpAddr) -> Option<Seat> {
+        if !self.allow.is_empty() && !self.allow.iter().any(|block| block.contains(peer)) {
+            self.meters.not_allowed.fetch_add(1, Relaxed);
+            return None;
+        }
+        self.take_at(ClientNet::of(peer), self.seconds())
+    }
+
+    pub(super) fn take_at(self: &Arc<Self>, peer: ClientNet, now: u64) -> Option<Seat> {
+        let mut held = self.held();
+        let is_known = held.is_known(self, peer, now);
+        let fits = if is_known { self.make_room_for_known(&mut held) } else { self.make_room(&mut held, peer) };
+        if !fits {
+            drop(held);
+            self.refuse(now);
+            return None;
+        }
+        held.last += 1;
+        let place = Place {
+            door: self.clone(),
+            number: held.last,
+            peer,
+            proved_at: AtomicU64::new(0),
+            head_bytes: AtomicUsize::new(0),
+            has_ended: AtomicBool::new(false),
+            is_over: Notify::new(),
+        };
+        let (number, line) = (place.number, Line::at(place));
+        if is_known {
+            held.unproved.insert(number, line.clone());
+        } else {
+            held.strangers.insert(number, line.clone());
+            *held.by_stranger.entry(peer).or_default() += 1;
+        }
+        Some(Seat(line))
+    }
+
+    /// Room for one more of a stranger's.
+    fn make_room(&self, held: &mut Held, peer: ClientNet) -> bool {
+        if held.by_stranger.get(&peer).is_some_and(|open| *open >= self.bounds.one_stranger) {
+            // What it has already is all that it gets.
+            let own = oldest_waiting(&held.strangers, |place| place.peer == peer);
+            return self.end(held, own);
+        }
+        held.strangers.len() < self.bounds.strangers || {
+            let oldest = oldest_waiting(&held.strangers, |_| true);
+            self.end(held, oldest)
+        }
+    }
+
+    /// Room for one more of a known peer's.
+    fn make_room_for_known(&self, held: &mut Held) -> bool {
+        let known = held.unproved.len() + held.proved.len();
+        if held.unproved.len() < self.bounds.unproved && known < self.bounds.known {
+            return true;
+        }
+        let mut oldest = oldest_waiting(&held.unproved, |_| true);
+        if oldest.is_none() && held.unproved.len() < self.bounds.unproved {
+            oldest = oldest_waiting(&held.proved, |_| true);
+        }
+        self.end(held, oldest)
+    }
+
+    /// Ends a connection; whether there was one.
+    fn end(&self, held: &mut Held, number: Option<u64>) -> bool {
+        let Some(line) = number.and_then(|number| held.remove(number)) else { return false };
+        if let Some(place) = line.place() {
+            place.has_ended.store(true, Relaxed);
+            place.head_came();
+            place.is_over.notify_one();
+        }
+        self.meters.ended.fetch_add(1, Relaxed);
+        true
+    }
+
+    /// Gives a connection room of its own; it stays a stranger's where there is none.
+    fn move_to_proved(&self, held: &mut Held, number: u64) {
+        let is_full = held.unproved.len() + held.proved.len() >= self.bounds.known;
+        if is_full && held.strangers.contains_key(&number) {
+            let oldest = oldest_waiting(&held.unproved, |_| true).or_else(|| oldest_waiting(&held.proved, |_| true));
+            if !self.end(held, oldest) {
+                return;
+            }
+        }
+        if let Some(line) = held.remove(number) {
+            held.proved.insert(number, line);
+        }
+    }
+
+    fn refuse(&self, now: u64) {
+        self.meters.refused.fetch_add(1, Relaxed);
+        let warned_at = self.warned_at.load(Relaxed);
+        if warned_at == 0 || now >= warned_at + WARN_SECONDS {
+            self.warned_at.store(now.max(1), Relaxed);
+            tracing::warn!(door = self.name, "a door has no room: newcomers are refused");
+        }
+    }
+
+    /// Ends the oldest connections whose heads have not come whole, until what came of heads is within its bound.
+    fn shed_heads(&self) {
+        let mut held = self.held();
+        while self.head_bytes.load(Relaxed) > self.bounds.head_bytes {
+            let has_some = |place: &Place| place.head_bytes.load(Relaxed) > 0;
+            let oldest = oldest_waiting(&held.strangers, has_some).or_else(|| oldest_waiting(&held.unproved, has_some));
+            if !self.end(&mut held, oldest) {
+                return;
+            }
+        }
+    }
+
+    fn held(&self) -> MutexGuard<'_, Held> {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Seconds since the door was made.
+    fn seconds(&self) -> u64 {
+        self.began.elapsed().as_secs()
+    }
+}
+
+/// The oldest connection of `share` that waits for a request and is one of `these`.
+fn oldest_waiting(share: &Share, these: impl Fn(&Place) -> bool) -> Option<u64> {
+    let mut waiting = share.iter().filter(|(_, line)| line.is_waiting());
+    waiting.find(|(_, line)| line.place().is_some_and(&these)).map(|(number, _)| *number)
+}
+
+impl Held {
+    /// Nobody but the peers of an allow list gets here where there is one.
+    fn is_known(&self, door: &Connections, peer: ClientNet, now: u64) -> bool {
+        !door.allow.is_empty() || self.known_peers.get(&peer).is_some_and(|until| now < *until)
+    }
+
+    fn remove(&mut self, number: u64) -> Option<Line> {
+        let Some(line) = self.strangers.remove(&number) else {
+            return self.unproved.remove(&number).or_else(|| self.proved.remove(&number));
+        };
+        if let Some(peer) = line.place().map(|place| place.peer)
+            && let Some(open) = self.by_stranger.get_mut(&peer)
+        {
+            *open -= 1;
+            if *open == 0 {
+                self.by_stranger.remove(&peer);
+            }
+        }
+        Some(line)
+    }
+
+    fn remember(&mut self, peer: ClientNet, now: u64) {
+        if self.known_peers.len() >= KNOWN_PEERS && !self.known_peers.contains_key(&peer) {
+            let first = self.known_peers.iter().min_by_key(|(_, until)| **until).map(|(peer, _)| *peer);
+            first.inspect(|first| {
+                self.known_peers.remove(first);
+            });
+        }
+        self.known_peers.insert(peer, now + KNOWN_SECONDS);
+    }
+}
+
+impl Place {
+    /// A request on it proved itself: the connection is proved from now on, and its peer known.
+    pub(super) fn prove(&self) {
+        self.prove_at(self.door.seconds());
+    }
+
+    pub(super) fn prove_at(&self, now: u64) {
+        let before = self.proved_at.load(Relaxed);
+        if before != 0 && now + 1 < before + REFRESH_SECONDS {
+            return;
+        }
+        self.proved_at.store(now + 1, Relaxed);
+        self.head_came();
+        let mut held = self.door.held();
+        held.remember(self.peer, now);
+        if before == 0 {
+            self.door.move_to_proved(&mut held, self.number);
+        }
+    }
+
+    fn is_proved(&self) -> bool {
+        self.proved_at.load(Relaxed) != 0
+    }
+
+    /// In which share it is, and how full that is.
+    pub(super) fn standing(&self) -> Standing {
+        if self.is_proved() {
+            return Standing::Proved;
+        }
+        let (held, bounds) = (self.door.held(), self.door.bounds);
+        match held.strangers.contains_key(&self.number) {
+            true => Standing::Stranger { crowded: held.strangers.len() * 2 >= bounds.strangers },
+            false => Standing::Unproved { crowded: held.unproved.len() * 2 >= bounds.unproved },
+        }
+    }
+
+    /// Bytes came of a request's head.
+    pub(super) fn head_grew(&self, bytes: usize) {
+        if self.is_proved() || self.has_ended.load(Relaxed) {
+            return;
+        }
+        self.head_bytes.fetch_add(bytes, Relaxed);
+        if self.door.head_bytes.fetch_add(bytes, Relaxed) + bytes > self.door.bounds.head_bytes {
+            self.door.shed_heads();
+        }
+    }
+
+    /// The head has come whole, or is not waited for any more.
+    pub(super) fn head_came(&self) {
+        self.door.head_bytes.fetch_sub(self.head_bytes.swap(0, Relaxed), Relaxed);
+    }
+}
+
+impl Seat {
+    /// The connection.
+    pub(super) fn line(&self) -> &Line {
+        &self.0
+    }
+
+    /// Ready once it has to end, because others need its place.
+    pub(super) async fn is_over(&self) {
+        match self.0.place() {
+            Some(place) => place.is_over.notified().await,
+            None => std::future::pending().await,
+        }
+    }
+}
+
+impl Drop for Seat {
+    fn drop(&mut self) {
+        if let Some(place) = self.0.place() {
+            place.door.held().remove(place.number);
+            place.head_came();
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! The statements' parts: what a stretch of readings comes to, and how the sums of neighbouring stretches are put together.
+//!
+//! Everything is exact. Prices are compared and falls are counted as `numeric`, by the expression that reads a whole year at once, and
+//! the greatest fall of two neighbouring stretches is the greatest of both and of the fall from the first one's high to the
+//! second one's low. So it does not matter where a year is cut.
+
+use rds_shared::research::outcome::LEAP;
+
+/// A utilization above this counts for `high_util_72h`; what is summed already goes by it, too.
+const HIGH_UTILIZATION: &str = "0.95";
+
+/// The columns of a day that are summed up, in the order of [`day_sums`].
+const DAY_COLUMNS: &[&str] = &[
+    "last_at",
+    "used_at",
+    "calm_at",
+    "priced_at",
+    "priced_before",
+    "high",
+    "high_at",
+    "low",
+    "drawdown_bp",
+    "drawdown_from",
+    "opened",
+    "opened_at",
+    "closed",
+    "moved_at",
+    "leapt_at",
+    "day",
+];
+
+/// A query for what the readings of `vault` after `after` and up to `upto` come to: one row, of nulls where there are none.
+/// All three are SQL expressions.
+pub fn stretch(vault: &str, after: &str, upto: &str) -> String {
+    let readings = format!(
+        "SELECT observed_at, utilization, price_per_share FROM vault_snapshot h \
+         WHERE h.vault_id = {vault} AND h.observed_at > {after} AND h.observed_at <= {upto}"
+    );
+    sums(&readings, "", "")
+}
+
+/// A query for the sums of the days of `asked (vault_id, day)`, in the columns of `vault_day`; none of a day without readings.
+pub fn day_sums(asked: &str) -> String {
+    // The offset keeps it a walk of the key for each day: no estimate of how many days are asked makes it a scan of all readings.
+    let readings = format!(
+        "SELECT a.vault_id, a.day, h.* FROM {asked} AS a CROSS JOIN LATERAL ( \
+             SELECT observed_at, utilization, price_per_share FROM vault_snapshot h \
+             WHERE h.vault_id = a.vault_id AND h.observed_at > {} AND h.observed_at <= {} OFFSET 0) AS h",
+        midnight("a.day"),
+        midnight("a.day + 1")
+    );
+    sums(&readings, "vault_id, day, ", "GROUP BY vault_id, day")
+}
+
+/// What `readings` come to, for each value of the columns of `key`.
+///
+/// The greatest fall is told with the latest peak that it was counted from: as long as that is in a window, so is the fall.
+fn sums(readings: &str, key: &str, grouped: &str) -> String {
+    // Readings without a price make a part of their own, so that of two prices in a row the second one sees the first.
+    format!(
+        "SELECT {key}max(observed_at) AS last_at, max(observed_at) FILTER (WHERE utilization IS NOT NULL) AS used_at, \
+                max(observed_at) FILTER (WHERE NOT utilization > {HIGH_UTILIZATION}) AS calm_at, \
+                max(observed_at) FILTER (WHERE price IS NOT NULL) AS priced_at, \
+                max(observed_at) FILTER (WHERE price IS NOT NULL AND next_at IS NOT NULL) AS priced_before, \
+                max(price) AS high, max(peak_at) AS high_at, min(price) AS low, max(fall) AS drawdown_bp, \
+                (array_agg(peak_at ORDER BY fall DESC NULLS LAST, peak_at DESC NULLS LAST))[1] AS drawdown_from, \
+                max(price) FILTER (WHERE number = 1) AS opened, min(observed_at) FILTER (WHERE price IS NOT NULL) AS opened_at, \
+                max(price) FILTER (WHERE next_at IS NULL) AS closed, \
+                max(observed_at) FILTER (WHERE pps <> pps_before) AS moved_at, \
+                min(observed_at) FILTER (WHERE price > {LEAP} * price_before) AS leapt_at \
+         FROM (SELECT *, div((peak - pps) * 10000, peak)::bigint AS fall, \
+                      max(observed_at) FILTER (WHERE pps = peak) OVER in_order AS peak_at \
+               FROM (SELECT *, max(pps) OVER in_order AS peak, lag(pps) OVER in_order AS pps_before, \
+                            lag(price) OVER in_order AS price_before, lead(observed_at) OVER in_order AS next_at, \
+                            row_number() OVER in_order AS number \
+                     FROM (SELECT *, price::numeric AS pps \
+                           FROM (SELECT *, CASE WHEN price_per_share > 0 THEN price_per_share END AS price \
+                                 FROM ({readings}) AS reading) AS reading) AS priced \
+                     WINDOW in_order AS (PARTITION BY {key}price IS NULL ORDER BY observed_at)) AS ordered \
+               WINDOW in_order AS (PARTITION BY {key}price IS NULL ORDER BY observed_at)) AS fallen {grouped}"
+    )
+}
+
+/// A statement that writes the days of `sums`, in place of what was summed of them before, and answers each: its vault, and how many days
+/// after the beginning of 2000 it is. Leaps from one day to another are not in it: see [`note_leaps`].
+pub fn write_days(sums: &str) -> String {
+    let (columns, summed) = (DAY_COLUMNS.join(", "), DAY_COLUMNS.iter().filter(|column| **column != "day"));
+    let replaced = summed.map(|column| format!("{column} = EXCLUDED.{column}")).collect::<Vec<_>>().join(", ");
+    format!(
+        "INSERT INTO vault_day (vault_id, {columns}) SELECT vault_id, {columns} FROM {sums} \
+         ORDER BY vault_id, day ON CONFLICT (vault_id, day) DO UPDATE SET {replaced} RETURNING vault_id, day - date '2000-01-01'"
+    )
+}
+
+/// A statement for days that were just written, given as [`write_days`] answers them: where a day's first price is a leap over the last
+/// price of an earlier day, that is the day's first leap. The days are asked, not the readings: a vault's first price may come after years without one.
+pub fn note_leaps() -> String {
+    format!(
+        "UPDATE vault_day d SET leapt_at = d.opened_at \
+         FROM unnest($1::text[], $2::int[]) AS a (vault_id, number) \
+         CROSS JOIN LATERAL (SELECT date '2000-01-01' + a.number AS day) AS the \
+         CROSS JOIN LATERAL (SELECT b.closed FROM vault_day b WHERE b.vault_id = a.vault_id AND b.day < the.day AND b.high IS NOT NULL \
+                             ORDER BY b.day DESC LIMIT 1) AS before \
+         WHERE d.vault_id = a.vault_id AND d.day = the.day AND d.opened > {LEAP} * before.closed"
+    )
+}
+
+/// The instant at which a date begins.
+pub fn midnight(date: &str) -> String {
+    format!("(({date})::timestamp AT TIME ZONE 'UTC')")
+}
+
+/// What [`fold`] reads of each stretch.
+pub const PART_COLUMNS: &str =
+    "used_at, calm_at, priced_at, priced_before, high, high_at, low, drawdown_bp, drawdown_from";
+
+/// A query that puts the stretches of `parts` together, which follow each other in the order of `day`. One row.
+pub fn fold(parts: &str) -> String {
+    format!(
+        "SELECT max(used_at) AS used_at, max(calm_at) AS calm_at, max(priced_at) AS priced_at, \
+                max(greatest(priced_before, CASE WHEN priced_at < newest_at THEN priced_at END)) AS priced_before, \
+                max(high) AS high, max(high_at) FILTER (WHERE high = top) AS high_at, max(fall) AS drawdown_bp, \
+                (array_agg(fallen_from ORDER BY fall DESC NULLS LAST, fallen_from DESC NULLS LAST))[1] AS drawdown_from \
+         FROM (SELECT *, greatest(drawdown_bp, crossed) AS fall, \
+                      CASE WHEN crossed IS NULL OR drawdown_bp > crossed THEN drawdown_from \
+                           WHEN crossed > drawdown_bp THEN peak_at ELSE greatest(drawdown_from, peak_at) END AS fallen_from \
+               FROM (SELECT *, div((peak::numeric - low::numeric) * 10000, peak::numeric)::bigint AS crossed \
+                     FROM (SELECT *, max(high) OVER before AS peak, max(high_at) FILTER (WHERE high = top) OVER before AS peak_at, \
+                                  max(priced_at) OVER () AS newest_at \
+                           FROM (SELECT *, max(high) OVER (ORDER BY day) AS top FROM ({parts}) AS part) AS topped \
+                           WINDOW before AS (ORDER BY day ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING)) AS peaked) AS crossing) AS fallen"
+    )
+}

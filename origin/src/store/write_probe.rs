@@ -1,0 +1,47 @@
+//! A write that needs fresh room on the database's disk, and is of no other use.
+
+use super::{Db, StoreError};
+
+/// The lock of whoever writes: one process at a time.
+const LOCK: i64 = 0x7764_735f_7072_6f62;
+/// Bytes that a write takes on the disk, at least.
+const FILLER_BYTES: usize = 64 << 10;
+/// Random bytes to fill it with: what compresses needs less room.
+type Seed = [u8; 16];
+
+/// Whether a write succeeded within these seconds, by the database's clock.
+pub async fn is_written(db: &Db, seconds: u32) -> Result<bool, StoreError> {
+    let sql = "
+        -- is_write_probed
+        select exists (select from write_probe where written_at > clock_timestamp() - make_interval(secs => $1))";
+    Ok(sqlx::query_scalar(sql).bind(f64::from(seconds)).fetch_one(&db.pool).await?)
+}
+
+/// Writes. False where somebody else is writing just now.
+pub async fn write(db: &Db, seed: Seed) -> Result<bool, StoreError> {
+    let mut tx = db.begin("BEGIN").await?;
+    sqlx::query("set local lock_timeout = '1s'").execute(&mut *tx).await?;
+    let is_ours: bool =
+        sqlx::query_scalar("select pg_try_advisory_xact_lock($1)").bind(LOCK).fetch_one(&mut *tx).await?;
+    if is_ours {
+        sqlx::query("/* clear_write_probe */ truncate write_probe").execute(&mut *tx).await?;
+        let sql = "
+            -- write_probe
+            insert into write_probe (written_at, filler) values (clock_timestamp(), $1)";
+        sqlx::query(sql).bind(filler(seed)).execute(&mut *tx).await?;
+        tx.commit().await?;
+    }
+    Ok(is_ours)
+}
+
+/// Bytes that do not compress: xorshift from a seed.
+fn filler(seed: Seed) -> Vec<u8> {
+    let mut state = u128::from_le_bytes(seed) | 1;
+    let step = |_| {
+        state ^= state << 29;
+        state ^= state >> 51;
+        state ^= state << 7;
+        state.to_le_bytes()
+    };
+    (0..FILLER_BYTES / 16).flat_map(step).collect()
+}

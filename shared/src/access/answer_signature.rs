@@ -1,0 +1,191 @@
+//! The origin's signature over an answer: it proves to the edge that the origin answered, and answered this very request.
+//!
+//! The header reads `v1;<key id>;<sha256 hex of the body, or - for a stream>;<hex mac>`. The MAC covers the request's nonce, the
+//! status, the body's digest and every header of [`SIGNED`]. The key is the one that the request was signed with.
+
+use super::assertion::{AssertionKey, BodyDigest};
+use crate::wire::headers;
+use crate::wire::hex::{hex, unhex_array};
+use crate::wire::page::write_u64;
+use alloc::format;
+use alloc::string::String;
+use alloc::vec::Vec;
+use core::fmt;
+use hmac::Mac;
+
+/// Response headers that are signed, and the only ones that the edge reads. The order is that of the signed text.
+///
+/// Proxies between origin and edge must pass them on unchanged; only `etag` may become weak, which compressing proxies do.
+pub const SIGNED: [&str; 10] = [
+    headers::CONTENT_TYPE,
+    "cache-control",
+    headers::CDN_CACHE_CONTROL,
+    "etag",
+    headers::LINK,
+    "retry-after",
+    headers::DATA_VERSION,
+    headers::FAIL_SAFE_MODE,
+    headers::TAGS,
+    headers::UNKNOWN_VALUES,
+];
+
+/// First line of the signed text. It begins no assertion's text, so neither passes for the other.
+const CONTEXT: &str = "answer-v1";
+
+/// The head of an answer.
+pub struct AnswerHead<'a, H> {
+    /// The nonce of the request's assertion.
+    pub nonce: &'a str,
+    /// The status.
+    pub status: u16,
+    /// Gives the value of a header of [`SIGNED`].
+    pub header: H,
+}
+
+/// Why an answer is not the origin's; for the log.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum AnswerError {
+    /// It has no signature: an intermediary wrote it, the origin's HTTP layer refused the request, or the origin is of a release
+    /// that signs nothing.
+    Unsigned,
+    /// The signature is not of the form.
+    Malformed,
+    /// Signed with another key than the request.
+    OtherKey,
+    /// The signature is of another answer, or of the answer to another request.
+    Mismatch,
+    /// The head is the origin's, and the body is not.
+    OtherBody,
+}
+
+impl fmt::Display for AnswerError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            AnswerError::Unsigned => "no signature of the origin",
+            AnswerError::Malformed => "a malformed signature",
+            AnswerError::OtherKey => "a signature of another key",
+            AnswerError::Mismatch => "a signature that does not match",
+            AnswerError::OtherBody => "a body that does not match its signed digest",
+        })
+    }
+}
+
+impl AssertionKey {
+    /// The header that signs an answer; `body` is `None` for a stream.
+    pub fn sign_answer<'h>(
+        &self,
+        answer: &AnswerHead<'_, impl Fn(&'static str) -> Option<&'h str>>,
+        body: Option<&BodyDigest>,
+    ) -> String {
+        let digest = body.map_or_else(|| String::from(STREAM), |body| hex(body.as_bytes()));
+        let mac = self.keyed(&text(answer, &digest)).finalize().into_bytes();
+        format!("v1;{};{digest};{}", self.id(), hex(&mac))
+    }
+
+    /// Checks the header that signs `answer`, in constant time. `body` is the digest of the body that came, `None` for a stream.
+    pub fn verify_answer<'h>(
+        &self,
+        header: Option<&str>,
+        answer: &AnswerHead<'_, impl Fn(&'static str) -> Option<&'h str>>,
+        body: Option<&BodyDigest>,
+    ) -> Result<(), AnswerError> {
+        let header = header.ok_or(AnswerError::Unsigned)?;
+        let mut parts = header.split(';');
+        let mut next = || parts.next().ok_or(AnswerError::Malformed);
+        let (version, key_id, digest, mac) = (next()?, next()?, next()?, next()?);
+        let mac = unhex_array::<32>(mac).ok_or(AnswerError::Malformed)?;
+        if version != "v1" || parts.next().is_some() {
+            return Err(AnswerError::Malformed);
+        }
+        if key_id != self.id() {
+            return Err(AnswerError::OtherKey);
+        }
+        self.keyed(&text(answer, digest)).verify_slice(&mac).map_err(|_| AnswerError::Mismatch)?;
+        let is_body = match body {
+            None => digest == STREAM,
+            Some(body) => unhex_array::<32>(digest).as_ref() == Some(body.as_bytes()),
+        };
+        if is_body { Ok(()) } else { Err(AnswerError::OtherBody) }
+    }
+}
+
+/// Stands for the digest of a body that has no end.
+const STREAM: &str = "-";
+
+fn text<'h>(answer: &AnswerHead<'_, impl Fn(&'static str) -> Option<&'h str>>, digest: &str) -> Vec<u8> {
+    let mut text = Vec::with_capacity(512);
+    for line in [CONTEXT, answer.nonce] {
+        text.extend_from_slice(line.as_bytes());
+        text.push(b'\n');
+    }
+    write_u64(answer.status.into(), &mut text);
+    text.push(b'\n');
+    text.extend_from_slice(digest.as_bytes());
+    text.push(b'\n');
+    for name in SIGNED {
+        let Some(value) = (answer.header)(name) else { continue };
+        let value = if name == "etag" { value.strip_prefix("W/").unwrap_or(value) } else { value };
+        text.extend_from_slice(name.as_bytes());
+        text.push(b':');
+        text.extend_from_slice(value.as_bytes());
+        text.push(b'\n');
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEY: &str = "k1:00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff";
+    const NONCE: &str = "09090909090909090909090909090909";
+    const BODY: &[u8] = b"{\"data\":[]}";
+
+    type Pairs = &'static [(&'static str, &'static str)];
+    const HEADERS: Pairs = &[("content-type", "application/json"), ("etag", "W/\"a\""), ("x-data-version", "7")];
+
+    fn head(nonce: &str, status: u16, pairs: Pairs) -> AnswerHead<'_, impl Fn(&'static str) -> Option<&'static str>> {
+        let header = move |name: &str| pairs.iter().find(|(known, _)| *known == name).map(|(_, value)| *value);
+        AnswerHead { nonce, status, header }
+    }
+
+    #[test]
+    fn only_the_answer_that_was_signed_is_the_origins() {
+        let key = AssertionKey::parse(KEY).unwrap();
+        let body = BodyDigest::of(BODY);
+        let signed = key.sign_answer(&head(NONCE, 200, HEADERS), Some(&body));
+        let verify = |nonce, status, pairs, body: &[u8]| {
+            key.verify_answer(Some(&signed), &head(nonce, status, pairs), Some(&BodyDigest::of(body)))
+        };
+        assert_eq!(verify(NONCE, 200, HEADERS, BODY), Ok(()));
+        assert_eq!(verify("08080808080808080808080808080808", 200, HEADERS, BODY), Err(AnswerError::Mismatch));
+        assert_eq!(verify(NONCE, 503, HEADERS, BODY), Err(AnswerError::Mismatch));
+        assert_eq!(verify(NONCE, 200, &[("content-type", "application/json")], BODY), Err(AnswerError::Mismatch));
+        assert_eq!(verify(NONCE, 200, HEADERS, b"{\"data\":[1]}"), Err(AnswerError::OtherBody));
+        assert_eq!(key.verify_answer(Some(&signed), &head(NONCE, 200, HEADERS), None), Err(AnswerError::OtherBody));
+        assert_eq!(key.verify_answer(None, &head(NONCE, 200, HEADERS), Some(&body)), Err(AnswerError::Unsigned));
+        let weakened: Pairs = &[("content-type", "application/json"), ("etag", "\"a\""), ("x-data-version", "7")];
+        assert_eq!(verify(NONCE, 200, weakened, BODY), Ok(()), "a proxy that compresses weakens the tag");
+    }
+
+    #[test]
+    fn a_streams_head_is_signed_alone() {
+        let key = AssertionKey::parse(KEY).unwrap();
+        let signed = key.sign_answer(&head(NONCE, 200, HEADERS), None);
+        assert_eq!(key.verify_answer(Some(&signed), &head(NONCE, 200, HEADERS), None), Ok(()));
+        let whole = key.verify_answer(Some(&signed), &head(NONCE, 200, HEADERS), Some(&BodyDigest::EMPTY));
+        assert_eq!(whole, Err(AnswerError::OtherBody));
+    }
+
+    #[test]
+    fn another_key_or_another_form_signs_nothing() {
+        let key = AssertionKey::parse(KEY).unwrap();
+        let other = AssertionKey::parse(&KEY.replace("k1:", "k2:")).unwrap();
+        let (head, body) = (head(NONCE, 200, HEADERS), BodyDigest::EMPTY);
+        let signed = other.sign_answer(&head, Some(&body));
+        assert_eq!(key.verify_answer(Some(&signed), &head, Some(&body)), Err(AnswerError::OtherKey));
+        for bad in ["", "v1", "v1;k1;-", "v1;k1;-;00", "v2;k1;-;00", &std::format!("{signed};x")] {
+            assert_eq!(key.verify_answer(Some(bad), &head, Some(&body)), Err(AnswerError::Malformed), "{bad}");
+        }
+    }
+}

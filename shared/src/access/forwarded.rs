@@ -1,0 +1,156 @@
+//! Request headers that the edge forwards to the origin: one table, one filter, and the text that the assertion covers.
+//!
+//! The origin acts on these headers and on no other header of a request (the assertion and the principal apart). A value
+//! outside the filter would be refused by the HTTP layer before the origin's code runs, so the edge never sends one.
+
+use crate::route::bounds::IDEMPOTENCY_KEY_BYTES;
+use crate::wire::error::{ApiError, Detail, In};
+use crate::wire::headers;
+use alloc::borrow::Cow;
+use alloc::format;
+use alloc::vec::Vec;
+
+/// A forwarded header.
+#[derive(Debug, Clone, Copy)]
+pub struct Forwarded {
+    /// Its name, lower case.
+    pub name: &'static str,
+    /// Longest value, in bytes; the shortest has one.
+    pub max_bytes: usize,
+    /// What a value outside the filter becomes.
+    pub otherwise: Otherwise,
+}
+
+/// What becomes of a value that the filter does not pass.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Otherwise {
+    /// The caller's request is refused: 400, naming the header.
+    Refused,
+    /// This value is sent instead; it means the same to the origin.
+    Sent(&'static str),
+    /// The header is left out. Only for headers that the edge makes itself.
+    LeftOut,
+}
+
+/// A `Last-Event-ID` that is no cursor of any contract: the stream answers it with a `cursor_invalid` gap.
+const NO_CURSOR: &str = "invalid";
+
+/// Every forwarded header, in the order in which the assertion covers them. New rows go to the end, with a new assertion format.
+pub const FORWARDED: [Forwarded; 8] = [
+    Forwarded { name: "accept", max_bytes: 64, otherwise: Otherwise::LeftOut },
+    Forwarded { name: headers::CONTENT_TYPE, max_bytes: 64, otherwise: Otherwise::LeftOut },
+    Forwarded { name: headers::IDEMPOTENCY_KEY, max_bytes: IDEMPOTENCY_KEY_BYTES, otherwise: Otherwise::Refused },
+    Forwarded { name: "if-none-match", max_bytes: 256, otherwise: Otherwise::LeftOut },
+    Forwarded { name: headers::LAST_EVENT_ID, max_bytes: 128, otherwise: Otherwise::Sent(NO_CURSOR) },
+    Forwarded { name: headers::REQUEST_ID, max_bytes: 64, otherwise: Otherwise::LeftOut },
+    Forwarded { name: headers::CLIENT_IP, max_bytes: 64, otherwise: Otherwise::Refused },
+    Forwarded { name: headers::TAGS, max_bytes: 512, otherwise: Otherwise::LeftOut },
+];
+
+/// The filter: the value of `name` as it is sent, `None` where the header is left out, or a 400 that names the header.
+///
+/// A value passes when it has 1 to `max_bytes` visible ASCII characters or spaces. A header that is not in the table is left out.
+pub fn filter<'a>(name: &str, value: &'a str) -> Result<Option<Cow<'a, str>>, ApiError> {
+    let Some(row) = FORWARDED.iter().find(|row| row.name == name) else { return Ok(None) };
+    let value = value.trim_matches([' ', '\t']);
+    if (1..=row.max_bytes).contains(&value.len()) && value.bytes().all(|byte| byte.is_ascii_graphic() || byte == b' ') {
+        return Ok(Some(Cow::Borrowed(value)));
+    }
+    match row.otherwise {
+        Otherwise::Refused => {
+            let reason = format!("must have 1 to {} visible ASCII characters", row.max_bytes);
+            Err(ApiError::parameter(Detail::new(In::Header, row.name, reason)))
+        }
+        Otherwise::Sent(text) => Ok(Some(Cow::Borrowed(text))),
+        Otherwise::LeftOut => Ok(None),
+    }
+}
+
+/// The forwarded headers of one request, as `(name, value)` in any order.
+pub type ForwardedHeaders<'a> = [(&'a str, &'a str)];
+
+/// Reads the forwarded headers of a request with `values`, which gives every value that a name has. `None` when one is there
+/// twice or is no text: such a request is not the edge's.
+pub fn read<'a, V: IntoIterator<Item = Option<&'a str>>>(
+    values: impl Fn(&'static str) -> V,
+) -> Option<Vec<(&'static str, &'a str)>> {
+    let mut all = Vec::with_capacity(FORWARDED.len());
+    for row in &FORWARDED {
+        let mut values = values(row.name).into_iter();
+        if let Some(value) = values.next() {
+            all.push((row.name, value?));
+        }
+        if values.next().is_some() {
+            return None;
+        }
+    }
+    Some(all)
+}
+
+/// Appends `name:value` lines in the table's order; headers outside the table are passed over.
+pub(super) fn write_lines(given: &ForwardedHeaders<'_>, out: &mut Vec<u8>) {
+    for row in &FORWARDED {
+        if let Some((_, value)) = given.iter().find(|(name, _)| *name == row.name) {
+            out.extend_from_slice(row.name.as_bytes());
+            out.push(b':');
+            out.extend_from_slice(value.as_bytes());
+            out.push(b'\n');
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::push::cursor::Resume;
+    use proptest::prelude::*;
+    use std::string::String;
+
+    fn sent(name: &str, value: &str) -> Option<String> {
+        filter(name, value).unwrap().map(Cow::into_owned)
+    }
+
+    #[test]
+    fn a_callers_bad_value_is_named_and_refused() {
+        let long = "x".repeat(IDEMPOTENCY_KEY_BYTES + 1);
+        for name in [headers::IDEMPOTENCY_KEY, headers::CLIENT_IP] {
+            for bad in ["", " ", "a\u{1}", "\u{7f}", "ü", "a\tb", "a\nb", long.as_str()] {
+                let error = filter(name, bad).unwrap_err();
+                assert_eq!((error.status(), error.details[0].location), (400, In::Header), "{bad:?}");
+                assert_eq!(error.details[0].name, name, "{bad:?}");
+            }
+        }
+        let longest = "x".repeat(IDEMPOTENCY_KEY_BYTES);
+        assert_eq!(sent(headers::IDEMPOTENCY_KEY, &longest), Some(longest.clone()));
+        assert_eq!(sent(headers::IDEMPOTENCY_KEY, "\"a b\" "), Some("\"a b\"".into()));
+    }
+
+    #[test]
+    fn a_cursor_that_cannot_be_sent_stays_an_invalid_cursor() {
+        for bad in ["v2:7\u{1}", "\u{7f}", "ü", &"9".repeat(129)] {
+            let sent = sent(headers::LAST_EVENT_ID, bad).unwrap();
+            assert_eq!(Resume::read(Some(sent.as_bytes()), None), Resume::Invalid, "{bad:?}");
+        }
+        assert_eq!(sent(headers::LAST_EVENT_ID, "v2:7"), Some("v2:7".into()));
+    }
+
+    #[test]
+    fn a_header_that_is_twice_there_or_no_text_is_not_the_edges() {
+        let none: [Option<&str>; 0] = [];
+        assert_eq!(read(|_| none), Some(Vec::new()));
+        let one = |name: &str| if name == "accept" { std::vec![Some("a")] } else { std::vec![] };
+        assert_eq!(read(one), Some(std::vec![("accept", "a")]));
+        assert_eq!(read(|_| [Some("a"), Some("a")]), None);
+        assert_eq!(read(|_| [None]), None);
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_passes_the_filter_is_a_short_visible_line(row in 0..FORWARDED.len(), value in ".{0,300}") {
+            if let Ok(Some(sent)) = filter(FORWARDED[row].name, &value) {
+                prop_assert!((1..=FORWARDED[row].max_bytes).contains(&sent.len()));
+                prop_assert!(sent.bytes().all(|byte| (0x20..0x7f).contains(&byte)));
+            }
+        }
+    }
+}

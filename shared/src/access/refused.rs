@@ -1,0 +1,72 @@
+//! Credentials that were refused lately, for hosts that cannot ask about them now.
+//!
+//! A rejected credential stays rejected while its record cannot be read: it is 401 and not 503, and never anonymous access.
+
+use super::KeyDigest;
+use alloc::collections::BTreeMap;
+
+/// How long a refusal counts while nobody can be asked, in seconds.
+pub const REFUSED_SECONDS: i64 = 3_600;
+/// Refusals in one generation; at most two generations are kept.
+const GENERATION: usize = 2_048;
+
+/// The refusals, with the second of each. Bounded: when the newer generation is full, the older one is dropped.
+#[derive(Debug, Default)]
+pub struct Refused {
+    newer: BTreeMap<KeyDigest, i64>,
+    older: BTreeMap<KeyDigest, i64>,
+}
+
+impl Refused {
+    /// Notes that a credential was refused by somebody who could tell.
+    pub fn note(&mut self, digest: KeyDigest, now_seconds: i64) {
+        if self.newer.len() >= GENERATION && !self.newer.contains_key(&digest) {
+            self.older = core::mem::take(&mut self.newer);
+        }
+        self.newer.insert(digest, now_seconds);
+    }
+
+    /// Notes that a credential holds.
+    pub fn holds(&mut self, digest: &KeyDigest) {
+        self.newer.remove(digest);
+        self.older.remove(digest);
+    }
+
+    /// Whether a credential was refused within [`REFUSED_SECONDS`]. An instant in the future is none.
+    pub fn is_refused(&self, digest: &KeyDigest, now_seconds: i64) -> bool {
+        let at = self.newer.get(digest).or_else(|| self.older.get(digest));
+        at.is_some_and(|at| (0..REFUSED_SECONDS).contains(&now_seconds.saturating_sub(*at)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+
+    const NOW: i64 = 1_795_219_205;
+
+    fn digest(number: usize) -> KeyDigest {
+        KeyDigest::of(&number.to_string())
+    }
+
+    #[test]
+    fn a_refusal_counts_for_an_hour_or_until_the_credential_holds() {
+        let mut refused = Refused::default();
+        refused.note(digest(1), NOW);
+        let at = |refused: &Refused, seconds| refused.is_refused(&digest(1), NOW + seconds);
+        assert!(at(&refused, 0) && at(&refused, 3_599));
+        assert!(!at(&refused, 3_600) && !at(&refused, -1) && !refused.is_refused(&digest(2), NOW));
+        refused.holds(&digest(1));
+        assert!(!at(&refused, 1));
+    }
+
+    #[test]
+    fn it_is_bounded_and_keeps_the_latest() {
+        let mut refused = Refused::default();
+        (0..10_000).for_each(|number| refused.note(digest(number), NOW));
+        assert!(refused.newer.len() + refused.older.len() <= 2 * GENERATION);
+        assert!((10_000 - GENERATION..10_000).all(|number| refused.is_refused(&digest(number), NOW)));
+        assert!(!refused.is_refused(&digest(0), NOW));
+    }
+}

@@ -122,7 +122,7 @@ mod tests {
             (0.000_000_4, "0.0"),
             (0.003, "0.003"),
             (-2.675, "-2.68"),
-            (1e300, "1e300"),
+            (1e300, "1e+300"),
             (5_000_000.0, "5000000.0"),
         ] {
             assert_eq!(serde_json::to_string(&rounded_usd(amount)).unwrap(), published);

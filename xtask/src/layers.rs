@@ -19,10 +19,8 @@ enum Leans {
 /// How a path into the crate goes on that names several parts at once: it has to be written apart to be looked at.
 const GROUP: &str = "";
 /// The first that fits is a file's layer.
-const LAYERS: [Layer; 6] = [
+const LAYERS: [Layer; 5] = [
     Layer { part: "facts/", leans: Leans::Only(&["facts"]) },
-    // Clock and entropy lean on nothing: a step of the journal's numbers draws its place from both.
-    Layer { part: "store/journal/", leans: Leans::Only(&["facts", "store", "clock", "entropy"]) },
     Layer { part: "store/", leans: Leans::Only(&["facts", "store"]) },
     // The doors, what they are made of, and what opens them.
     Layer { part: "http/", leans: Leans::AllBut(&["cli", GROUP]) },

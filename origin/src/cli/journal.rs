@@ -2,6 +2,7 @@
 
 use super::Output;
 use crate::clock::Clock;
+use crate::journal::draw;
 use crate::store::Db;
 use crate::store::journal::{self as table, Cause};
 use serde_json::json;
@@ -13,7 +14,7 @@ use serde_json::json;
 /// told of facts, runs this before the service starts again.
 pub(super) async fn step(db: &Db, clock: &Clock, reason: &str, out: Output) -> anyhow::Result<()> {
     let mut connection = db.pool.acquire().await?;
-    let stepped = table::step(&mut connection, Cause::Told(reason), clock.now()).await?;
+    let stepped = table::step(&mut connection, Cause::Told(reason), clock.now(), draw(clock)).await?;
     let Some(stepped) = stepped else { anyhow::bail!("no step was made") };
     let text = format!(
         "the next operation is number {}; cursors above {} are unknown from now on, and their holders are told so",

@@ -318,7 +318,7 @@ async fn step_over_lost_numbers(db: &Db, clock: &Clock) -> anyhow::Result<()> {
     let mut connection = db.pool.acquire().await?;
     // A schema that is not migrated yet has nothing to ask; the command says so.
     if matches!(numbers::must_step(&mut connection, Cause::Moved).await, Ok(true)) {
-        numbers::step(&mut connection, Cause::Moved, clock.now())
+        numbers::step(&mut connection, Cause::Moved, clock.now(), crate::journal::draw(clock))
             .await
             .context("its numbers cannot be stepped over")?;
         eprintln!("this database was restored: numbers that may have been given since were stepped over");

@@ -16,10 +16,13 @@ pub mod ring;
 pub mod sequence;
 pub mod tail;
 
+use crate::clock::Clock;
+use crate::entropy;
 use crate::store::{Db, StoreError};
 use meters::JournalMeters;
 use rds_shared::push::Cursor;
 use rds_shared::push::cursor::Jump;
+use rds_shared::push::past::Draw;
 use ring::Ring;
 use sqlx::postgres::PgConnectOptions;
 use sqlx::{Connection, PgConnection};
@@ -29,6 +32,11 @@ use tokio::sync::{Notify, watch};
 
 /// How long making a connection of the journal's own may take.
 const CONNECT: Duration = Duration::from_secs(2);
+
+/// Where a step of the numbers may land, by this machine: its real time, whatever a test did to `clock`, and bits of its own.
+pub fn draw(clock: &Clock) -> Draw {
+    Draw { seconds: clock.wall().as_seconds(), random: u64::from_be_bytes(entropy::random_bytes()) }
+}
 
 /// The journal as this process knows it.
 #[derive(Debug)]

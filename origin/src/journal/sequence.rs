@@ -109,7 +109,9 @@ pub async fn step_over(app: &App, connection: &mut PgConnection, cause: Cause<'_
         return Ok(());
     }
     let mut patient = connect(&app.db, "rds-sequencer-step", STEP).await?;
-    let Some(stepped) = in_time(STEP, table::step(&mut patient, cause, app.clock.now())).await? else {
+    let Some(stepped) =
+        in_time(STEP, table::step(&mut patient, cause, app.clock.now(), super::draw(&app.clock))).await?
+    else {
         return Ok(());
     };
     app.journal.meters.steps.fetch_add(1, Relaxed);

@@ -1,7 +1,7 @@
 //! A database that is put back to an earlier state behind a running process: from then on nothing of what is gone is served.
 
 use crate::market;
-use crate::streaming::eventually;
+use crate::streaming::{draw, eventually};
 use crate::tags::{newest, raised};
 use crate::testapp::TestApp;
 use rds_origin::catalog::refresh;
@@ -63,7 +63,7 @@ async fn versions_that_are_given_again_are_not_taken_for_those_that_are_gone() {
     // Before this process looks, another writer has come as far as the lost past had.
     backup.restore().await;
     let mut other = PgConnection::connect(&test.facts.url).await.unwrap();
-    journal::step(&mut other, Cause::Told("a test"), test.app.clock.now()).await.unwrap().unwrap();
+    journal::step(&mut other, Cause::Told("a test"), test.app.clock.now(), draw()).await.unwrap().unwrap();
     let elsewhere = TestApp::over(crate::db::TestDb::guest(&test.facts).await, crate::testapp::Wish::default()).await;
     elsewhere.ingest(&state(52, 9e6)).await;
     assert!(elsewhere.app.catalog.current().unwrap().version > lost, "no version is given in two pasts");
@@ -79,10 +79,10 @@ async fn a_step_over_lost_numbers_puts_every_copy_behind_and_says_the_mode_again
     fail_safe::say(&test.app.db, &test.app.clock, FailSafeMode::Degraded, "a test", "ada").await.unwrap();
     let before = newest(&test).await;
     let mut one = PgConnection::connect(&test.facts.url).await.unwrap();
-    journal::step(&mut one, Cause::Told("a test"), test.app.clock.now()).await.unwrap().unwrap();
+    journal::step(&mut one, Cause::Told("a test"), test.app.clock.now(), draw()).await.unwrap().unwrap();
     let after = newest(&test).await;
     assert_eq!(raised(&before, &after), Tag::ALL, "what the edge has seen of another past is older");
     assert_eq!(after.fail_safe(), Some(FailSafeMode::Degraded));
-    assert_eq!(journal::step(&mut one, Cause::Moved, test.app.clock.now()).await.unwrap(), None);
+    assert_eq!(journal::step(&mut one, Cause::Moved, test.app.clock.now(), draw()).await.unwrap(), None);
     assert_eq!(newest(&test).await, after, "and nothing without a step");
 }

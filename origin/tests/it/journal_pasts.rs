@@ -5,7 +5,7 @@ use crate::edge_peer::EdgePeer;
 use crate::keys_operators::wish;
 use crate::market;
 use crate::stream_client::Ask;
-use crate::streaming::{Serving, again, eventually, head, key, published, service};
+use crate::streaming::{Serving, again, draw, eventually, head, key, published, service};
 use crate::testapp::{EDGE_KEY, Reply, TestApp, Wish, holder};
 use axum::http::StatusCode;
 use rds_origin::catalog::refresh;
@@ -65,7 +65,7 @@ async fn restore(facts: &TestDb, backup: &Backup) {
     backup.restore_a_copy().await;
     let mut one = connect(facts).await;
     assert!(journal::must_step(&mut one, Cause::Moved).await.unwrap(), "a copy in the same server is noticed");
-    journal::step(&mut one, Cause::Moved, NOW).await.unwrap().unwrap();
+    journal::step(&mut one, Cause::Moved, NOW, draw()).await.unwrap().unwrap();
 }
 
 /// Whether this is what every client is told that comes with one of these cursors.
@@ -104,7 +104,7 @@ async fn a_backup_older_than_the_last_step_and_one_that_came_after_it_keep_their
     write(&facts, 3).await;
     let old = facts.back_up().await;
     let mut one = connect(&facts).await;
-    journal::step(&mut one, Cause::Told("a test"), NOW).await.unwrap().unwrap();
+    journal::step(&mut one, Cause::Told("a test"), NOW, draw()).await.unwrap().unwrap();
     let stepped = write(&facts, 4).await;
     let young = facts.back_up().await;
     let later = write(&facts, 4).await;
@@ -128,7 +128,7 @@ async fn a_promotion_that_is_then_undone_leaves_no_cursor_that_is_resumed() {
     let mut one = connect(&facts).await;
     // What a replica that is promoted has: everything, on another timeline.
     sqlx::query("UPDATE journal_state SET incarnation = '1/00000001/1'").execute(&mut one).await.unwrap();
-    journal::step(&mut one, Cause::Moved, NOW).await.unwrap().unwrap();
+    journal::step(&mut one, Cause::Moved, NOW, draw()).await.unwrap().unwrap();
     all_are(&facts, 330..=338, None, "the old primary").await;
     let promoted = write(&facts, 111).await;
     restore(&facts, &before_the_promotion).await;
@@ -246,7 +246,9 @@ async fn two_who_hear_of_it_from_the_edge_at_once_make_one_step() {
     let mut stepping = tokio::task::JoinSet::new();
     for _ in 0..2 {
         let mut one = connect(&facts).await;
-        stepping.spawn(async move { journal::step(&mut one, Cause::EdgeAhead(ahead), NOW).await.unwrap().is_some() });
+        stepping.spawn(async move {
+            journal::step(&mut one, Cause::EdgeAhead(ahead), NOW, draw()).await.unwrap().is_some()
+        });
     }
     let waiting =
         "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'";
@@ -267,7 +269,7 @@ async fn tags_rise_above_what_the_edge_knows_though_the_clock_was_set_back() {
     let mut one = connect(&facts).await;
     let ahead: TagVersions = Tag::ALL.into_iter().map(|tag| (tag, 9_000_000_000_000)).collect();
     assert!(journal::must_step(&mut one, Cause::EdgeAhead(ahead)).await.unwrap());
-    journal::step(&mut one, Cause::EdgeAhead(ahead), NOW).await.unwrap().unwrap();
+    journal::step(&mut one, Cause::EdgeAhead(ahead), NOW, draw()).await.unwrap().unwrap();
     let (_, newest) = tags::newest(&facts.db).await.unwrap();
     for tag in Tag::ALL {
         assert!(newest.of(tag) > ahead.of(tag), "{}: {}", tag.as_str(), newest.of(tag));
@@ -293,7 +295,7 @@ fn state(minute: u32, tvl: f64) -> String {
 
 async fn stepped(test: &TestApp) {
     let mut one = connect(&test.facts).await;
-    journal::step(&mut one, Cause::Moved, test.app.clock.now()).await.unwrap().unwrap();
+    journal::step(&mut one, Cause::Moved, test.app.clock.now(), draw()).await.unwrap().unwrap();
     mended(&test.app.db).await;
     refresh::refresh(&test.app).await.unwrap();
 }
@@ -387,7 +389,7 @@ async fn a_lease_from_before_the_clock_was_set_back_ends_with_the_step() {
     sqlx::query(sql).execute(&mut one).await.unwrap();
     let sql = "UPDATE edge_tag_message SET not_before = clock_timestamp() + interval '1 day'";
     sqlx::query(sql).execute(&mut one).await.unwrap();
-    journal::step(&mut one, Cause::Told("a test"), NOW).await.unwrap().unwrap();
+    journal::step(&mut one, Cause::Told("a test"), NOW, draw()).await.unwrap().unwrap();
     let alive = "SELECT id FROM stream_process WHERE alive_until > clock_timestamp()";
     let alive: Vec<i64> = sqlx::query_scalar(alive).fetch_all(&mut one).await.unwrap();
     assert_eq!(alive, [2], "a process that is alive stays so");

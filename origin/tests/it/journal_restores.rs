@@ -2,7 +2,7 @@
 
 use crate::db::TestDb;
 use crate::stream_client::Ask;
-use crate::streaming::{Serving, eventually, key, published, service};
+use crate::streaming::{Serving, draw, eventually, key, published, service};
 use crate::testapp::{TestApp, Wish};
 use rds_origin::store::journal::{self, Cause, Tick};
 use rds_shared::wire::Timestamp;
@@ -52,10 +52,10 @@ async fn f12_a_dump_that_is_loaded_into_another_cluster_goes_on_above_every_numb
         Tick::Numbered(0),
         "without a step nothing would ever come"
     );
-    let stepped = journal::step(&mut one, Cause::Moved, NOW).await.unwrap().unwrap();
+    let stepped = journal::step(&mut one, Cause::Moved, NOW, draw()).await.unwrap().unwrap();
     assert_eq!((stepped.from, stepped.numbered), (1, 2));
     let to = stepped.to;
-    assert_eq!(journal::step(&mut one, Cause::Moved, NOW).await.unwrap(), None, "once");
+    assert_eq!(journal::step(&mut one, Cause::Moved, NOW, draw()).await.unwrap(), None, "once");
     append(&mut one, "and on").await;
     assert_eq!(journal::tick(&mut one, NOW).await.unwrap(), Tick::Numbered(1));
     assert_eq!(numbers(&facts).await, [1, to + 1, to + 2, to + 3]);
@@ -73,7 +73,7 @@ async fn f12_old_transaction_numbers_are_never_taken_for_new_ones_when_the_clust
     let sql = "UPDATE push_operation o SET xid = (pg_current_xact_id()::text::bigint + 3 + o.id)::text::xid8";
     sqlx::query(sql).execute(&mut one).await.unwrap();
     sqlx::query("UPDATE journal_state SET incarnation = '1/00000001'").execute(&mut one).await.unwrap();
-    journal::step(&mut one, Cause::Moved, NOW).await.unwrap().unwrap();
+    journal::step(&mut one, Cause::Moved, NOW, draw()).await.unwrap().unwrap();
     for number in 0..20 {
         append(&mut one, &number.to_string()).await;
         assert_eq!(journal::tick(&mut one, NOW).await.unwrap(), Tick::Numbered(1));
@@ -89,7 +89,8 @@ async fn f12_an_operator_who_set_the_disk_back_steps_over_what_may_be_lost() {
     journal::tick(&mut one, NOW).await.unwrap();
     let mut to = 1;
     for place in [1, 2] {
-        let stepped = journal::step(&mut one, Cause::Told("the volume was rolled back"), NOW).await.unwrap().unwrap();
+        let stepped =
+            journal::step(&mut one, Cause::Told("the volume was rolled back"), NOW, draw()).await.unwrap().unwrap();
         assert_eq!((stepped.from, stepped.numbered), (to, 0));
         assert!(stepped.to >> 32 > to >> 32, "into another epoch, also within a second");
         to = stepped.to;
@@ -113,7 +114,7 @@ async fn f12_operations_that_come_in_during_the_step_are_numbered_once() {
     sqlx::query("BEGIN").execute(&mut open).await.unwrap();
     append(&mut open, "open across the step").await;
     as_restored_from_another_cluster(&mut one).await;
-    let stepped = journal::step(&mut one, Cause::Moved, NOW).await.unwrap().unwrap();
+    let stepped = journal::step(&mut one, Cause::Moved, NOW, draw()).await.unwrap().unwrap();
     sqlx::query("COMMIT").execute(&mut open).await.unwrap();
     assert_eq!(journal::tick(&mut one, NOW).await.unwrap(), Tick::Numbered(1));
     assert_eq!(numbers(&facts).await, [1, stepped.to + 1]);
@@ -221,7 +222,7 @@ async fn f12_a_client_at_a_step_with_nothing_behind_it_is_led_across() {
     let key = key(&test).await;
     published(&test, ["1"]).await;
     let mut one = connect(&test.facts).await;
-    let stepped = journal::step(&mut one, Cause::Told("a test"), test.app.clock.now()).await.unwrap().unwrap();
+    let stepped = journal::step(&mut one, Cause::Told("a test"), test.app.clock.now(), draw()).await.unwrap().unwrap();
     let to = stepped.to.unsigned_abs();
     test.app.journal.ring.begin_after(to);
     let mut client = Ask::with(&key).after("v2:1").opened(&serving).await;

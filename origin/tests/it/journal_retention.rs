@@ -2,7 +2,7 @@
 
 use crate::db::{TestDb, rows_read};
 use crate::stream_client::Ask;
-use crate::streaming::{eventually, key, operation, publish_rows, published, service};
+use crate::streaming::{draw, eventually, key, operation, publish_rows, published, service};
 use crate::testapp::TestApp;
 use rds_origin::store::At;
 use rds_origin::store::journal::{self, Cause, Tick, retention, retention::HOUR};
@@ -185,7 +185,7 @@ async fn nothing_is_dropped_while_nobody_knows_what_has_a_number() {
     let sql = "UPDATE journal_state SET incarnation = '1/00000001', snap = '2000000:2000000:'";
     sqlx::query(sql).execute(&mut one).await.unwrap();
     assert_eq!(retention::round(&mut one, hours(40), 0).await.unwrap().dropped, 0);
-    let stepped = journal::step(&mut one, Cause::Moved, hours(40)).await.unwrap().unwrap();
+    let stepped = journal::step(&mut one, Cause::Moved, hours(40), draw()).await.unwrap().unwrap();
     assert_eq!(stepped.numbered, 1);
     retention::round(&mut one, hours(40), 0).await.unwrap();
     assert_eq!(rows(&facts, "push_operation").await[0].1, 2, "the second is told only now");

@@ -5,6 +5,7 @@ use crate::db::TestDb;
 use crate::keys_operators::wish;
 use crate::testapp::{TestApp, Wish};
 use rds_origin::app::App;
+use rds_origin::clock::Clock;
 use rds_origin::edge_link::EdgeLink;
 use rds_origin::http::listeners::{Addresses, Listeners};
 use rds_origin::jobs::Jobs;
@@ -12,11 +13,17 @@ use rds_origin::keys::{self, KeyWish, Minted};
 use rds_origin::store::Db;
 use rds_origin::store::push_operations::{self, OperationRow};
 use rds_shared::access::Plan;
+use rds_shared::push::past::Draw;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio::time::timeout;
+
+/// Where a step made here and now may land.
+pub fn draw() -> Draw {
+    rds_origin::journal::draw(&Clock::system())
+}
 
 /// How long a test waits for what must come.
 pub const PATIENCE: Duration = Duration::from_secs(30);

@@ -28,8 +28,6 @@
 //! * Where no process and no edge was left to notice: an operator ([`Cause::Told`]).
 
 use super::super::{At, Db, StoreError, Tx, tags};
-use crate::clock::Clock;
-use crate::entropy;
 use rds_shared::push::Cursor;
 use rds_shared::push::cursor::{Jump, is_of_this_past};
 use rds_shared::push::past::{Draw, Numbers, OPERATIONS, ROWS};
@@ -117,20 +115,21 @@ pub async fn must_step(connection: &mut PgConnection, cause: Cause<'_>) -> Resul
 
 /// Steps over every number that may have been given, and numbers what is retained and has none.
 ///
-/// It reads all that is retained, and after a restore into another cluster writes it: give it a connection that has the time.
+/// It reads all that is retained, and after a restore into another cluster writes it: give it a connection that has the time. `draw` is by
+/// this machine's real clock, `now` by what may be a test's.
 pub async fn step(
     connection: &mut PgConnection,
     cause: Cause<'_>,
     now: Timestamp,
+    draw: Draw,
 ) -> Result<Option<Stepped>, StoreError> {
-    // `now` may be a test's. Of the real clocks one may be wrong: the later one is further from what was given before.
+    // Of the two machines' clocks one may be wrong: the later one is further from what was given before.
     let At(theirs) = sqlx::query_scalar("select clock_timestamp()").fetch_one(&mut *connection).await?;
-    let seconds = theirs.max(Clock::system().wall()).as_seconds();
-    let draw = Draw { seconds, random: u64::from_be_bytes(entropy::random_bytes()) };
-    step_at(connection, cause, now, draw).await
+    let seconds = draw.seconds.max(theirs.as_seconds());
+    step_at(connection, cause, now, Draw { seconds, ..draw }).await
 }
 
-/// The same with a draw of the caller's.
+/// The same by the clock of `draw` alone.
 ///
 /// In a restored cluster the transactions of old rows bear numbers that have yet to be given there. What is journalled of them
 /// is therefore assigned to the first transaction of all, so that it is never taken for something new.

@@ -1,6 +1,7 @@
-// Who reads while everything breaks: readers of public and keyed pages, holders of a key with an exact limit, and those whose keys are
-// revoked.
+// Who reads while everything breaks: readers of public and keyed pages, holders of a key with an exact limit, those whose keys are
+// revoked, and strangers who mean harm.
 
+import { hostileRequest, sendRaw } from '../../edge/tests/hostile.mjs';
 import { mint, revoke } from '../operator.mjs';
 import { request } from '../stack.mjs';
 import { numberIn } from './writers.mjs';
@@ -127,6 +128,30 @@ export class Crowd extends Caller {
       };
       await Promise.all(Array.from({ length: Crowd.SIZE }, member));
       await sleep(this.dice.between(300, 900));
+    }
+  }
+}
+
+/** Sends whatever may do harm, without a key and from an address of its own each time. */
+export class Stranger extends Caller {
+  #addresses = 0;
+
+  constructor(name, door, { dice, doors, answers }) {
+    super();
+    Object.assign(this, { name, door, dice, doors, answers });
+  }
+
+  async run() {
+    const port = Number(new URL(this.doors[this.door]).port);
+    while (!this.stopped) {
+      this.#addresses += 1;
+      const address = `172.${16 + this.door}.${(this.#addresses >> 8) & 255}.${this.#addresses & 255}`;
+      const sent = hostileRequest(this.dice, address);
+      const began = performance.now();
+      const status = await sendRaw(port, sent, PATIENCE_MILLIS);
+      const target = sent.subarray(0, 200).toString('latin1').split('\r\n')[0];
+      this.answers.push({ who: this.name, door: this.door, target, kind: 'hostile', status, began, ended: performance.now() });
+      await sleep(this.dice.between(20, 150));
     }
   }
 }

@@ -15,7 +15,7 @@ import * as pushed from '../campaign/verdict.mjs';
 import { bearer, mint, verb } from '../operator.mjs';
 import { authority } from '../receiver.mjs';
 import { request, unasked, until } from '../stack.mjs';
-import { Crowd, Glutton, Reader, Revoked } from './callers.mjs';
+import { Crowd, Glutton, Reader, Revoked, Stranger } from './callers.mjs';
 import { faultsOf } from './faults.mjs';
 import { Answers, Written, grouped } from './record.mjs';
 import { Stack } from './stack.mjs';
@@ -46,6 +46,8 @@ const dice = new Dice(SEED);
 const groups = ['north', 'south'].map((name, place) => new Group(name, place));
 const written = new Written(groups.map(({ name }) => name));
 const answers = new Answers();
+/** What strangers who mean harm were answered: notes of `{who, door, target, status, began, ended}`. */
+const harm = [];
 const restores = [];
 const skipped = new Map();
 /** Titles of what was sent again after a restore: it may have happened anew. */
@@ -89,6 +91,7 @@ async function set() {
   writers = groups.map((group) => new Writer(group, { dice: dice.of(group.name), origins: stack.origins, written }));
   callers = [0, 0, 1, 1].map((door, place) => new Reader(`reader ${place}`, door, { ...common, dice: dice.of(`reader ${place}`), groups, key, decision }));
   callers.push(...[0, 1].map((place) => new Glutton(`glutton ${place}`, { ...common, dice: dice.of(`glutton ${place}`), key: metered, limit: LIMIT })));
+  callers.push(...stack.doors.map((_, door) => new Stranger(`stranger ${door}`, door, { doors: stack.doors, answers: harm, dice: dice.of(`stranger ${door}`) })));
   callers.push(new Crowd('crowd', { ...common, dice: dice.of('crowd'), key: crowded, limit: CROWDED }));
   revoked = new Revoked({ ...common, dice: dice.of('revoked'), description });
   callers.push(revoked);
@@ -349,6 +352,10 @@ describe('after every fault of the whole stack', () => {
   test('no ETag names two contents', () => none(verdict.ambiguousTags(answers.all)));
   test('every failure is told as the interface says', () => none(verdict.undocumented(answers.all)));
   test('nothing failed while nothing was broken', () => none(verdict.unprovoked(answers.all, stack.faults)));
+  test('no stranger made an error of ours while nothing was broken', () => {
+    assert.ok(harm.filter(({ status }) => status > 0).length > ROUNDS * 10, `${harm.length} requests of strangers`);
+    none(verdict.provoked(harm, stack.faults));
+  });
   test('nothing ended by itself but a Postgres that could not write', () => none(verdict.unexpectedEndings(stack.endings, stack.faults)));
   test('nobody was let in beyond a limit, and no place was given twice', () => none(verdict.overLimit(answers.all)));
   test('no revoked key was let in after its revocation was acknowledged', () => none(verdict.admittedRevoked(answers.all)));

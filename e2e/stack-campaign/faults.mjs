@@ -37,6 +37,13 @@ export function faultsOf(stack, { writers, restore, restoreTwice, restoreOlder, 
         frozen.signal('SIGCONT');
       },
     },
+    'both origins hang': {
+      act: async (dice) => {
+        for (const origin of origins) origin.signal('SIGSTOP');
+        await sleep(dice.between(3000, 10_000));
+        for (const origin of origins) origin.signal('SIGCONT');
+      },
+    },
     'Postgres is stopped': { act: away([postgres], 'SIGINT', 500, 5000) },
     'Postgres stops at once': { act: away([postgres], 'SIGQUIT', 0, 3000) },
     'Postgres and both origins stop at once': { act: (dice) => away([postgres, ...origins], dice.pick(['SIGQUIT', 'SIGKILL']), 0, 2000)(dice) },

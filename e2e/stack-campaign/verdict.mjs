@@ -96,6 +96,11 @@ export function unprovoked(answers, faults) {
   });
 }
 
+/** Errors of ours that a stranger was answered with nothing broken that would explain them. What is no HTTP may get no answer at all. */
+export function provoked(answers, faults) {
+  return answers.filter((answer) => answer.status >= 500 && !during(faults, answer)).map((answer) => `${named(answer)}, and nothing was broken`);
+}
+
 /** Processes that ended although nobody ended them. A Postgres without room for its log ends: no other way is safe. */
 export function unexpectedEndings(endings, faults) {
   return endings

@@ -25,6 +25,7 @@ const page = (began, numbers, more) => ({
 });
 const metered = (remaining, more) => ({ kind: 'metered', key: 1, limit: 3, who: 'glutton', door: 0, target: '/v1/chains', began: 50, ended: 51, status: 200, reset: 60, remaining, ...more });
 const tried = (began, status) => ({ kind: 'revoked', key: 2, revoked: 40, who: 'revoked', door: 0, target: '/v1/chains', began, ended: began + 1, status });
+const hostile = (began, status) => ({ kind: 'hostile', who: 'stranger', door: 0, target: 'GET /v1/vaults/%2e%2e', began, ended: began + 1, status });
 const frame = (number, title) => ({ connection: 1, event: 'published', number, title });
 const gap = (reason) => ({ connection: 1, event: 'gap', gap: { reason } });
 
@@ -42,6 +43,7 @@ function record() {
       metered(2), metered(1), metered(0), metered(0, { status: 429 }), metered(2, { reset: 120, began: 61 }),
       tried(39, 200), tried(41, 401), tried(42, 429),
     ],
+    harm: [hostile(10, 400), hostile(23, 0), hostile(23, 502), hostile(51, 0)],
     faults: [{ what: 'the edge is killed', hit: 'edge', from: 22, to: 25 }, { what: 'a restore', from: 33, to: 48 }, { what: 'the disk is full', fills: true, from: 53, to: 54 }],
     restores: [{ from: 35, to: 45, until: 50, kept: new Map([['north', 2]]) }],
     clients: [{ name: 'client', vault: null, first: 0n, frames: [frame(1n, 'north 1'), gap('cursor_unknown'), frame(1n, 'north 1'), frame(9n, 'north 2')] }],
@@ -51,7 +53,7 @@ function record() {
   };
 }
 
-function broken({ answers, faults, restores, clients, kept, endings, written: all }) {
+function broken({ answers, harm, faults, restores, clients, kept, endings, written: all }) {
   const found = {
     torn: verdict.torn(answers),
     invented: verdict.invented(answers, all),
@@ -61,6 +63,7 @@ function broken({ answers, faults, restores, clients, kept, endings, written: al
     ambiguousTags: verdict.ambiguousTags(answers),
     undocumented: verdict.undocumented(answers),
     unprovoked: verdict.unprovoked(answers, faults),
+    provoked: verdict.provoked(harm, faults),
     overLimit: verdict.overLimit(answers),
     admittedRevoked: verdict.admittedRevoked(answers),
     unproven: verdict.unproven(answers),
@@ -112,6 +115,10 @@ describe('the verdict on the whole stack', () => {
     assert.deepEqual(after(({ answers }) => Object.assign(answers[0], { status: 404, code: 'NOT_FOUND' })), ['undocumented']);
     assert.deepEqual(after(({ answers }) => Object.assign(answers[9], { began: 51, ended: 52 })), ['unprovoked']);
     assert.deepEqual(after(({ answers }) => Object.assign(answers[10], { began: 38, ended: 39 })), ['unprovoked'], 'only the edge can break a connection');
+  });
+
+  test('sees an error of ours that a stranger made', () => {
+    assert.deepEqual(after(({ harm }) => harm.push(hostile(51, 500))), ['provoked']);
   });
 
   test('sees one request too many, and a place that was given twice', () => {

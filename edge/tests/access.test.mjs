@@ -82,7 +82,9 @@ describe("access", { concurrency: true }, () => {
     const [key, hung, untold, unknown] = [origin.mint(), origin.mint({ rpm: 8 }), origin.mint(), origin.mint()];
     origin.untold.add(untold.digest);
     const refused = { text: `pk_live_${randomBytes(16).toString("hex")}`, digest: undefined };
-    for (const known of [key, hung, untold]) assert.equal((await edge.get("/v1/vaults", { key: known })).status, 200);
+    for (const known of [key, untold]) assert.equal((await edge.get("/v1/vaults", { key: known })).status, 200);
+    const before = await edge.get("/v1/vaults", { key: hung });
+    assert.equal(before.status, 200);
     assert.equal((await edge.get("/v1/vaults", { key: refused, ip: "198.51.100.22" })).status, 401);
     const begun = Date.now();
     for (const { digest } of [key, untold, unknown]) origin.silent.add(digest);
@@ -101,11 +103,13 @@ describe("access", { concurrency: true }, () => {
     }
     const waited = performance.now();
     const first = await edge.get("/v1/vaults", { key: hung });
-    assert.deepEqual([first.status, first.headers["x-ratelimit-remaining"]], [200, "7"]);
+    // In the minute of the request before, that one counts, too.
+    const left = first.headers["x-ratelimit-reset"] === before.headers["x-ratelimit-reset"] ? 6 : 7;
+    assert.deepEqual([first.status, first.headers["x-ratelimit-remaining"]], [200, `${left}`]);
     assert.ok(performance.now() - waited < 1_500, `${performance.now() - waited} ms`);
     const more = performance.now();
     const others = await edge.crowd(10, 1, "/v1/vaults", { key: hung });
-    assert.deepEqual([admitted(others).length, others.length], [7, 10], "its limit is exact");
+    assert.deepEqual([admitted(others).length, others.length], [left, 10], "its limit is exact");
     assert.ok(performance.now() - more < 1_000, `nobody waits again: ${performance.now() - more} ms`);
     const revoked = { ...key.record, active: false, version: 2 };
     assert.equal((await edge.tell(key.digest, revoked)).status, 204);
@@ -159,7 +163,7 @@ describe("access", { concurrency: true }, () => {
 
   test("guessed keys leave no file behind, and a good key that was never seen passes between them", async () => {
     const guess = () => ({ text: `pk_live_${randomBytes(16).toString("hex")}` });
-    const [address, before] = ["198.51.100.31", edge.files("KeyGuard")];
+    const [address, before] = ["198.51.100.61", edge.files("KeyGuard")];
     const replies = await Promise.all(Array.from({ length: 300 }, () => edge.get("/v1/vaults", { key: guess(), ip: address })));
     const seen = (status) => replies.filter((reply) => reply.status === status).length;
     assert.deepEqual([seen(401), seen(429) + seen(503)], [10, 290]);

@@ -3,33 +3,6 @@
 import { readFileSync } from "node:fs";
 import { connect } from "node:net";
 
-/** Numbers from a seed (mulberry32), so that a failure can be had again. */
-export class Dice {
-  constructor(seed) {
-    this.state = seed >>> 0;
-  }
-
-  next() {
-    this.state = (this.state + 0x6d2b79f5) >>> 0;
-    let value = this.state;
-    value = Math.imul(value ^ (value >>> 15), value | 1);
-    value ^= value + Math.imul(value ^ (value >>> 7), value | 61);
-    return ((value ^ (value >>> 14)) >>> 0) / 4_294_967_296;
-  }
-
-  below(count) {
-    return Math.floor(this.next() * count);
-  }
-
-  pick(all) {
-    return all[this.below(all.length)];
-  }
-
-  chance(share) {
-    return this.next() < share;
-  }
-}
-
 /** Every operation of the interface: `[method, template, parameters]`. */
 const OPERATIONS = Object.entries(
   JSON.parse(readFileSync(new URL("../../openapi/openapi.json", import.meta.url), "utf8")).paths,
@@ -65,7 +38,7 @@ const BODIES = [
   bytes(0x00, 0xff, 0xfe), "{\"ids\":[\"\\ud800\"]}", "x".repeat(70_000),
 ];
 
-/** One request as bytes, for a stranger at `ip`. */
+/** One request as bytes, for a stranger at `ip`; `dice` is of `e2e/campaign/dice.mjs`. */
 export function hostileRequest(dice, ip) {
   const [method, template, parameters] = dice.pick(OPERATIONS);
   const path = template.replace(/\{[^}]+\}/g, () => dice.pick(SEGMENTS));
@@ -74,23 +47,44 @@ export function hostileRequest(dice, ip) {
   // A space or a line break would end the request line: they are what a parser before us would refuse.
   const target = (query ? `${path}?${query}` : path).replace(/[ \r\n]/g, "%20");
   const lines = [`${dice.chance(0.05) ? dice.pick(["HEAD", "OPTIONS", "PUT", "PATCH"]) : method} ${target} HTTP/1.1`, "Host: x", `CF-Connecting-IP: ${ip}`];
-  for (let count = dice.below(4); count > 0; count -= 1) lines.push(`${dice.pick(HEADER_NAMES)}: ${dice.pick(HEADER_VALUES)}`);
+  for (let count = dice.between(0, 3); count > 0; count -= 1) lines.push(`${dice.pick(HEADER_NAMES)}: ${dice.pick(HEADER_VALUES)}`);
   const body = method === "GET" ? "" : dice.pick(BODIES);
   if (method === "POST") lines.push("Content-Type: application/json");
   if (body || method === "POST") lines.push(`Content-Length: ${Buffer.byteLength(body, "latin1")}`);
   return Buffer.from(`${[...lines, "Connection: close"].join("\r\n")}\r\n\r\n${body}`, "latin1");
 }
 
-/** Sends bytes, and resolves with the answer's status (0 for none) once the connection ends or `patience` is over. */
+/** What was said so far: the answer's status (0 for none yet) and whether its end has come, as far as lengths tell. */
+function heard(said, isHead) {
+  const end = said.indexOf("\r\n\r\n");
+  const status = Number(/^HTTP\/1\.1 (\d{3})/.exec(said)?.[1] ?? 0);
+  if (end < 0) return { status, ended: false };
+  const [head, body] = [said.slice(0, end), said.slice(end + 4)];
+  if (status === 100) return heard(body, isHead);
+  if (isHead || status === 204 || status === 304) return { status, ended: true };
+  if (/^transfer-encoding: *chunked/im.test(head)) return { status, ended: body.endsWith("0\r\n\r\n") };
+  const length = /^content-length: *(\d+)/im.exec(head)?.[1];
+  return { status, ended: length !== undefined && body.length >= Number(length) };
+}
+
+/**
+ * Sends bytes, and resolves with the answer's status (0 for none) once the answer or the connection ends, or `patience` is over. The runtime
+ * keeps a connection that was asked to be closed for seconds.
+ */
 export function sendRaw(port, request, patience = 5_000) {
   return new Promise((resolve) => {
     let said = "";
+    const isHead = request.subarray(0, 5).toString("latin1") === "HEAD ";
     const done = () => {
       socket.destroy();
-      resolve(Number(/^HTTP\/1\.1 (\d{3})/.exec(said)?.[1] ?? 0));
+      resolve(heard(said, isHead).status);
     };
     const socket = connect({ port, host: "127.0.0.1" }, () => socket.write(request));
     socket.setTimeout(patience, done);
-    socket.on("data", (chunk) => (said += said.length < 64 ? chunk.toString("latin1") : "")).on("end", done).on("close", done).on("error", done);
+    const hear = (chunk) => {
+      said += chunk.toString("latin1");
+      if (heard(said, isHead).ended) done();
+    };
+    socket.on("data", hear).on("end", done).on("close", done).on("error", done);
   });
 }

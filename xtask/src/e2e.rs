@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::ffi::OsString;
-use std::path::{Path, PathBuf};
+use std::path::Path;
+use std::process::Command;
 
 use anyhow::{Result, anyhow, bail};
 use serde_json::json;
@@ -11,7 +12,7 @@ use crate::console::heading;
 use crate::provision::cache::Cache;
 use crate::provision::{self, require_node};
 use crate::tally::Tally;
-use crate::test::{Scratch, count, counted, install_clients, node_tests};
+use crate::test::{Scratch, count, install_clients, node_tests, test_files};
 use crate::up::Options;
 use crate::up::data::Data;
 use crate::up::edge::{self, Binding};
@@ -22,8 +23,8 @@ use crate::{wasm, workspace};
 /// Tests that ask much and long of a stack, and leave its clock and its services alone: they have one of their own, beside the rest.
 const LONG: [&str; 4] = ["authorisation.test.mjs", "generators.test.mjs", "schemathesis.test.mjs", "secrets.test.mjs"];
 
-/// Runs the suite.
-pub fn run(cache: &Cache, tally: &mut Tally) -> Result<()> {
+/// Runs the suite, or only the files whose names contain `only`.
+pub fn run(cache: &Cache, tally: &mut Tally, only: Option<&str>) -> Result<()> {
     require_node()?;
     let suite = workspace::root().join("e2e");
     install_clients(&suite)?;
@@ -31,62 +32,62 @@ pub fn run(cache: &Cache, tally: &mut Tally) -> Result<()> {
     let apart = Scratch::new(cache, "e2e-cache")?;
     let any_origin = lay_out_cache(cache, &apart.path)?.to_string();
     let (long, rest): (Vec<_>, Vec<_>) =
-        test_files(&suite)?.into_iter().partition(|file| LONG.contains(&file.as_str()));
-    if long.len() != LONG.len() {
+        test_files(&suite, only)?.into_iter().partition(|file| LONG.contains(&file.as_str()));
+    if only.is_none() && long.len() != LONG.len() {
         bail!("of {LONG:?} the suite has only {long:?}");
     }
     // Stacks that tests start themselves look for ports from there on: neither lane finds one that the other is about to take.
-    let [lane, long_lane] =
-        [("e2e", rest, 31_000), ("e2e-long", long, 28_000)].map(|(name, files, ports)| -> Result<_> {
-            let folder = Scratch::new(cache, name)?;
-            let stack = Stack::start(&for_tests(&folder.path), Ports::free()?)?;
-            let mut node = node_tests(&suite);
-            // A stack has one clock, and tests move it: no two files at once have the same stack.
-            node.arg("--test-concurrency=1").args(files).envs(&environment);
-            node.env("RDS_STACK", stack.description_file()).env("RDS_CACHE_EDGE", &any_origin);
-            node.env("RDS_PORTS", ports.to_string());
-            Ok((folder, stack, node))
-        });
-    let ((_folder, stack, node), (_long_folder, long_stack, long_node)) = (lane?, long_lane?);
-    let mut said = Vec::new();
-    let (outcome, long_outcome) = std::thread::scope(|scope| {
-        let beside = scope.spawn(|| {
-            let mut tally = Tally::default();
-            let outcome = count(long_node, &mut tally, |line| said.push(line.to_owned()));
-            (outcome, tally)
-        });
-        let outcome = counted(node, tally);
-        (outcome, beside.join())
+    let lanes = [("e2e", rest, 31_000), ("e2e-long", long, 28_000)];
+    let mut lanes = lanes.into_iter().filter(|(_, files, _)| !files.is_empty()).map(|(name, files, ports)| {
+        let folder = Scratch::new(cache, name)?;
+        let stack = Stack::start(&for_tests(&folder.path), Ports::free()?)?;
+        let mut node = node_tests(&suite);
+        // A stack has one clock, and tests move it: no two files at once have the same stack.
+        node.arg("--test-concurrency=1").args(files).envs(&environment);
+        node.env("RDS_STACK", stack.description_file()).env("RDS_CACHE_EDGE", &any_origin);
+        node.env("RDS_PORTS", ports.to_string());
+        Ok::<_, anyhow::Error>(Lane { stack, _folder: folder, node: Some(node) })
     });
-    let (long_outcome, long_tally) = long_outcome.map_err(|_| anyhow!("the thread of the long tests panicked"))?;
-    heading("\nEnd to end, beside it");
-    said.iter().for_each(|line| println!("{line}"));
-    tally.add(long_tally);
-    for (outcome, stack) in [(&outcome, stack), (&long_outcome, long_stack)] {
-        if outcome.is_err() {
+    let (shown, beside) = (lanes.next().transpose()?, lanes.next().transpose()?);
+    let mut said = Vec::new();
+    let mut hidden = Tally::default();
+    let outcomes = std::thread::scope(|scope| {
+        let beside = beside.map(|lane| scope.spawn(|| lane.run(&mut hidden, |line| said.push(line.to_owned()))));
+        let shown = shown.map(|lane| lane.run(tally, |line| println!("{line}")));
+        let beside = beside.map(|thread| thread.join().map_err(|_| anyhow!("the thread of the long tests panicked")));
+        [shown.map(Ok), beside]
+    });
+    if !said.is_empty() {
+        heading("\nEnd to end, beside it");
+        said.iter().for_each(|line| println!("{line}"));
+    }
+    tally.add(hidden);
+    let mut outcome = Ok(());
+    for lane in outcomes.into_iter().flatten() {
+        let (ended, Lane { stack, _folder, .. }) = lane?;
+        if ended.is_err() {
             stack.show_logs();
         }
         stack.stop();
+        outcome = outcome.and(ended);
     }
-    outcome.and(long_outcome)
+    outcome
 }
 
-/// The suite's test files, in order and as paths inside it.
-fn test_files(suite: &Path) -> Result<Vec<String>> {
-    let (mut files, mut folders) = (Vec::new(), vec![PathBuf::new()]);
-    while let Some(folder) = folders.pop() {
-        for entry in std::fs::read_dir(suite.join(&folder))? {
-            let entry = entry?;
-            let path = folder.join(entry.file_name());
-            if entry.file_type()?.is_dir() {
-                folders.extend(Some(path).filter(|path| !path.ends_with("node_modules")));
-            } else if let Some(name) = path.to_str().filter(|name| name.ends_with(".test.mjs")) {
-                files.push(name.to_owned());
-            }
-        }
+/// Files that have a stack to themselves, one after the other.
+struct Lane {
+    stack: Stack,
+    _folder: Scratch,
+    /// Node, until it runs.
+    node: Option<Command>,
+}
+
+impl Lane {
+    /// Runs the files; how it went, and the lane, whose stack still runs.
+    fn run(mut self, tally: &mut Tally, show: impl FnMut(&str)) -> (Result<()>, Self) {
+        let ended = self.node.take().map_or(Ok(()), |node| count(node, tally, show));
+        (ended, self)
     }
-    files.sort();
-    Ok(files)
 }
 
 /// A stack with the demo's data and a clock that can be moved.

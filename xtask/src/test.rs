@@ -28,6 +28,9 @@ pub struct Options {
     /// One stage, or several; all of them by default.
     #[arg(value_enum)]
     stages: Vec<Stage>,
+    /// Of the stages bundle and e2e only the files whose names contain this.
+    #[arg(long, value_name = "TEXT")]
+    only: Option<String>,
     /// Which faults the campaigns choose; drawn and printed where none is given.
     #[arg(long, value_name = "N")]
     seed: Option<u32>,
@@ -78,8 +81,8 @@ pub fn run(options: &Options) -> Result<()> {
     let stages: [(Stage, &str, Run<'_>); 5] = [
         (Stage::Rust, "Rust", &rust),
         (Stage::Wasm, "Wasm", &in_wasm),
-        (Stage::Bundle, "Bundle", &bundle),
-        (Stage::E2e, "End to end", &e2e::run),
+        (Stage::Bundle, "Bundle", &|cache, tally| bundle(cache, tally, options.only.as_deref())),
+        (Stage::E2e, "End to end", &|cache, tally| e2e::run(cache, tally, options.only.as_deref())),
         (Stage::Faults, "Faults", &|cache, tally| faults(cache, tally, options)),
     ];
     for (stage, name, run) in stages {
@@ -136,7 +139,7 @@ fn in_wasm(cache: &Cache, tally: &mut Tally) -> Result<()> {
     Ok(())
 }
 
-fn bundle(cache: &Cache, tally: &mut Tally) -> Result<()> {
+fn bundle(cache: &Cache, tally: &mut Tally, only: Option<&str>) -> Result<()> {
     wasm::run()?;
     tally.passed += 1;
     counted(node_tests(&workspace::root().join("xtask/assets")), tally)?;
@@ -145,7 +148,9 @@ fn bundle(cache: &Cache, tally: &mut Tally) -> Result<()> {
     // those of decisions, one for those of keys that are asked for very often, one for hostile strangers.
     let stacks = [0, 1, 2, 3, 4, 5].map(|number| lay_out_edge(&bundle, &folder.path.join(number.to_string()), number));
     let stacks: Vec<_> = stacks.into_iter().collect::<Result<_>>()?;
-    let mut node = node_tests(&workspace::root().join("edge/tests"));
+    let suite = workspace::root().join("edge/tests");
+    let mut node = node_tests(&suite);
+    node.args(test_files(&suite, only)?);
     node.env("RDS_WORKERD", provision::npm::workerd(cache)?).env("RDS_EDGE_STACKS", serde_json::to_string(&stacks)?);
     counted(node, tally)
 }
@@ -212,6 +217,27 @@ fn faults(cache: &Cache, tally: &mut Tally, options: &Options) -> Result<()> {
         outcome = outcome.and(counted(node, tally));
     }
     outcome
+}
+
+/// A suite's test files, in order and as paths inside it; of them only those that `only` is part of.
+pub(crate) fn test_files(suite: &Path, only: Option<&str>) -> Result<Vec<String>> {
+    let (mut files, mut folders) = (Vec::new(), vec![PathBuf::new()]);
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(suite.join(&folder))? {
+            let entry = entry?;
+            let path = folder.join(entry.file_name());
+            if entry.file_type()?.is_dir() {
+                folders.extend(Some(path).filter(|path| !path.ends_with("node_modules")));
+            } else if let Some(name) = path.to_str().filter(|name| name.ends_with(".test.mjs")) {
+                files.extend(Some(name.to_owned()).filter(|name| only.is_none_or(|only| name.contains(only))));
+            }
+        }
+    }
+    if files.is_empty() {
+        bail!("no test file in {} has {:?} in its name", suite.display(), only.unwrap_or_default());
+    }
+    files.sort();
+    Ok(files)
 }
 
 /// Node's own test runner over the test files of a folder.

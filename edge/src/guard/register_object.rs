@@ -123,7 +123,9 @@ impl Inner {
 
 impl RegisterDisk for Table {
     fn has(&self, digest: &KeyDigest) -> Result<bool, DiskFault> {
-        let found = self.there()?.rows("SELECT 1 FROM listed WHERE digest = ?", &[digest.to_hex().into()])?;
+        // Until a key is listed there is nothing to read, and a guess writes nothing.
+        let Some(database) = self.if_there("listed")? else { return Ok(false) };
+        let found = database.rows("SELECT 1 FROM listed WHERE digest = ?", &[digest.to_hex().into()])?;
         Ok(!found.is_empty())
     }
 

@@ -49,6 +49,14 @@ impl Table {
         }
         Ok(&self.database)
     }
+
+    /// The database, if `table`, which is the table's name, is in it: nothing is written.
+    pub fn if_there(&self, table: &str) -> Result<Option<&Database>, DiskFault> {
+        if !self.ready.get() {
+            self.ready.set(self.database.has(table)?);
+        }
+        Ok(self.ready.get().then_some(&self.database))
+    }
 }
 
 /// One row, column by column.

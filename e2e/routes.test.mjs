@@ -52,8 +52,8 @@ test('liquidity follows TVL and utilization', () => {
       assert.deepEqual([row.liquidity_status, available, deficit], ['unknown', null, null], row.id);
       continue;
     }
-    near(available, Math.max(0, tvl * (1 - Math.min(1, Math.max(0, utilization)))));
-    near(deficit, Math.max(0, tvl * (utilization - 1)));
+    nearCents(available, Math.max(0, tvl * (1 - Math.min(1, Math.max(0, utilization)))));
+    nearCents(deficit, Math.max(0, tvl * (utilization - 1)));
     const status = available > 0 ? 'available' : utilization > 1 ? 'deficit' : 'exhausted';
     assert.equal(row.liquidity_status, status, row.id);
   }
@@ -190,6 +190,11 @@ test('every answer has a request id of its own, and a client cannot choose it', 
 
 const largest = (list) => list.toSorted((a, b) => b.tvl_usd - a.tvl_usd || (a.id < b.id ? -1 : 1)).slice(0, 100);
 const sortedIds = (list) => list.map((row) => row.id).sort();
+
+/** The same for amounts of a dollar and more, each of which is published to the cent. */
+function nearCents(actual, expected) {
+  assert.ok(Math.abs(actual - expected) <= 0.011, `${actual} is not ${expected}`);
+}
 
 function near(actual, expected) {
   assert.ok(Math.abs(actual - expected) <= 1e-6 * Math.max(1, Math.abs(expected)), `${actual} is not ${expected}`);

@@ -30,7 +30,7 @@ fn schema(id: RouteId) -> Value {
             "type": "object", "additionalProperties": false,
             "properties": {
                 "ids": {"type": "array", "maxItems": BATCH_ITEMS, "items": {"type": "string"}, "description": format!("Ids of vaults. Ids and addresses together may be at most {BATCH_ITEMS}; more is 400 `TOO_MANY_ITEMS`.")},
-                "addresses": {"type": "array", "maxItems": BATCH_ITEMS, "items": {"type": "string"}, "description": "Addresses of share tokens; each is looked for on every chain. What is no address is found nowhere."},
+                "addresses": {"type": "array", "maxItems": BATCH_ITEMS, "items": {"type": "string", "pattern": spelling::ADDRESS}, "description": "Addresses of share tokens; each is looked for on every chain. One that is no address is 400 `INVALID_ADDRESS`."},
             },
         }),
         RouteId::WebhookCreate => json!({

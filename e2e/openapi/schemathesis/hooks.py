@@ -30,6 +30,11 @@ def faults(response):
     return {detail["name"] for detail in response.json()["error"].get("details", [])} or {"the request"}
 
 
+def listed(case, name):
+    """The address in the body that a fault names, as `addresses[3]`."""
+    return case.body["addresses"][int(re.fullmatch(r"addresses\[(\d+)\]", name)[1])].lower()
+
+
 def operation(case):
     return case.operation.definition.raw["operationId"]
 
@@ -54,6 +59,12 @@ REFUSED = [
         "An address belongs to its chain: hex where the chain writes hex. And a pattern cannot say that base58 stands for 32 bytes.",
         lambda case, response: error_code(response) in {"INVALID_ADDRESS", "ADDRESS_NAMESPACE_MISMATCH"}
         and not str((case.path_parameters or {}).get("address", "0x")).lower().startswith("0x"),
+    ),
+    (
+        "The same in a list of addresses.",
+        lambda case, response: operation(case) == "VaultBatch"
+        and error_code(response) == "INVALID_ADDRESS"
+        and all(not listed(case, name).startswith("0x") for name in faults(response)),
     ),
     (
         "The same inside ids and keys of vaults.",

@@ -30,7 +30,9 @@ export function environment(name, requirements) {
     mkdirSync(cache(), { recursive: true });
     const half = mkdtempSync(join(cache(), `${name}-`));
     installed('python3', '-m', 'venv', half);
-    installed(join(half, 'bin/python'), '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', '--no-deps', '--requirement', requirements);
+    // Wheels alone: a source package runs its own code while it is built.
+    const checked = ['--no-deps', '--only-binary', ':all:', '--require-hashes', '--requirement', requirements];
+    installed(join(half, 'bin/python'), '-m', 'pip', 'install', '--quiet', '--disable-pip-version-check', ...checked);
     renameSync(half, folder);
   }
   return folder;

@@ -4,7 +4,7 @@
 //! From the ground up: [`console`], [`signals`], [`command`] and [`service`] run and watch
 //! processes; [`provision`] brings tools that the machine lacks into a cache outside the clone;
 //! [`wasm`] builds the Worker; [`up`] starts the stack; [`campaign`] lays one out to be killed; [`test`] and its stage [`e2e`],
-//! [`lint`], [`openapi`], [`fuzz`] and [`bench`] are what their names say.
+//! [`lint`], [`openapi`], [`sbom`], [`fuzz`] and [`bench`] are what their names say.
 
 pub mod bench;
 pub mod campaign;
@@ -17,6 +17,7 @@ pub mod lint;
 pub mod measure;
 pub mod openapi;
 pub mod provision;
+pub mod sbom;
 pub mod service;
 pub mod signals;
 pub mod tally;

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use xtask::{bench, fuzz, lint, openapi, signals, test, up, wasm};
+use xtask::{bench, fuzz, lint, openapi, sbom, signals, test, up, wasm};
 
 /// Runs, tests and measures the Risk Data Service.
 #[derive(Parser)]
@@ -25,6 +25,8 @@ enum Verb {
     Openapi(openapi::Options),
     /// Build the Worker bundle and print its sizes.
     Wasm,
+    /// Write the bills of materials of the origin, the Worker bundle and the pages (CycloneDX).
+    Sbom(sbom::Options),
     /// Throw made-up input at every parser, for ten minutes each.
     Fuzz(fuzz::Options),
     /// Run the side-by-side measurements, or one of them by name.
@@ -42,6 +44,7 @@ fn main() -> ExitCode {
         Verb::Lint => lint::run(),
         Verb::Openapi(options) => openapi::run(&options),
         Verb::Wasm => wasm::run(),
+        Verb::Sbom(options) => sbom::run(&options),
         Verb::Fuzz(options) => fuzz::run(&options),
         Verb::Bench(options) => bench::run(&options),
     };

@@ -23,6 +23,12 @@ pub fn version_of<'a>(lock: &'a str, package: &str) -> Result<&'a str> {
     block.and_then(|block| field(block, "version")).with_context(|| format!("{package} is not in its lock"))
 }
 
+/// The SHA-256 that a `Cargo.lock` has of a package; none of a package in the clone.
+pub fn checksum_of<'a>(lock: &'a str, package: &str, version: &str) -> Option<&'a str> {
+    let is = |block: &&str| field(block, "name") == Some(package) && field(block, "version") == Some(version);
+    blocks(lock).find(is).and_then(|block| field(block, "checksum"))
+}
+
 /// The lock under which `tool` is built from its own sources: that of the fetching package, without the latter, and with `tool` as
 /// what is built instead of what is fetched.
 pub fn of_tool(lock: &str, tool: &str) -> String {

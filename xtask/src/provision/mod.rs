@@ -11,7 +11,7 @@ pub mod browser;
 pub mod cache;
 pub mod debian;
 pub mod faketime;
-mod locks;
+pub mod locks;
 pub mod npm;
 pub mod peers;
 pub mod postgres;

@@ -53,6 +53,12 @@ pub fn pinned(program: &str) -> Result<String> {
     locks::digest(&folder(program).join(LOCK))
 }
 
+/// The lock file of a program.
+pub fn lock(program: &str) -> Result<String> {
+    let file = folder(program).join(LOCK);
+    std::fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))
+}
+
 const LOCK: &str = "package-lock.json";
 
 fn folder(program: &str) -> PathBuf {

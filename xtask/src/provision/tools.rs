@@ -85,7 +85,8 @@ fn lock_file(package: &str) -> PathBuf {
     workspace::root().join("xtask/locks/cargo").join(format!("{package}.lock"))
 }
 
-fn lock(package: &str) -> Result<String> {
+/// The lock file of a tool.
+pub fn lock(package: &str) -> Result<String> {
     let file = lock_file(package);
     std::fs::read_to_string(&file).with_context(|| format!("cannot read {}", file.display()))
 }

@@ -1,0 +1,148 @@
+//! `cargo xtask sbom`: what the origin, the Worker bundle and the pages consist of, as CycloneDX documents.
+//!
+//! Everything comes from the lock files and from cargo's resolver; nothing is built. The same commit and the same compilers give the
+//! same bytes. Not listed: C and assembly sources inside a crate (the crate stands for them), and what the build tools are made of
+//! (`xtask/locks` pins that).
+
+mod crates;
+mod document;
+mod tools;
+
+use std::collections::BTreeSet;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result};
+use clap::Args;
+use sha2::{Digest, Sha256};
+
+use crate::provision::cache::Cache;
+use crate::provision::wasm_toolchain::{self, Target};
+use crate::{command, workspace};
+use crates::Graph;
+use document::{Component, Document, Kind};
+
+/// Where the documents go.
+#[derive(Args, Debug)]
+pub struct Options {
+    /// The folder to write to; `target/sbom` by default.
+    #[arg(long, value_name = "DIR")]
+    out: Option<PathBuf>,
+}
+
+/// What the pages are made of, in the clone: files that are served as they are, and sources of rendered pages.
+const PAGES: [&str; 5] = ["docs/assets", "docs/guides", "docs/pages", "docs/snippets", "openapi/openapi.json"];
+/// Licence of everything that was written here.
+const OWN_LICENCE: &str = "Apache-2.0";
+
+/// Writes the three documents and prints what is in them.
+pub fn run(options: &Options) -> Result<()> {
+    let wasm = wasm_toolchain::find(&Cache::open()?, Target::Wasm)?;
+    let compilers = Compilers::installed(&wasm.version)?;
+    let folder = options.out.clone().unwrap_or_else(|| workspace::target().join("sbom"));
+    std::fs::create_dir_all(&folder).with_context(|| format!("cannot create {}", folder.display()))?;
+    println!("{:<40}{:>12}{:>12}{:>12}", "file", "contained", "build only", "tools");
+    for (name, document) in documents(&compilers)? {
+        let file = folder.join(name);
+        let [contained, build_only] = document.counts();
+        std::fs::write(&file, document.to_json()?).with_context(|| format!("cannot write {}", file.display()))?;
+        println!("{:<40}{contained:>12}{build_only:>12}{:>12}", file.display(), document.tools());
+    }
+    Ok(())
+}
+
+/// The compilers: their standard libraries are part of what they compile.
+struct Compilers {
+    /// The target that this machine compiles for by default.
+    host: String,
+    /// Version of the compiler for it.
+    native: String,
+    /// Version of the compiler for wasm.
+    wasm: String,
+}
+
+impl Compilers {
+    /// `wasm` is what `rustc --version` says for wasm.
+    fn installed(wasm: &str) -> Result<Self> {
+        let about = command::output(std::process::Command::new("rustc").arg("-vV"))?;
+        let field = |name: &str| {
+            let value = about.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
+            value.map(str::to_owned).with_context(|| format!("`rustc -vV` names no {name}"))
+        };
+        let wasm = wasm.split_whitespace().nth(1).with_context(|| format!("no version in `{wasm}`"))?;
+        Ok(Self { host: field("host")?, native: field("release")?, wasm: wasm.to_owned() })
+    }
+}
+
+/// Every document, with its file name.
+fn documents(compilers: &Compilers) -> Result<[(&'static str, Document); 3]> {
+    let lock = std::fs::read_to_string(workspace::root().join("Cargo.lock")).context("cannot read Cargo.lock")?;
+    let wasm = Target::Wasm.triple();
+    let verifier = verifier(compilers, &lock)?;
+
+    let mut origin = crates::compiled("rds-origin", &compilers.host, &lock)?;
+    origin.contains("rds-origin", std_library(&compilers.native))?;
+    origin.includes("rds-docs", &verifier, "rds-verifier")?;
+
+    let mut edge = crates::compiled("rds-edge", wasm, &lock)?;
+    edge.contains("rds-edge", std_library(&compilers.wasm))?;
+    edge.contains("rds-edge", file(Path::new("edge/entry.mjs"))?)?;
+    for script in [tools::bindings()?, tools::shim()?] {
+        edge.contains("rds-edge", script)?;
+    }
+    edge.includes("rds-docs", &verifier, "rds-verifier")?;
+
+    let mut pages = crates::compiled("rds-docs", &compilers.host, &lock)?;
+    pages.keep_build_dependencies_of("rds-docs", &compilers.host)?;
+    pages.includes("rds-docs", &verifier, "rds-verifier")?;
+    for path in page_files()? {
+        pages.contains("rds-docs", file(&path)?)?;
+    }
+
+    let rustc = |version: &str| Component::new(Kind::Application, "rustc", version).licence("MIT OR Apache-2.0");
+    // Each of the three compiles the pages for the machine that builds, and contains the verifier.
+    let common = [vec![rustc(&compilers.native), rustc(&compilers.wasm)], tools::of_verifier()?].concat();
+    let worker = [common.clone(), tools::of_worker()?].concat();
+    Ok([
+        ("origin.cdx.json", Document::new(origin, "rds-origin", common.clone())?),
+        ("edge.cdx.json", Document::new(edge, "rds-edge", worker)?),
+        ("pages.cdx.json", Document::new(pages, "rds-docs", common)?),
+    ])
+}
+
+/// The verifier's module and the script around it. Origin and Worker contain it too: they serve the pages. (An origin that is compiled
+/// before `cargo xtask wasm` ran has pages without it.)
+fn verifier(compilers: &Compilers, lock: &str) -> Result<Graph> {
+    let mut verifier = crates::compiled("rds-verifier", Target::Wasm.triple(), lock)?;
+    verifier.contains("rds-verifier", std_library(&compilers.wasm))?;
+    verifier.contains("rds-verifier", tools::bindings()?)?;
+    Ok(verifier)
+}
+
+/// Rust's standard library. It is in no registry; vulnerability databases know it by its CPE.
+fn std_library(version: &str) -> Component {
+    let mut std = Component::new(Kind::Library, "rust-std", version).licence("MIT OR Apache-2.0");
+    std.cpe = Some(format!("cpe:2.3:a:rust-lang:rust:{version}:*:*:*:*:*:*:*"));
+    std
+}
+
+/// Files below [`PAGES`], relative to the clone.
+fn page_files() -> Result<BTreeSet<PathBuf>> {
+    let root = workspace::root();
+    let mut files = Vec::new();
+    for path in PAGES {
+        workspace::collect(&root.join(path), &mut files)?;
+    }
+    files.iter().map(|file| Ok(file.strip_prefix(&root)?.to_owned())).collect()
+}
+
+/// A file of our own. `path` is relative to the clone.
+fn file(path: &Path) -> Result<Component> {
+    let bytes =
+        std::fs::read(workspace::root().join(path)).with_context(|| format!("cannot read {}", path.display()))?;
+    let name = path.to_str().context("a file's name is not UTF-8")?;
+    let digest = workspace::hex(&Sha256::digest(bytes));
+    Ok(Component::new(Kind::File, name, None).licence(OWN_LICENCE).hash("SHA-256", digest))
+}
+
+#[cfg(test)]
+mod tests;

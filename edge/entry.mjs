@@ -1,16 +1,11 @@
-// The Worker's module: the bundle that worker-build makes, behind a handler that always answers.
+// The Worker's module: what wasm-bindgen makes of the crate, behind a handler that always answers.
 //
-// worker-build's own entry point wraps every request in proxies, and leaves a request whose Wasm instance breaks without
-// an answer. Here the handler is called directly, the broken instance is replaced before the next call, and everyone who
-// was waiting for the old one is told in the error envelope. Rests on worker-build 0.8.7: its class calls
-// `exports.fetch(request, this.env, this.ctx)`, its constructor re-instantiates after a critical error, and its state is
-// `globalThis.__worker_init_state`.
-import Worker from "./build/index.js";
+// A Wasm instance that trapped is broken, and the isolate outlives it. It is replaced before the next call, objects are made
+// anew in the new one, and everyone who was waiting for the old one is told in the error envelope. Rests on wasm-bindgen 0.2.130
+// and worker 0.8.7: `__wbg_reset_state` instantiates the module again, and the crate's state is what `__worker_init_state` gives.
+import * as instance from "./build/index.js";
 
-export * from "./build/index.js";
-
-const state = globalThis.__worker_init_state;
-const handle = Worker.prototype.fetch;
+const state = instance.__worker_init_state();
 
 /** More than an isolate has in flight; callers who went away would otherwise pile up here. The oldest make room for those who come. */
 const MOST_WAITING = 10_000;
@@ -28,6 +23,55 @@ function giveUp() {
   waiting.clear();
 }
 
+/** Puts a new instance in the place of one that broke. */
+function mend() {
+  if (!state.criticalError) return;
+  instance.__wbg_reset_state();
+  state.criticalError = false;
+  state.instanceId += 1;
+}
+
+/** A class of objects that outlive the instance that they were made in. */
+function lasting(Class) {
+  return class {
+    #given;
+    #object;
+    #instance;
+
+    constructor(...given) {
+      this.#given = given;
+      this.#current();
+    }
+
+    #current() {
+      mend();
+      if (this.#instance !== state.instanceId) {
+        this.#object = new Class(...this.#given);
+        this.#instance = state.instanceId;
+      }
+      return this.#object;
+    }
+
+    static {
+      // The runtime calls `alarm` where there is one.
+      for (const name of ["fetch", "alarm"].filter((name) => name in Class.prototype)) {
+        this.prototype[name] = async function call(...given) {
+          try {
+            return await this.#current()[name](...given);
+          } catch (error) {
+            if (error instanceof WebAssembly.RuntimeError) giveUp();
+            throw error;
+          }
+        };
+      }
+    }
+  };
+}
+
+export const AddressGuard = lasting(instance.AddressGuard);
+export const Epochs = lasting(instance.Epochs);
+export const KeyGuard = lasting(instance.KeyGuard);
+
 export default {
   async fetch(request, env, ctx) {
     let [settle, isOut] = [undefined, true];
@@ -41,8 +85,8 @@ export default {
     if (waiting.size >= MOST_WAITING) waiting.delete(oldest);
     waiting.add(settle);
     try {
-      if (state.criticalError) new Worker(ctx, env);
-      handle.call({ env, ctx }, request).then(settle, () => settle());
+      mend();
+      instance.fetch(request, env, ctx).then(settle, () => settle());
     } catch {
       giveUp();
     }

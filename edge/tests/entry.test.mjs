@@ -6,21 +6,30 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { after, before, beforeEach, test } from "node:test";
 
-// What the handler rests on, as worker-build 0.8.7 makes it: a class whose prototype answers, and whose constructor puts
-// a new instance in the place of a broken one.
+// What the handler rests on, as wasm-bindgen 0.2.130 makes it: a function that answers, one that puts a new instance in the place of a
+// broken one, and classes whose objects belong to the instance that they were made in.
 const BUNDLE = `
-  const state = (globalThis.__worker_init_state = { criticalError: false });
+  const state = { criticalError: false, instanceId: 0 };
   globalThis.instances = 1;
-  export default class Entrypoint {
-    constructor() {
-      if (state.criticalError) globalThis.instances += 1;
-      state.criticalError = false;
+  export const __worker_init_state = () => state;
+  export const __wbg_reset_state = () => (globalThis.instances += 1);
+  export const fetch = (request, env, ctx) => globalThis.bundle(request, env, ctx);
+  class Made {
+    constructor(...given) {
+      Object.assign(this, { given, madeIn: globalThis.instances });
     }
     fetch(request) {
-      return globalThis.bundle(request, this.env, this.ctx);
+      if (this.madeIn !== globalThis.instances) throw new Error("an object of an instance that is gone");
+      return globalThis.object(request, this.given);
     }
   }
-  export class Counter {}
+  export class AddressGuard extends Made {}
+  export class Epochs extends Made {}
+  export class KeyGuard extends Made {
+    alarm() {
+      return globalThis.object("alarm", this.given);
+    }
+  }
 `;
 
 let folder, handler, exported, fireError;
@@ -123,6 +132,27 @@ test("our own pages may read the envelope, other pages may not", async () => {
   assert.equal(await granted("https://evil.example"), null);
 });
 
-test("the bundle's other classes are the Worker's too", () => {
-  assert.equal(typeof exported.Counter, "function");
+test("an object outlives the instance that it was made in, and only some have alarms", async () => {
+  const object = new exported.KeyGuard("state", "env");
+  globalThis.object = async (what, given) => [what, ...given];
+  assert.deepEqual(await object.fetch("one"), ["one", "state", "env"]);
+  const instances = globalThis.instances;
+  globalThis.object = async () => {
+    throw new WebAssembly.RuntimeError("unreachable");
+  };
+  await assert.rejects(object.fetch("two"), /unreachable/);
+  globalThis.object = async (what, given) => [what, ...given];
+  assert.deepEqual(await object.alarm(), ["alarm", "state", "env"]);
+  assert.equal(globalThis.instances, instances + 1);
+  assert.deepEqual(await object.fetch("three"), ["three", "state", "env"]);
+  for (const name of ["AddressGuard", "Epochs"]) assert.equal(new exported[name]().alarm, undefined, name);
+});
+
+test("an object's error that breaks nothing keeps the instance", async () => {
+  const [object, instances] = [new exported.Epochs(), globalThis.instances];
+  globalThis.object = () => Promise.reject(new Error("refused"));
+  await assert.rejects(object.fetch(), /refused/);
+  globalThis.object = async () => "fine";
+  assert.equal(await object.fetch(), "fine");
+  assert.equal(globalThis.instances, instances);
 });

@@ -26,5 +26,4 @@ pub mod tidy;
 pub mod up;
 pub mod verifier;
 pub mod wasm;
-mod wasm_sections;
 pub mod workspace;

@@ -16,6 +16,7 @@ use crate::report::Report;
 use crate::versus::{self, Peer, cpu_micros, rate};
 use crate::{Plan, cores, http};
 
+const BARE: wasm::Crate = wasm::Crate { folder: "bench/bare-worker", package: "rds-bare-worker" };
 const VAULTS: u32 = 1_000;
 const TARGET: f64 = 2.0;
 const CEILING_KB: f64 = 1_000.0;
@@ -23,7 +24,7 @@ const CEILING_KB: f64 = 1_000.0;
 /// Measures the hit, and the size of the bundle.
 pub fn measure(cache: &Cache, plan: &Plan, report: &mut Report) -> Result<()> {
     let workerd = npm::workerd(cache)?;
-    let bare_bundle = wasm::build_crate(cache, "bench/bare-worker", "the bare Worker")?;
+    let bare_bundle = wasm::build_crate(cache, BARE, "the bare Worker")?;
     let bundle = wasm::build(cache)?;
     let unmetered = wasm::build_unmetered(cache)?;
     let market = Market::start(VAULTS, Edge::None)?;

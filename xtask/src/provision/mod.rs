@@ -1,7 +1,7 @@
 //! Brings what the machine lacks, visibly, into a cache outside the clone.
 //!
 //! A README may ask for a Rust toolchain and Node 20. The rest comes from here: Postgres, the wasm
-//! target, `worker-build`, `wasm-bindgen`, esbuild, wasm-opt, workerd and, for tests, a browser,
+//! target, `wasm-bindgen`, esbuild, wasm-opt, workerd and, for tests, a browser,
 //! reverse proxies and a clock that can be set wrong. Nothing needs root, and what is fetched by
 //! name is checked against a hash that is committed here (`xtask/locks`, `requirements.txt`, `package-lock.json`) or, for Debian's
 //! packages, by apt against the signed release.

@@ -1,4 +1,4 @@
-//! Tools built from crates: `worker-build` and `wasm-bindgen`; judges of dependencies; and programs that are measured.
+//! Tools built from crates: `wasm-bindgen`; judges of dependencies; and programs that are measured.
 //!
 //! Each has a lock file in `xtask/locks/cargo` that pins it and everything that it needs, with hashes. It is made by
 //! `cargo generate-lockfile` in a package named `lock` that depends on that tool alone: the locks that tools are published with name
@@ -19,11 +19,6 @@ use crate::workspace;
 /// Dependencies that the tools have in common are compiled once.
 const BUILD: &str = "build";
 const PATIENCE: Duration = Duration::from_secs(3600);
-
-/// The `worker-build` program, which turns the crate into a Worker bundle. It is released together with the `worker` crate.
-pub fn worker_build(cache: &Cache) -> Result<PathBuf> {
-    install(cache, "worker-build", "worker-build")
-}
 
 /// The version of a tool, as its lock file pins it.
 pub fn version(package: &str) -> Result<String> {

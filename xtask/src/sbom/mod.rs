@@ -86,9 +86,7 @@ fn documents(compilers: &Compilers) -> Result<[(&'static str, Document); 3]> {
     let mut edge = crates::compiled("rds-edge", wasm, &lock)?;
     edge.contains("rds-edge", std_library(&compilers.wasm))?;
     edge.contains("rds-edge", file(Path::new("edge/entry.mjs"))?)?;
-    for script in [tools::bindings()?, tools::shim()?] {
-        edge.contains("rds-edge", script)?;
-    }
+    edge.contains("rds-edge", tools::bindings()?)?;
     edge.includes("rds-docs", &verifier, "rds-verifier")?;
 
     let mut pages = crates::compiled("rds-docs", &compilers.host, &lock)?;

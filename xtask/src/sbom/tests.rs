@@ -63,7 +63,7 @@ fn every_crate_of_the_origin_and_of_the_bundle_is_listed_and_no_development_depe
         let compiled: BTreeSet<_> = built.union(&verifier).cloned().collect();
         assert!(compiled.is_subset(&listed), "{package}: {:?}", compiled.difference(&listed));
         let beside: BTreeSet<_> = listed.difference(&compiled).map(|it| it.split(' ').next().unwrap()).collect();
-        let scripts = BTreeSet::from(["rust-std", "wasm-bindgen-cli-support", "worker-build"]);
+        let scripts = BTreeSet::from(["rust-std", "wasm-bindgen-cli-support"]);
         assert!(beside.is_subset(&scripts), "{package}: {beside:?}");
         let development = &tree(package, target, "all") - &compiled;
         assert!(development.iter().any(|it| it.starts_with("proptest ")), "{package}");
@@ -117,10 +117,7 @@ fn the_tools_of_the_bundle_are_those_that_the_locks_pin() {
     let tools = edge()["formulation"][0]["components"].as_array().unwrap();
     let versions: BTreeSet<_> = tools.iter().filter_map(|tool| tool["purl"].as_str()).collect();
     let bindgen = format!("pkg:cargo/wasm-bindgen-cli@{}", workspace::locked_version("wasm-bindgen").unwrap());
-    let worker = format!("pkg:cargo/worker-build@{}", workspace::locked_version("worker").unwrap());
-    for purl in [&*bindgen, &*worker] {
-        assert!(versions.contains(purl), "{purl}: {versions:?}");
-    }
+    assert!(versions.contains(&*bindgen), "{bindgen}: {versions:?}");
     for program in ["pkg:npm/binaryen@", "pkg:npm/%40esbuild/linux-x64@", "pkg:npm/%40esbuild/linux-arm64@"] {
         assert!(versions.iter().any(|purl| purl.starts_with(program)), "{program}: {versions:?}");
     }

@@ -1,5 +1,5 @@
 //! The programs that build the Worker bundle and the verifier, at the versions and hashes of `xtask/locks`, and the JavaScript that
-//! two of them add to the result.
+//! one of them adds to the result.
 
 use anyhow::{Context, Result};
 use base64::Engine;
@@ -11,7 +11,6 @@ use crate::provision::{locks, npm, tools};
 use crate::workspace::hex;
 
 /// Lock files of crates name no licences; these are those of the manifests.
-const WORKER_BUILD: (&str, &str) = ("worker-build", "Apache-2.0");
 const WASM_BINDGEN: (&str, &str) = ("wasm-bindgen-cli", "MIT OR Apache-2.0");
 /// The crate of wasm-bindgen's program that writes the JavaScript around a module.
 const BINDINGS: (&str, &str) = ("wasm-bindgen-cli-support", "MIT OR Apache-2.0");
@@ -25,24 +24,13 @@ pub fn of_verifier() -> Result<Vec<Component>> {
 
 /// What builds the Worker bundle, beside that.
 pub fn of_worker() -> Result<Vec<Component>> {
-    let mut all = vec![from_crate(WORKER_BUILD.0, WORKER_BUILD, Kind::Application)?];
-    all.extend(from_npm("esbuild")?);
-    Ok(all)
+    from_npm("esbuild")
 }
 
 /// The JavaScript that wasm-bindgen writes around a module.
 pub fn bindings() -> Result<Component> {
     let mut component = from_crate(WASM_BINDGEN.0, BINDINGS, Kind::Library)?;
     component.description = Some("The JavaScript around a wasm module: generated from templates of this crate.");
-    Ok(component)
-}
-
-/// The JavaScript that worker-build puts around wasm-bindgen's.
-pub fn shim() -> Result<Component> {
-    let mut component = from_crate(WORKER_BUILD.0, WORKER_BUILD, Kind::Library)?;
-    // The same package is a tool, too, and references are unique.
-    component.bom_ref.push_str("#src/js");
-    component.description = Some("The Worker's class in JavaScript: a template of this crate.");
     Ok(component)
 }
 

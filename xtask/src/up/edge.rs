@@ -139,7 +139,7 @@ pub fn place(folder: &Path, bundle: &Bundle) -> Result<()> {
 pub fn configure(folder: &Path, name: &str, bundle: &Bundle, worker: &Worker<'_>) -> Result<()> {
     std::fs::create_dir_all(folder.join("objects")).with_context(|| format!("cannot create {}", folder.display()))?;
     std::fs::write(folder.join("cache-store.mjs"), CACHE_STORE)?;
-    let modules: Vec<_> = bundle.files().map(|(name, _)| name).collect();
+    let modules: Vec<_> = bundle.files().into_iter().map(|(name, _)| name).collect();
     std::fs::write(folder.join(name), render(worker, &modules))?;
     Ok(())
 }

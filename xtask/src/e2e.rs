@@ -20,8 +20,18 @@ use crate::up::ports::{Ports, first_free};
 use crate::up::stack::Stack;
 use crate::{wasm, workspace};
 
-/// Tests that ask much and long of a stack, and leave its clock and its services alone: they have one of their own, beside the rest.
-const LONG: [&str; 4] = ["authorisation.test.mjs", "generators.test.mjs", "schemathesis.test.mjs", "secrets.test.mjs"];
+/// Tests that take about half of the suite's time, and leave the clock and the services of their stack alone: they have one of their own,
+/// beside the rest.
+const LONG: [&str; 8] = [
+    "authorisation.test.mjs",
+    "browser.test.mjs",
+    "decisions.test.mjs",
+    "generators.test.mjs",
+    "real-data.test.mjs",
+    "schemathesis.test.mjs",
+    "secrets.test.mjs",
+    "verify-page.test.mjs",
+];
 
 /// Runs the suite, or only the files whose names contain `only`.
 pub fn run(cache: &Cache, tally: &mut Tally, only: Option<&str>) -> Result<()> {

@@ -9,7 +9,7 @@ import { sharedStack, until } from './stack.mjs';
 
 const stack = sharedStack();
 
-const published = { id: text, published_at: instant };
+const published = { id: text, published_at: instant, provided_by: nullable(text) };
 const horizon = oneOf('7d', '30d', '90d');
 const signal = oneOf('published_score', 'history_vector');
 const outcome = oneOf('price_loss', 'incident');
@@ -33,7 +33,7 @@ const SHAPES = {
   predictions: record({
     id: text, vault_id: text, model_version: text, stage: preview, horizon, made_at: instant, due_at: instant, score,
     tier: oneOf('Prime', 'Core', 'Edge'), outcome: oneOf('pending', 'loss', 'no_loss', 'unobserved'), drawdown: nullable(fraction),
-    resolved_at: nullable(instant),
+    resolved_at: nullable(instant), provided_by: nullable(text),
   }),
   backtests: record({
     ...published, model_version: text, signal, outcome, horizon, stage: preview,

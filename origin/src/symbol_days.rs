@@ -1,11 +1,12 @@
 //! The daily roll-up: when a day has ended, every symbol's vaults are added up as they were eligible then, and kept.
 //!
 //! Only the day that has just ended is ever kept. A day that was missed, because nothing ran, stays to be derived: nobody
-//! knows any more who was eligible on it.
+//! knows any more who was eligible on it. So does the day of a symbol of which a vault was not read, though it was in the week
+//! before: the sum is not observed, and a reading that comes in late still mends it.
 
 use crate::store::{Db, StoreError, publication, symbols, tags};
 use rds_shared::route::Tag;
-use rds_shared::rules::symbol_history::by_day;
+use rds_shared::rules::symbol_history::{DayTotal, by_day};
 use rds_shared::wire::Timestamp;
 use rds_shared::wire::time::Day;
 
@@ -30,7 +31,10 @@ pub async fn keep_due(db: &Db, now: Timestamp) -> Result<bool, StoreError> {
                 return Ok(false);
             }
             let readings = symbols::readings(tx, None, &[day]).await?;
-            let total = |(symbol, readings): (String, Vec<_>)| Some((symbol, *by_day(readings).get(&day)?));
+            let total = |(symbol, readings): (String, Vec<_>)| {
+                let whole = by_day(readings).remove(&day).filter(DayTotal::is_whole)?;
+                Some((symbol, whole))
+            };
             let totals = readings.into_iter().filter_map(total).collect();
             // The day is served as observed from now on, where it was derived: a fact like others, and so it waits for its turn. Only
             // to be written: what was added up before is what is kept.

@@ -12,6 +12,7 @@ use crate::store::journal::{self as table, Standing};
 use crate::store::{self, Db, test_clock};
 use rds_shared::graph::evidence::Signer;
 use rds_shared::graph::signature::DecisionKey;
+use rds_shared::push::address::hold_everybody;
 use serde::Serialize;
 use std::process::ExitCode;
 use std::time::Duration;
@@ -129,7 +130,11 @@ fn of_the_rest(config: &Config) -> Vec<Check> {
         None => Check::bad("master key", "RDS_MASTER_KEY is not set: webhooks can be neither created nor delivered"),
     };
     let token = Check::good("admin token", "set");
-    vec![Check::good("assertion key", signs), token, master_key, edge_door(config), webhook_targets(config)]
+    let doors = [edge_door(config), trusted_proxies(config)];
+    let mut checks = vec![Check::good("assertion key", signs), token, master_key];
+    checks.extend(doors);
+    checks.push(webhook_targets(config));
+    checks
 }
 
 /// Whether this machine's clock agrees with the database's.
@@ -208,12 +213,36 @@ fn edge_door(config: &Config) -> Check {
     Check::good(
         NAME,
         match (allowed.is_empty(), config.edge_addr.ip().is_loopback()) {
+            (false, _) if hold_everybody(&config.edge_allow) => {
+                format!("WARNING: ANYBODY MAY CONNECT: {} (RDS_EDGE_ALLOW) keeps nobody out{files}", allowed.join(", "))
+            }
             (false, _) => format!("only {} may connect (RDS_EDGE_ALLOW){files}", allowed.join(", ")),
             (true, true) => format!("this machine may connect{files}"),
             (true, false) => format!(
                 "whoever reaches {} may connect: RDS_EDGE_ALLOW names those who may, as the proxy before it{files}",
                 config.edge_addr
             ),
+        },
+    )
+}
+
+/// Whose word on a caller's address counts at each door. A list that believes everybody lets callers choose whose allowance they spend.
+fn trusted_proxies(config: &Config) -> Check {
+    const NAME: &str = "proxies";
+    let trusted: Vec<String> = config.trusted_proxies.blocks().iter().map(ToString::to_string).collect();
+    let others = "edge door: none, a caller's address is in what the Worker signed; admin door: none";
+    let trusted = trusted.join(", ");
+    Check::good(
+        NAME,
+        match () {
+            () if trusted.is_empty() => format!(
+                "relay door: none (RDS_TRUSTED_PROXIES), a caller's address is that of the connection; {others}"
+            ),
+            () if config.trusted_proxies.believe_everybody() => format!(
+                "WARNING: THE RELAY DOOR BELIEVES EVERYBODY: with {trusted} in RDS_TRUSTED_PROXIES whoever connects writes the address that \
+                 is counted, and no limit for addresses holds; name the proxies' own networks; {others}"
+            ),
+            () => format!("relay door: {trusted} (RDS_TRUSTED_PROXIES); {others}"),
         },
     )
 }

@@ -14,6 +14,7 @@ mod mapping;
 mod market;
 mod oracle;
 mod registry;
+mod research;
 mod rwa;
 mod security;
 mod signal;
@@ -32,6 +33,10 @@ pub use mapping::{Bridge, BridgeEnd, Mapping, Permission, Signers, Subject};
 pub use market::{Gates, HubAsset, HubGate, Market, MarketEmode, MarketReserve, MarketState, SpokeGate, contract};
 pub use oracle::{OracleFeed, Position};
 pub use registry::{Chain, Curator, Protocol};
+pub use research::{
+    Finding, GivenBacktest, GivenBand, GivenClaim, GivenFigure, GivenHealth, GivenKind, GivenReport,
+    ResearchPrediction, ResearchRecord,
+};
 pub use rwa::{RwaCandidate, RwaObservation, RwaSource};
 pub use security::{Contamination, LossCase, SecurityReport, security_event_id};
 pub use signal::{Entity, GivenVault, SignalReport};

@@ -5,8 +5,8 @@ use super::{Fault, Faults, IngestError, MAX_BATCH_BYTES, check};
 use crate::facts::{
     Asset, AssetReview, Attestation, Basket, BasketMethodology, Chain, Curator, EventRecord, Exposure, HolderSnapshot,
     HubAsset, IncidentLink, LossCase, Mapping, Market, MarketEmode, MarketReserve, MarketState, OracleFeed, Position,
-    Protocol, Publication, Reviewer, Reward, RwaCandidate, RwaObservation, RwaSource, SecurityReport, SignalReport,
-    Vault, VaultState, VaultStrategy, event_id,
+    Protocol, Publication, ResearchPrediction, ResearchRecord, Reviewer, Reward, RwaCandidate, RwaObservation,
+    RwaSource, SecurityReport, SignalReport, Vault, VaultState, VaultStrategy, event_id,
 };
 use crate::store::At;
 use rds_shared::wire::Timestamp;
@@ -53,6 +53,8 @@ pub struct Batch {
     pub(super) signals: Vec<Numbered<SignalReport>>,
     pub(super) baskets: Vec<Numbered<Basket>>,
     pub(super) basket_rules: Vec<Numbered<BasketMethodology>>,
+    pub(super) research: Vec<Numbered<ResearchRecord>>,
+    pub(super) predictions: Vec<Numbered<ResearchPrediction>>,
     pub(super) faults: Faults,
     observed: Vec<Numbered<At>>,
     lines: u64,
@@ -127,6 +129,8 @@ impl Batch {
             Observation::Signal(signal) => self.signals.push((number, *signal)),
             Observation::Basket(basket) => self.baskets.push((number, basket)),
             Observation::BasketMethodology(rules) => self.basket_rules.push((number, *rules)),
+            Observation::ResearchRecord(record) => self.research.push((number, *record)),
+            Observation::ResearchPrediction(prediction) => self.predictions.push((number, prediction)),
         }
     }
 
@@ -176,7 +180,7 @@ impl Batch {
     }
 
     /// How many observations of every kind there are.
-    fn by_kind(&self) -> [(&'static str, usize); 31] {
+    fn by_kind(&self) -> [(&'static str, usize); 33] {
         [
             ("chain", self.chains.len()),
             ("protocol", self.protocols.len()),
@@ -209,6 +213,8 @@ impl Batch {
             ("signal", self.signals.len()),
             ("basket", self.baskets.len()),
             ("basket_methodology", self.basket_rules.len()),
+            ("research_record", self.research.len()),
+            ("research_prediction", self.predictions.len()),
         ]
     }
 }

@@ -2,7 +2,7 @@
 
 use super::batch::{Batch, Numbered};
 use super::tagging::{self, Moved};
-use super::{Faults, IngestError, IngestReport, passed_over, references, security, signed};
+use super::{Faults, IngestError, IngestReport, passed_over, references, research, security, signed};
 use crate::clock::Clock;
 use crate::facts::fact::Fact;
 use crate::facts::{Event, EventLink, EventRecord, HolderRow, Position, Snapshot};
@@ -49,6 +49,7 @@ async fn apply(tx: &mut Tx<'_>, batch: &Batch, now: Timestamp, trust: Trust) -> 
     let mut faults = Faults::default();
     faults.extend(signed::faults(tx, batch).await?);
     faults.extend(signed::contradictions(tx, batch).await?);
+    faults.extend(research::faults(tx, batch, now).await?);
     if !faults.is_empty() {
         return Err(IngestError::Faults(faults));
     }
@@ -56,6 +57,7 @@ async fn apply(tx: &mut Tx<'_>, batch: &Batch, now: Timestamp, trust: Trust) -> 
     write_evidence(tx, batch, &mut changed).await?;
     security::write(tx, batch, &mut changed).await?;
     write_baskets(tx, batch, &mut changed).await?;
+    research::write(tx, batch, now, &mut changed).await?;
     let ignored = passed_over::of(tx, batch, &changed).await?;
     let mut report = IngestReport {
         lines: batch.lines(),

@@ -3,8 +3,8 @@
 use crate::facts::{
     Asset, AssetReview, Attestation, Basket, BasketMethodology, Chain, Curator, EventRecord, Exposure, HolderSnapshot,
     HubAsset, IncidentLink, LossCase, Mapping, Market, MarketEmode, MarketReserve, MarketState, OracleFeed, Position,
-    Protocol, Reviewer, Reward, RwaCandidate, RwaObservation, RwaSource, SecurityReport, SignalReport, Vault,
-    VaultState, VaultStrategy,
+    Protocol, ResearchPrediction, ResearchRecord, Reviewer, Reward, RwaCandidate, RwaObservation, RwaSource,
+    SecurityReport, SignalReport, Vault, VaultState, VaultStrategy,
 };
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -45,10 +45,12 @@ pub enum Observation {
     Signal(Box<SignalReport>),
     Basket(Basket),
     BasketMethodology(Box<BasketMethodology>),
+    ResearchRecord(Box<ResearchRecord>),
+    ResearchPrediction(ResearchPrediction),
 }
 
 /// Every kind's word, in the order in which a batch is written.
-pub const KINDS: [&str; 31] = [
+pub const KINDS: [&str; 33] = [
     "chain",
     "protocol",
     "curator",
@@ -80,6 +82,8 @@ pub const KINDS: [&str; 31] = [
     "signal",
     "basket",
     "basket_methodology",
+    "research_record",
+    "research_prediction",
 ];
 
 /// A field and what is wrong with it.
@@ -129,21 +133,43 @@ pub fn read(line: &str) -> Result<Observation, Complaint> {
         "signal" => Observation::Signal(Box::new(fields(line)?)),
         "basket" => Observation::Basket(fields(line)?),
         "basket_methodology" => Observation::BasketMethodology(Box::new(fields(line)?)),
+        "research_record" => Observation::ResearchRecord(Box::new(fields(line)?)),
+        "research_prediction" => Observation::ResearchPrediction(fields(line)?),
         unknown => {
-            let reason = format!("{unknown:?} is not a kind; known are {}", KINDS.join(", "));
+            let known = || format!("known are {}", KINDS.join(", "));
+            let reason = format!("{unknown:?} is not a kind; {}", meant(unknown).map_or_else(known, str::to_owned));
             return Err((Some("kind".to_owned()), reason));
         }
     })
 }
 
+/// What to bring instead of a row of a research list, which is called by another name.
+fn meant(unknown: &str) -> Option<&'static str> {
+    Some(match unknown {
+        "validation_report" | "claim" | "backtest" | "model_health" | "research" => {
+            "bring what was found elsewhere as research_record, with the list's name in record"
+        }
+        "prediction" => "bring what is foretold elsewhere as research_prediction",
+        "research_source" => "where facts come from is counted from what each source has told",
+        "sample" | "outcome" | "research_sample" | "research_outcome" => {
+            "the service draws samples and finds outcomes itself: bring prices (vault_state) and incidents (incident_link), or what was \
+             found elsewhere as research_record"
+        }
+        _ => return None,
+    })
+}
+
 fn fields<T: DeserializeOwned>(line: &str) -> Result<T, Complaint> {
     let mut json = serde_json::Deserializer::from_str(line);
-    serde_path_to_error::deserialize(&mut json).map_err(|error| {
-        let reason = json_reason(error.inner());
-        let path = error.path().to_string();
-        let field = if path == "." { named_in(&reason) } else { Some(path) };
-        (field, reason)
-    })
+    serde_path_to_error::deserialize(&mut json).map_err(|error| told(&error))
+}
+
+/// What serde found wrong, by field.
+pub(super) fn told(error: &serde_path_to_error::Error<serde_json::Error>) -> Complaint {
+    let reason = json_reason(error.inner());
+    let path = error.path().to_string();
+    let field = if path == "." { named_in(&reason) } else { Some(path) };
+    (field, reason)
 }
 
 /// The field of "missing field `x`" and "unknown field `x`", which the path does not hold.
@@ -188,6 +214,20 @@ mod tests {
         for (line, field) in cases {
             let (found, reason) = complaint(line);
             assert_eq!(found, field, "{line}: {reason}");
+        }
+    }
+
+    #[test]
+    fn a_row_of_a_research_list_is_told_its_kind() {
+        for (word, kind) in [
+            ("validation_report", "research_record"),
+            ("backtest", "research_record"),
+            ("prediction", "research_prediction"),
+            ("research_sample", "vault_state"),
+            ("research_source", "counted"),
+        ] {
+            let (field, reason) = complaint(&format!(r#"{{"kind":"{word}"}}"#));
+            assert!(field == "kind" && reason.contains(kind) && reason.len() < 300, "{reason}");
         }
     }
 

@@ -9,6 +9,7 @@
 //! | `passed_over` | which observations were not kept, for another one of the same row was |
 //! | `references` | what an observation refers to must be known, to the store or to the batch |
 //! | `signed` | signatures must verify, and what was published stays as it was |
+//! | `research` | what others found about the scores, and what they foretell |
 //! | `security` | the security registry, the casebook and signals, and what follows from them |
 //! | `commit` | the transaction |
 //! | `tagging` | which copies at the edge a batch makes too old |
@@ -20,6 +21,7 @@ mod faults;
 mod line;
 mod passed_over;
 pub(crate) mod references;
+mod research;
 mod security;
 mod signed;
 mod tagging;

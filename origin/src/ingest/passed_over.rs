@@ -111,6 +111,7 @@ pub(super) async fn of(
         "loss_case": facts_of(&batch.losses),
         "signal": facts_of(&batch.signals),
         "basket": facts_of(&batch.baskets),
+        "research_record": facts_of(&batch.research),
     }
     ignored.lines.sort_by_key(|passed| passed.line);
     ignored.lines.truncate(MAX_LINES);

@@ -4,6 +4,7 @@ mod baskets;
 mod events;
 mod mappings;
 mod markets;
+mod research;
 mod security;
 
 use super::batch::{Batch, Numbered};
@@ -30,6 +31,7 @@ pub async fn faults(tx: &mut Tx<'_>, batch: &Batch) -> Result<Vec<Fault>, StoreE
     faults.real_world(tx, batch).await?;
     faults.security(tx, batch).await?;
     faults.baskets(tx, batch).await?;
+    faults.research(tx, batch).await?;
     faults.0.sort_by_key(|fault| fault.line);
     Ok(faults.0)
 }
@@ -166,6 +168,7 @@ impl Faults {
             protocols.extend(event.protocol_id.as_deref().map(|id| (*line, "protocol_id".to_owned(), id)));
         }
         asked.extend(batch.positions.iter().map(|(line, held)| (*line, "vault_id".into(), held.vault_id.as_str())));
+        asked.extend(batch.predictions.iter().map(|(line, one)| (*line, "vault_id".into(), one.vault_id.as_str())));
         if !asked.is_empty() {
             let ids: HashSet<&str> = asked.iter().map(|(_, _, id)| *id).collect();
             let known = references::vaults(tx, &ids.into_iter().collect::<Vec<_>>()).await?;

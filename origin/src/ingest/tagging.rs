@@ -45,6 +45,7 @@ fn tags_of(kind: &str) -> &'static [Tag] {
         // An asset says whether it is in the basket that is basket a.
         "basket" => &[Tag::Baskets, Tag::Assets],
         "basket_methodology" => &[Tag::Baskets],
+        "research_record" | "research_prediction" => &[Tag::Research],
         // Chains and protocols show everywhere, and so may a kind that nobody has thought about here.
         _ => &Tag::ALL,
     }
@@ -73,6 +74,7 @@ mod tests {
     fn each_tag_is_touched_once_and_only_where_its_facts_changed() {
         assert_eq!(after(&["vault", "vault_state", "reward"], 3), [Tag::Vaults]);
         assert_eq!(after(&["oracle_feed"], 0), [Tag::Feeds]);
+        assert_eq!(after(&["research_prediction", "research_record"], 0), [Tag::Research]);
         assert_eq!(after(&["curator"], 0), [Tag::Vaults, Tag::Events]);
         assert_eq!(after(&["incident_link", "market"], 2), [Tag::Vaults, Tag::Markets, Tag::Events]);
     }

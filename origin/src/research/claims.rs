@@ -46,12 +46,12 @@ pub async fn run(tx: &mut Tx<'_>, tried: &[Tried], kept: &mut Kept) -> Result<()
         let (checked, violations) = (checked.unsigned_abs(), violations.unsigned_abs());
         let claim = Claim {
             level: Level::Public,
-            surface,
-            statement,
-            model_version: METHODOLOGY_VERSION,
+            surface: surface.into(),
+            statement: statement.into(),
+            model_version: METHODOLOGY_VERSION.into(),
             checked,
             violations,
-            method,
+            method: method.into(),
             weaknesses: vec![weakness.to_owned()],
         };
         kept.claim(tx, key, &claim, gates::claim(checked, violations)).await?;
@@ -68,12 +68,12 @@ async fn foreseen(tx: &mut Tx<'_>, tried: &[Tried], kept: &mut Kept) -> Result<(
     let shown = backtest.is_public() && backtest.found.verdict() == Some(Verdict::LowerLostMore);
     let claim = Claim {
         level: Level::Beta,
-        surface: "research",
-        statement: "Vaults with lower published scores lost more often within the next 30 days.",
-        model_version: METHODOLOGY_VERSION,
+        surface: "research".into(),
+        statement: "Vaults with lower published scores lost more often within the next 30 days.".into(),
+        model_version: METHODOLOGY_VERSION.into(),
         checked: backtest.row.samples,
         violations: 0,
-        method: "The backtest of published_score against price_loss over 30d passes its gate, and the whole interval of its auc lies above 0.5.",
+        method: "The backtest of published_score against price_loss over 30d passes its gate, and the whole interval of its auc lies above 0.5.".into(),
         weaknesses: vec!["It says which of two vaults was likelier to lose, not how likely either was.".to_owned()],
     };
     kept.claim(tx, "low-scores-precede-losses", &claim, if shown { Vec::new() } else { vec![Unmet::NotShown] }).await

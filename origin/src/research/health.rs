@@ -3,7 +3,7 @@
 use super::records::Kept;
 use crate::store::research_facts::Coverage;
 use crate::store::{StoreError, Tx};
-use rds_shared::model::research::{Figure, ModelHealth, RecordKind};
+use rds_shared::model::research::{Figure, ModelHealth, PREVIEW_STAGE, RecordKind};
 use rds_shared::scoring::METHODOLOGY_VERSION;
 use std::collections::BTreeMap;
 
@@ -16,7 +16,12 @@ pub async fn run(
 ) -> Result<(), StoreError> {
     for (figure, method) in figures(coverage).into_iter().chain(lacks(coverage, missing)) {
         let (key, counted) = (figure.name.clone(), figure.of.unwrap_or(1));
-        let reading = ModelHealth { model_version: METHODOLOGY_VERSION, stage: "preview", figure, method };
+        let reading = ModelHealth {
+            model_version: METHODOLOGY_VERSION.into(),
+            stage: PREVIEW_STAGE,
+            figure,
+            method: method.into(),
+        };
         kept.document(tx, RecordKind::ModelHealth, &key, &reading, counted).await?;
     }
     Ok(())

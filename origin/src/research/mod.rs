@@ -6,6 +6,7 @@
 
 mod backtests;
 mod claims;
+pub(crate) mod given;
 mod health;
 mod predictions;
 mod records;

@@ -62,7 +62,7 @@ impl Kept {
         unmet: Vec<Unmet>,
     ) -> Result<(), StoreError> {
         let record = self.record(RecordKind::Claim, key, claim, unmet)?;
-        self.keep(tx, NewRecord { level: Some(claim.level.as_str()), surface: Some(claim.surface), ..record }).await
+        self.keep(tx, of_claim(record, claim)).await
     }
 
     fn record(
@@ -72,33 +72,13 @@ impl Kept {
         document: &impl Serialize,
         unmet: Vec<Unmet>,
     ) -> Result<NewRecord, StoreError> {
-        let encode = |error: serde_json::Error| StoreError::Internal(sqlx::Error::Encode(error.into()));
-        let text = serde_json::to_string(document).map_err(encode)?;
-        let content_hash: [u8; 32] = Sha256::digest(&text).into();
-        let named = Sha256::new().chain_update(key).chain_update(self.run.0.to_be_bytes()).chain_update(content_hash);
-        let mut id = kind.as_str().replace('_', "-");
-        id.push('-');
-        for byte in &named.finalize()[..ID_BYTES] {
-            // Writing into a String does not fail.
-            let _ = write!(id, "{byte:02x}");
-        }
-        let body: Value = serde_json::from_str(&text).map_err(encode)?;
-        Ok(NewRecord {
-            id,
-            kind,
-            record_key: key.to_owned(),
-            model_version: (kind != RecordKind::Source).then_some(METHODOLOGY_VERSION),
-            level: None,
-            surface: None,
-            outcome: None,
-            body,
-            content_hash,
-            unmet: unmet.into_iter().map(|lack| lack.as_str().to_owned()).collect(),
-        })
+        let model_version = (kind != RecordKind::Source).then(|| METHODOLOGY_VERSION.to_owned());
+        Ok(NewRecord { model_version, ..new_record((kind, key), &self.run.0.to_be_bytes(), document, unmet)? })
     }
 
     async fn keep(&mut self, tx: &mut Tx<'_>, record: NewRecord) -> Result<(), StoreError> {
-        if table::keep(tx, self.run, &self.chain_ids, &record).await? {
+        let (run_id, now) = self.run;
+        if table::keep(tx, (Some(run_id), now), &self.chain_ids, &record).await? {
             self.records += 1;
             self.promoted += u64::from(record.unmet.is_empty());
         }
@@ -109,4 +89,42 @@ impl Kept {
     pub fn into_run(self) -> Run {
         Run { records: self.records, promoted: self.promoted, ..Run::default() }
     }
+}
+
+/// A record of a document. Its id follows from what it says, and from `said`: in which run, or when.
+pub(super) fn new_record(
+    (kind, key): (RecordKind, &str),
+    said: &[u8],
+    document: &impl Serialize,
+    unmet: Vec<Unmet>,
+) -> Result<NewRecord, StoreError> {
+    let encode = |error: serde_json::Error| StoreError::Internal(sqlx::Error::Encode(error.into()));
+    let text = serde_json::to_string(document).map_err(encode)?;
+    let content_hash: [u8; 32] = Sha256::digest(&text).into();
+    let named = Sha256::new().chain_update(key).chain_update(said).chain_update(content_hash);
+    let mut id = kind.as_str().replace('_', "-");
+    id.push('-');
+    for byte in &named.finalize()[..ID_BYTES] {
+        // Writing into a String does not fail.
+        let _ = write!(id, "{byte:02x}");
+    }
+    let body: Value = serde_json::from_str(&text).map_err(encode)?;
+    Ok(NewRecord {
+        id,
+        kind,
+        record_key: key.to_owned(),
+        model_version: None,
+        level: None,
+        surface: None,
+        outcome: None,
+        provided_by: None,
+        body,
+        content_hash,
+        unmet: unmet.into_iter().map(|lack| lack.as_str().to_owned()).collect(),
+    })
+}
+
+/// The same with what claims are asked for by.
+pub(super) fn of_claim(record: NewRecord, claim: &Claim) -> NewRecord {
+    NewRecord { level: Some(claim.level.as_str()), surface: Some(claim.surface.clone().into_owned()), ..record }
 }

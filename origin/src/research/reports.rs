@@ -29,13 +29,13 @@ fn of_coverage(coverage: &Coverage, missing: &BTreeMap<String, i64>) -> Validati
     });
     let counted = health::figures(coverage).into_iter().map(|(figure, _)| figure);
     ValidationReport {
-        model_version: METHODOLOGY_VERSION,
+        model_version: METHODOLOGY_VERSION.into(),
         report_type: ReportType::Coverage,
         summary: format!(
             "{} of {} active vaults have a score; the exposures of {} of these were read.",
             coverage.scored, coverage.vaults, coverage.exposures_observed
         ),
-        method: "Active vaults of served chains are counted by what is known of each.",
+        method: "Active vaults of served chains are counted by what is known of each.".into(),
         weaknesses: vec!["What no source lists is in no figure.".to_owned()],
         figures: counted.chain(lacks).collect(),
         backtests: Vec::new(),
@@ -45,10 +45,10 @@ fn of_coverage(coverage: &Coverage, missing: &BTreeMap<String, i64>) -> Validati
 fn of_discrimination(coverage: &Coverage, tried: &[Tried]) -> ValidationReport {
     let public = tried.iter().filter(|one| one.is_public()).count() as u64;
     ValidationReport {
-        model_version: METHODOLOGY_VERSION,
+        model_version: METHODOLOGY_VERSION.into(),
         report_type: ReportType::Discrimination,
         summary: format!("{public} of {} backtests had enough samples and losses to be shown.", tried.len()),
-        method: "Every backtest is listed, with what it lacks. Which are shown is decided by the number of samples, losses and vaults, never by what they found.",
+        method: "Every backtest is listed, with what it lacks. Which are shown is decided by the number of samples, losses and vaults, never by what they found.".into(),
         weaknesses: vec![
             format!(
                 "{} of {} scored vaults have a price of the last 7 days: of the others it cannot be seen what becomes of them.",

@@ -1,6 +1,7 @@
 //! Research records: written once, shown when promoted, and listed.
 
 use super::{At, Db, StoreError, Tx, word};
+use crate::facts::GivenKind;
 use rds_shared::model::research::RecordKind;
 use serde_json::Value;
 use sqlx::types::Json;
@@ -49,10 +50,12 @@ pub struct NewRecord {
     pub id: String,
     pub kind: RecordKind,
     pub record_key: String,
-    pub model_version: Option<&'static str>,
+    pub model_version: Option<String>,
     pub level: Option<&'static str>,
-    pub surface: Option<&'static str>,
+    pub surface: Option<String>,
     pub outcome: Option<&'static str>,
+    /// Who found it; none where this service's run did.
+    pub provided_by: Option<String>,
     pub body: Value,
     pub content_hash: [u8; 32],
     pub unmet: Vec<String>,
@@ -71,7 +74,7 @@ struct Current {
 /// One that passes its gate is promoted at once, and an operator's hiding of a key outlives the record. Says whether it was kept.
 pub async fn keep(
     tx: &mut Tx<'_>,
-    (run_id, now): (i64, At),
+    (run_id, now): (Option<i64>, At),
     chain_ids: &[i64],
     record: &NewRecord,
 ) -> Result<bool, StoreError> {
@@ -95,16 +98,16 @@ pub async fn keep(
     }
     sqlx::query(
         "INSERT INTO research_record (id, kind, record_key, run_id, model_version, level, surface, outcome, body, content_hash, \
-                                      made_at, chain_ids, unmet, promoted_at, is_client_visible) \
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, CASE WHEN $13::text[] = '{}' THEN $11 END, $14)",
+                                      made_at, chain_ids, unmet, promoted_at, is_client_visible, provided_by) \
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, CASE WHEN $13::text[] = '{}' THEN $11 END, $14, $15)",
     )
     .bind(&record.id)
     .bind(record.kind.as_str())
     .bind(&record.record_key)
     .bind(run_id)
-    .bind(record.model_version)
+    .bind(record.model_version.as_deref())
     .bind(record.level)
-    .bind(record.surface)
+    .bind(record.surface.as_deref())
     .bind(record.outcome)
     .bind(Json(&record.body))
     .bind(&record.content_hash[..])
@@ -112,6 +115,7 @@ pub async fn keep(
     .bind(chain_ids)
     .bind(&record.unmet)
     .bind(current.is_none_or(|current| current.is_client_visible))
+    .bind(record.provided_by.as_deref())
     .execute(&mut **tx)
     .await?;
     Ok(true)
@@ -127,6 +131,39 @@ async fn supersede(tx: &mut Tx<'_>, kind: RecordKind, key: &str, now: At) -> Res
 pub async fn supersede_others(tx: &mut Tx<'_>, kind: RecordKind, keys: &[String], now: At) -> Result<u64, StoreError> {
     let sql = "UPDATE research_record SET superseded_at = $3 WHERE kind = $1 AND record_key <> ALL($2) AND superseded_at IS NULL";
     Ok(sqlx::query(sql).bind(kind.as_str()).bind(keys).bind(now).execute(&mut **tx).await?.rows_affected())
+}
+
+/// What a source says of one of its records.
+#[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs, reason = "the columns of `given_research`")]
+pub struct Given {
+    pub id: String,
+    pub observed_at: At,
+    pub source: String,
+    pub kind: GivenKind,
+    pub model_version: String,
+    pub chain_ids: Vec<i64>,
+    pub body: Value,
+}
+
+/// The newest word of sources about these records.
+pub async fn given(tx: &mut Tx<'_>, ids: &[String]) -> Result<Vec<Given>, StoreError> {
+    let sql = "SELECT id, observed_at, source, to_json(record) AS record, model_version, chain_ids, body FROM given_research \
+               WHERE id = ANY($1) ORDER BY id COLLATE \"C\"";
+    let rows = sqlx::query(sql).bind(ids).fetch_all(&mut **tx).await?;
+    let given = |row: &sqlx::postgres::PgRow| {
+        let (Json(kind), Json(body)) = (row.try_get("record")?, row.try_get("body")?);
+        Ok(Given {
+            id: row.try_get("id")?,
+            observed_at: row.try_get("observed_at")?,
+            source: row.try_get("source")?,
+            kind,
+            model_version: row.try_get("model_version")?,
+            chain_ids: row.try_get("chain_ids")?,
+            body,
+        })
+    };
+    rows.iter().map(given).collect()
 }
 
 /// What a list is filtered by; none leaves a filter out.
@@ -147,7 +184,7 @@ pub async fn list(
     limit: i64,
 ) -> Result<(Vec<Value>, u64), StoreError> {
     let sql = format!(
-        "SELECT r.id, r.body, r.promoted_at, count(*) OVER () AS total FROM research_record r \
+        "SELECT r.id, r.body, r.promoted_at, r.provided_by, count(*) OVER () AS total FROM research_record r \
          WHERE r.kind = $1 AND {SHOWN} AND ($2::text IS NULL OR r.model_version = $2) AND ($3::text IS NULL OR r.level = $3) \
            AND ($4::text IS NULL OR r.surface = $4) AND ($5::text IS NULL OR r.outcome = $5) \
          ORDER BY r.made_at DESC, r.record_key COLLATE \"C\", r.id LIMIT $6"
@@ -165,6 +202,8 @@ pub async fn list(
     let served = rows.iter().map(|row| {
         let Json(mut body): Json<serde_json::Map<String, Value>> = row.try_get("body")?;
         body.insert("id".to_owned(), Value::String(row.try_get("id")?));
+        let provided_by: Option<String> = row.try_get("provided_by")?;
+        body.insert("provided_by".to_owned(), provided_by.map_or(Value::Null, Value::String));
         let At(published) = row.try_get("promoted_at")?;
         body.insert("published_at".to_owned(), Value::String(published.to_string()));
         Ok(Value::Object(body))

@@ -127,7 +127,7 @@ pub async fn inputs_without_source(tx: &mut Tx<'_>) -> Result<Checked, StoreErro
 }
 
 /// The tables of facts by the kind of observation that fills them, and what of each a served chain lets be counted.
-const FACTS: [(&str, &str); 13] = [
+const FACTS: [(&str, &str); 15] = [
     ("chain", "chain f WHERE f.is_served"),
     ("protocol", "protocol f WHERE true"),
     ("curator", "curator f WHERE true"),
@@ -146,6 +146,15 @@ const FACTS: [(&str, &str); 13] = [
     (
         "loss_case",
         "loss_case f WHERE f.is_active AND NOT f.chain_ids && ARRAY(SELECT chain_id FROM chain WHERE NOT is_served)",
+    ),
+    (
+        "research_record",
+        "given_research f WHERE NOT f.chain_ids && ARRAY(SELECT chain_id FROM chain WHERE NOT is_served)",
+    ),
+    (
+        "research_prediction",
+        "(SELECT provided_by AS source, made_at AS observed_at, vault_id FROM research_prediction WHERE provided_by IS NOT NULL) f \
+         JOIN vault v ON v.id = f.vault_id JOIN chain c USING (chain_id) WHERE c.is_served",
     ),
 ];
 

@@ -2,37 +2,130 @@
 
 use super::catalog::instant;
 use super::{At, Db, StoreError, Tx, word};
-use rds_shared::model::research::Prediction;
+use rds_shared::model::research::{PREVIEW_STAGE, Prediction};
 use rds_shared::research::Horizon;
 use rds_shared::research::outcome::{BASE_WITHIN_DAYS, PredictionOutcome, Watched};
+use rds_shared::rules::tiers::tier_of;
 use rds_shared::scoring::{MilliPoints, Ppm};
 use rds_shared::wire::Timestamp;
-use sqlx::postgres::PgRow;
-use sqlx::{FromRow, Row};
+use sqlx::postgres::{PgArguments, PgRow};
+use sqlx::query::Query;
+use sqlx::{FromRow, Postgres, Row};
 
 /// Writes down the score of every active vault that passes the gate of predictions, where none is open over the horizon: its price
 /// was read shortly before, so that it moved, and its series is not among the `broken`. Answers how many.
 pub async fn write_down(tx: &mut Tx<'_>, now: At, horizon: Horizon, broken: &[&str]) -> Result<u64, StoreError> {
-    let made = sqlx::query(
+    let sql = format!(
         "INSERT INTO research_prediction (vault_id, horizon_days, made_at, due_at, model_version, score, tier, base_price, base_at) \
          SELECT v.id, $2, $1, $1 + make_interval(days => $2), p.methodology_version, p.score, p.tier, base.price, base.at \
-         FROM vault v JOIN chain c USING (chain_id) JOIN vault_score p ON p.vault_id = v.id \
-         JOIN LATERAL (SELECT price_per_share AS price, observed_at AS at FROM vault_snapshot h \
-                       WHERE h.vault_id = v.id AND price_per_share > 0 AND observed_at <= $1 \
-                           AND observed_at > $1 - make_interval(days => $3) \
-                       ORDER BY observed_at DESC LIMIT 1) AS base ON true \
+         FROM vault v JOIN chain c USING (chain_id) JOIN vault_score p ON p.vault_id = v.id JOIN {watched} \
          WHERE v.is_active AND c.is_served AND p.score IS NOT NULL AND v.id <> ALL($4) \
-           AND EXISTS (SELECT FROM vault_snapshot h WHERE h.vault_id = v.id AND price_per_share > 0 AND price_per_share <> base.price \
-                           AND observed_at < base.at AND observed_at > base.at - make_interval(days => $3)) \
-           AND NOT EXISTS (SELECT FROM research_prediction o WHERE o.vault_id = v.id AND o.horizon_days = $2 AND o.due_at > $1)",
-    )
-    .bind(now)
-    .bind(days(horizon))
-    .bind(i32::try_from(BASE_WITHIN_DAYS).unwrap_or(i32::MAX))
-    .bind(broken)
-    .execute(&mut **tx)
-    .await?;
+           AND NOT EXISTS (SELECT FROM research_prediction o WHERE o.vault_id = v.id AND o.horizon_days = $2 AND o.due_at > $1 \
+                               AND o.provided_by IS NULL) \
+         ON CONFLICT DO NOTHING",
+        watched = watched("v.id", "$1", "$3"),
+    );
+    let made = sqlx::query(&sql)
+        .bind(now)
+        .bind(days(horizon))
+        .bind(i32::try_from(BASE_WITHIN_DAYS).unwrap_or(i32::MAX))
+        .bind(broken)
+        .execute(&mut **tx)
+        .await?;
     Ok(made.rows_affected())
+}
+
+/// The last price of a vault before an instant, as `base`: read shortly before, and another one than at least one of the days before it.
+fn watched(vault: &str, at: &str, days: &str) -> String {
+    format!(
+        "LATERAL (SELECT last.price, last.at FROM ( \
+             SELECT price_per_share AS price, observed_at AS at FROM vault_snapshot h WHERE h.vault_id = {vault} AND price_per_share > 0 \
+                 AND observed_at <= {at} AND observed_at > {at} - make_interval(days => {days}) \
+             ORDER BY observed_at DESC LIMIT 1) AS last \
+         WHERE EXISTS (SELECT FROM vault_snapshot h WHERE h.vault_id = {vault} AND price_per_share > 0 AND price_per_share <> last.price \
+                           AND observed_at < last.at AND observed_at > last.at - make_interval(days => {days}))) AS base ON true"
+    )
+}
+
+/// A prediction that was made elsewhere.
+#[derive(Debug, Clone, PartialEq)]
+#[allow(missing_docs, reason = "the columns of `research_prediction`")]
+pub struct GivenPrediction {
+    pub vault_id: String,
+    pub horizon: Horizon,
+    pub made_at: At,
+    pub model_version: String,
+    pub score: MilliPoints,
+    pub provided_by: String,
+}
+
+/// What stands where a prediction would.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Standing {
+    /// The very same.
+    Same,
+    /// Another one, at the same second: ids tell no finer.
+    Other,
+    /// None.
+    None {
+        /// Whether somebody reads the vault's price, as the gate of predictions asks.
+        is_watched: bool,
+    },
+}
+
+/// Rows that were made elsewhere, as columns.
+const GIVEN: &str = "unnest($1::text[], $2::int[], $3::timestamptz[], $4::text[], $5::int[], $6::text[], $7::text[]) \
+     WITH ORDINALITY AS r (vault_id, horizon_days, made_at, model_version, score, tier, provided_by, place)";
+
+fn bound<'q>(sql: &'q str, rows: &'q [GivenPrediction]) -> Query<'q, Postgres, PgArguments> {
+    let text = |read: fn(&GivenPrediction) -> &str| rows.iter().map(read).collect::<Vec<_>>();
+    sqlx::query(sql)
+        .bind(text(|row| &row.vault_id))
+        .bind(rows.iter().map(|row| days(row.horizon)).collect::<Vec<_>>())
+        .bind(rows.iter().map(|row| row.made_at).collect::<Vec<_>>())
+        .bind(text(|row| &row.model_version))
+        .bind(rows.iter().map(|row| row.score.get()).collect::<Vec<_>>())
+        .bind(text(|row| tier_of(row.score).as_str()))
+        .bind(text(|row| &row.provided_by))
+        .bind(i32::try_from(BASE_WITHIN_DAYS).unwrap_or(i32::MAX))
+}
+
+/// What stands where each of these would, in their order.
+pub async fn standing_of(tx: &mut Tx<'_>, rows: &[GivenPrediction]) -> Result<Vec<Standing>, StoreError> {
+    let sql = format!(
+        "SELECT p.vault_id IS NOT NULL AS is_taken, base.price IS NOT NULL AS is_watched, \
+                coalesce((p.made_at, p.model_version, p.score, p.provided_by) = (r.made_at, r.model_version, r.score, r.provided_by), \
+                         false) AS is_same \
+         FROM {GIVEN} LEFT JOIN LATERAL ( \
+             SELECT * FROM research_prediction o WHERE (o.vault_id, o.horizon_days) = (r.vault_id, r.horizon_days) \
+                 AND date_trunc('second', o.made_at) = date_trunc('second', r.made_at) LIMIT 1) AS p ON true \
+         LEFT JOIN {} ORDER BY r.place",
+        watched("r.vault_id", "r.made_at", "$8")
+    );
+    let standing = |row: &PgRow| {
+        Ok(match (row.try_get("is_taken")?, row.try_get("is_same")?) {
+            (true, true) => Standing::Same,
+            (true, false) => Standing::Other,
+            (false, _) => Standing::None { is_watched: row.try_get("is_watched")? },
+        })
+    };
+    bound(&sql, rows).fetch_all(&mut **tx).await?.iter().map(standing).collect()
+}
+
+/// Takes in predictions that were made elsewhere and do not stand yet; answers how many.
+pub async fn take_in(tx: &mut Tx<'_>, rows: &[GivenPrediction]) -> Result<u64, StoreError> {
+    if rows.is_empty() {
+        return Ok(0);
+    }
+    let sql = format!(
+        "INSERT INTO research_prediction (vault_id, horizon_days, made_at, due_at, model_version, score, tier, base_price, base_at, \
+                                          provided_by) \
+         SELECT r.vault_id, r.horizon_days, r.made_at, r.made_at + make_interval(days => r.horizon_days), r.model_version, r.score, \
+                r.tier, base.price, base.at, r.provided_by \
+         FROM {GIVEN} JOIN {} ORDER BY r.place ON CONFLICT DO NOTHING",
+        watched("r.vault_id", "r.made_at", "$8")
+    );
+    Ok(bound(&sql, rows).execute(&mut **tx).await?.rows_affected())
 }
 
 /// A prediction whose window has ended, with what was read in it.
@@ -155,7 +248,7 @@ fn prediction(row: &PgRow) -> Result<Prediction, StoreError> {
         id: format!("{vault_id}/{horizon}/{}", made_at.as_seconds()),
         vault_id,
         model_version: row.try_get("model_version")?,
-        stage: "preview",
+        stage: PREVIEW_STAGE,
         horizon,
         made_at,
         due_at,
@@ -164,6 +257,7 @@ fn prediction(row: &PgRow) -> Result<Prediction, StoreError> {
         outcome: word("research_prediction.outcome", row.try_get("outcome")?)?,
         drawdown: drawdown.map(|bp| Ppm(bp * 100)),
         resolved_at: instant(row, "resolved_at")?,
+        provided_by: row.try_get("provided_by")?,
     })
 }
 

@@ -3,13 +3,14 @@
 use super::markets::RESERVE_GATES;
 use super::rewards::{self, Campaigns, Rates};
 use super::{At, Db, StoreError, Tx};
-use rds_shared::rules::symbol_history::{DayReading, DayTotal};
+use rds_shared::rules::symbol_history::{CARRIED_DAYS, DayReading, DayTotal};
 use rds_shared::wire::Timestamp;
 use rds_shared::wire::time::Day;
 use sqlx::{PgConnection, Row};
 use std::collections::BTreeMap;
 
-/// The last readings of eligible vaults on each of these UTC days, by symbol in upper case.
+/// The last readings of eligible vaults on each of these UTC days, by symbol in upper case. Of a vault that was not read on a day, the
+/// newest reading of the [`CARRIED_DAYS`] before it, as a carried one.
 ///
 /// Costs two looks into an index for each vault, and one more for each of its days: not the readings of the days.
 ///
@@ -21,22 +22,23 @@ pub async fn readings(
     days: &[Day],
 ) -> Result<BTreeMap<String, Vec<DayReading>>, StoreError> {
     let sql = format!(
-        "SELECT v.id, v.asset_symbol, s.observed_at, s.tvl_usd, s.base_apr \
+        "SELECT v.id, v.asset_symbol, day.start, s.observed_at, s.tvl_usd, s.base_apr \
          FROM vault v JOIN chain c ON c.chain_id = v.chain_id AND c.is_served LEFT JOIN vault_state st ON st.vault_id = v.id {RESERVE_GATES} \
          CROSS JOIN LATERAL (SELECT min(b.observed_at) AS first, max(b.observed_at) AS last FROM vault_snapshot b \
                              WHERE b.vault_id = v.id) AS read \
          JOIN unnest($2::timestamptz[]) AS day (start) \
-              ON day.start <= read.last AND day.start + interval '24 hours' > read.first \
+              ON day.start <= read.last + make_interval(days => $3) AND day.start + interval '24 hours' > read.first \
          CROSS JOIN LATERAL (SELECT b.observed_at, b.tvl_usd, b.base_apr FROM vault_snapshot b \
-                             WHERE b.vault_id = v.id AND b.observed_at >= day.start \
+                             WHERE b.vault_id = v.id AND b.observed_at >= day.start - make_interval(days => $3) \
                                AND b.observed_at < day.start + interval '24 hours' AND b.tvl_usd IS NOT NULL \
                              ORDER BY b.observed_at DESC LIMIT 1) AS s \
          WHERE v.is_active AND NOT v.is_shutdown AND coalesce(gate.deposit_status, st.deposit_status, 'unknown') <> 'closed' \
            AND v.asset_symbol IS NOT NULL AND ($1::text[] IS NULL OR v.asset_symbol = ANY($1)) \
-         ORDER BY v.id COLLATE \"C\", s.observed_at"
+         ORDER BY v.id COLLATE \"C\", day.start"
     );
     let starts: Vec<At> = days.iter().map(|day| At(day.start())).collect();
-    let rows = sqlx::query(&sql).bind(spellings).bind(starts).fetch_all(&mut *db).await?;
+    let carried_days = i32::try_from(CARRIED_DAYS).unwrap_or(i32::MAX);
+    let rows = sqlx::query(&sql).bind(spellings).bind(starts).bind(carried_days).fetch_all(&mut *db).await?;
     let mut ids: Vec<String> = rows.iter().map(|row| row.try_get("id")).collect::<Result<_, _>>()?;
     ids.dedup();
     let steps = rewards::histories(&mut *db, &ids).await?;
@@ -49,11 +51,13 @@ pub async fn readings(
             (current, campaigns) = (id, Campaigns::new(steps.get(id).map_or(&[], Vec::as_slice)));
         }
         let read_at = row.try_get::<At, _>("observed_at")?.0;
+        let day = Day::of(row.try_get::<At, _>("start")?.0);
         let symbol: String = row.try_get::<String, _>("asset_symbol")?.to_uppercase();
         readings.entry(symbol).or_default().push(DayReading {
-            day: Day::of(read_at),
+            day,
             tvl_usd: row.try_get("tvl_usd")?,
             apr_net: Rates::apr_net(row.try_get("base_apr")?, campaigns.at(read_at)),
+            is_carried: Day::of(read_at) < day,
         });
     }
     Ok(readings)
@@ -114,6 +118,8 @@ pub async fn kept_days(
             tvl_usd: row.try_get("tvl_usd")?,
             apr_net: row.try_get("apr_net")?,
             vaults: row.try_get::<i64, _>("vaults")?.unsigned_abs(),
+            // Only a day that was read whole is kept.
+            carried: 0,
         };
         Ok((Day::of(row.try_get::<At, _>("start")?.0), total))
     };

@@ -129,6 +129,68 @@ async fn a_day_that_was_kept_stays_as_it_was_whoever_is_eligible_later() {
 }
 
 #[tokio::test]
+async fn a_day_on_which_a_vault_was_not_read_does_not_collapse() {
+    let test = TestApp::with_market().await;
+    let [one, other] = [&VAULTS[4], &VAULTS[5]];
+    let reading = |vault: &Vault, day: u32, tvl: f64, apr: f64| {
+        close(vault, &format!("2026-11-{day}T12:00:00Z"), json!({"tvl_usd": tvl, "base_apr": apr}))
+    };
+    let lines = [
+        reading(one, 10, 100.0, 0.02),
+        reading(other, 10, 900.0, 0.05),
+        reading(one, 12, 110.0, 0.03),
+        reading(one, 17, 120.0, 0.03),
+        reading(one, 18, 130.0, 0.03),
+        // Both take deposits, so both are in the sum.
+        close(other, "2026-11-20T23:55:00Z", json!({"deposit_status": "open"})),
+    ];
+    test.ingest(&lines.concat()).await;
+    let told: Vec<_> = days(&test, "xETH/history").await.into_iter().take(4).collect();
+    let derived = |date: &str, tvl: f64, apr: f64| (date.to_owned(), "derived".to_owned(), tvl, Some(apr));
+    let expected = [
+        derived("2026-11-10", 1_000.0, 0.047),
+        // The other's value is that of two days before; its rate was not reported.
+        derived("2026-11-12", 1_010.0, 0.03),
+        derived("2026-11-17", 1_020.0, 0.03),
+        // For a week, and no longer.
+        derived("2026-11-18", 130.0, 0.03),
+    ];
+    assert_eq!(told, expected);
+}
+
+#[tokio::test]
+async fn a_partly_read_day_is_not_kept_as_observed_and_a_late_reading_mends_it() {
+    let test = TestApp::with_market().await;
+    let [one, other] = [&VAULTS[4], &VAULTS[5]];
+    let open = |tvl: f64| json!({"tvl_usd": tvl, "deposit_status": "open"});
+    test.ingest(
+        &[close(one, "2026-11-20T23:55:00Z", open(100.0)), close(other, "2026-11-20T23:55:00Z", open(900.0))].concat(),
+    )
+    .await;
+    assert!(symbol_days::keep_due(&test.app.db, at(&test, "2026-11-21T00:30:00Z")).await.unwrap());
+    // Only one is read on the next day, and so far the sum of an unfinished day is whole, too.
+    at(&test, "2026-11-21T12:05:00Z");
+    test.ingest(&close(one, "2026-11-21T12:00:00Z", open(110.0))).await;
+    let told =
+        async || days(&test, "xETH/history").await.into_iter().map(|day| (day.0, day.1, day.2)).collect::<Vec<_>>();
+    let day = |date: &str, source: &str, tvl: f64| (format!("2026-11-{date}"), source.to_owned(), tvl);
+    let expected = [day("20", "observed", 1_000.0), day("21", "derived", 1_010.0)];
+    assert_eq!(told().await, expected);
+    assert!(symbol_days::keep_due(&test.app.db, at(&test, "2026-11-22T00:30:00Z")).await.unwrap());
+    assert_eq!(told().await, expected, "not observed");
+    test.ingest(&close(other, "2026-11-21T23:00:00Z", open(880.0))).await;
+    assert_eq!(told().await, [day("20", "observed", 1_000.0), day("21", "derived", 990.0)]);
+    // A day that was read whole is observed again.
+    at(&test, "2026-11-22T13:00:00Z");
+    test.ingest(
+        &[close(one, "2026-11-22T12:00:00Z", open(1.0)), close(other, "2026-11-22T12:00:00Z", open(2.0))].concat(),
+    )
+    .await;
+    assert!(symbol_days::keep_due(&test.app.db, at(&test, "2026-11-23T00:30:00Z")).await.unwrap());
+    assert_eq!(told().await.last(), Some(&day("22", "observed", 3.0)));
+}
+
+#[tokio::test]
 async fn two_processes_keep_a_day_once() {
     let test = TestApp::with_market().await;
     let now = at(&test, "2026-11-21T01:00:00Z");

@@ -89,6 +89,7 @@ mod operator_verbs;
 mod receiver;
 mod reference_rates;
 mod research;
+mod research_given;
 mod research_runs;
 mod research_world;
 mod rwa;

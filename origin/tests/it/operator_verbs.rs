@@ -78,6 +78,42 @@ async fn a_doctor_goes_on_behind_a_fault_and_names_what_nothing_reads() {
 }
 
 #[tokio::test]
+async fn a_doctor_tells_whose_word_counts_at_each_door_and_shouts_where_it_is_everybodys() {
+    let test = TestApp::new().await;
+    let url = test.facts.url.as_str();
+    let said = async |variable: &'static str, value: &'static str, check: &str| {
+        let env = [
+            ("DATABASE_URL", url),
+            ("RDS_ADMIN_TOKEN", "0123456789abcdef"),
+            ("RDS_EDGE_ASSERTION_KEYS", EDGE_KEY),
+            (variable, value),
+        ];
+        let output = program(&env, &["doctor"]).await;
+        let said = text(&output.stdout);
+        said.lines()
+            .find(|line| line[4..].trim_start().starts_with(check))
+            .unwrap_or_else(|| panic!("{said}"))
+            .to_owned()
+    };
+    let proxies = async |value| said("RDS_TRUSTED_PROXIES", value, "proxies ").await;
+    let none = proxies("").await;
+    for door in ["relay door: none", "edge door: none", "admin door: none"] {
+        assert!(none.contains(door) && !none.contains("WARNING"), "{none}");
+    }
+    let some = proxies("10.0.0.0/8, fd00::/8").await;
+    assert!(
+        some.contains("relay door: 10.0.0.0/8, fd00::/8 (RDS_TRUSTED_PROXIES)") && !some.contains("WARNING"),
+        "{some}"
+    );
+    for everybody in ["0.0.0.0/0", "::/0", "10.0.0.0/8,::/0", "0.0.0.0/1,128.0.0.0/1"] {
+        let loud = proxies(everybody).await;
+        assert!(loud.contains("WARNING: THE RELAY DOOR BELIEVES EVERYBODY"), "{loud}");
+    }
+    let door = said("RDS_EDGE_ALLOW", "0.0.0.0/0", "edge door").await;
+    assert!(door.contains("WARNING: ANYBODY MAY CONNECT"), "{door}");
+}
+
+#[tokio::test]
 async fn a_version_without_a_signature_is_said_to_have_none() {
     let world = World::begun().await;
     let url = world.test.facts.url.clone();

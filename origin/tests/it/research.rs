@@ -38,23 +38,27 @@ async fn every_row_has_its_fields_and_previews_say_that_they_are() {
     let fields: [(&str, &str, bool); 6] = [
         (
             "validation-reports",
-            "id published_at model_version report_type summary method weaknesses figures backtests",
+            "id published_at provided_by model_version report_type summary method weaknesses figures backtests",
             false,
         ),
-        ("claims", "id published_at level surface statement model_version checked violations method weaknesses", false),
-        ("sources", "id published_at source kinds", false),
+        (
+            "claims",
+            "id published_at provided_by level surface statement model_version checked violations method weaknesses",
+            false,
+        ),
+        ("sources", "id published_at provided_by source kinds", false),
         (
             "predictions",
-            "id vault_id model_version stage horizon made_at due_at score tier outcome drawdown resolved_at",
+            "id vault_id model_version stage horizon made_at due_at score tier outcome drawdown resolved_at provided_by",
             true,
         ),
         (
             "backtests",
-            "id published_at model_version signal outcome horizon stage verdict from to samples losses unobserved repeated broken_series \
+            "id published_at provided_by model_version signal outcome horizon stage verdict from to samples losses unobserved repeated broken_series \
              vaults protocols loss_vaults grouped_by loss_groups base_rate auc auc_low auc_high bands method weaknesses samples_hash",
             true,
         ),
-        ("model-health", "id published_at model_version stage name count of share method", true),
+        ("model-health", "id published_at provided_by model_version stage name count of share method", true),
     ];
     for (list, expected, preview) in fields {
         let answer = test.json(&format!("/v1/research/{list}")).await;
@@ -187,7 +191,7 @@ async fn what_lacks_losses_stays_a_draft_and_the_report_names_it_all_the_same() 
     let columns: Vec<String> = sqlx::query_scalar(columns).fetch_all(&test.facts.db.pool).await.unwrap();
     let may_change = ["superseded_at", "is_client_visible", "hidden_reason"];
     let another = |column: &str| match column {
-        "id" | "record_key" | "model_version" | "surface" | "outcome" => "'other'",
+        "id" | "record_key" | "model_version" | "surface" | "outcome" | "provided_by" => "'other'",
         "level" => "'public'",
         "kind" => "'source'",
         "run_id" => "(SELECT max(id) + 1 FROM research_run)",

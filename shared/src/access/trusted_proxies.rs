@@ -1,6 +1,6 @@
 //! Whose word on a caller's address counts: proxies that an operator names by their own addresses.
 
-use crate::push::address::{Cidr, CidrError};
+use crate::push::address::{Cidr, CidrError, hold_everybody};
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::net::{IpAddr, SocketAddr};
@@ -18,6 +18,16 @@ impl TrustedProxies {
         let blocks = list.split(',').map(str::trim).filter(|entry| !entry.is_empty());
         let read = |entry: &str| Cidr::parse(entry).map_err(|error| (String::from(entry), error));
         blocks.map(read).collect::<Result<_, _>>().map(TrustedProxies)
+    }
+
+    /// The blocks, as they were given.
+    pub fn blocks(&self) -> &[Cidr] {
+        &self.0
+    }
+
+    /// Whether anybody on the internet is believed who connects by IPv4, or by IPv6: then a caller's address is what the caller says it is.
+    pub fn believe_everybody(&self) -> bool {
+        hold_everybody(&self.0)
     }
 
     /// Whether the word of `peer` counts.
@@ -86,6 +96,25 @@ mod tests {
         }
         assert_eq!(caller("10.0.0.0/8", "10.0.0.1", &[]), "10.0.0.1");
         assert_eq!(caller("10.0.0.0/8", "10.0.0.1", &["10.0.0.3"]), "10.0.0.3", "a proxy may call for itself");
+    }
+
+    #[test]
+    fn a_list_that_believes_everybody_is_known_however_it_is_cut_up() {
+        let everybody = |list: &str| TrustedProxies::parse(list).unwrap().believe_everybody();
+        for list in [
+            "0.0.0.0/0",
+            "::/0",
+            "10.0.0.0/8, ::/0",
+            "128.0.0.0/1,0.0.0.0/1",
+            "8000::/1, 10.0.0.0/8, ::/1",
+            "2000::/3",
+            "0.0.0.0/1, 0.0.0.0/8, 64.0.0.0/2, 128.0.0.0/2, 192.0.0.0/3",
+        ] {
+            assert!(everybody(list), "{list}");
+        }
+        for list in ["", "10.0.0.0/8", "0.0.0.0/1", "0.0.0.0/1,8000::/1", "128.0.0.0/1,0.0.0.0/2", "2000::/4", "::1"] {
+            assert!(!everybody(list), "{list}");
+        }
     }
 
     #[test]

@@ -8,9 +8,13 @@ use crate::research::{Discrimination, Horizon, gates::Unmet};
 use crate::rules::tiers::Tier;
 use crate::scoring::{METHODOLOGY_VERSION, MilliPoints, Ppm, named_enum};
 use crate::wire::time::Timestamp;
+use alloc::borrow::Cow;
 use alloc::string::String;
 use alloc::vec::Vec;
 use serde::Serialize;
+
+/// The stage of everything that is a preview.
+pub const PREVIEW_STAGE: &str = "preview";
 
 /// What is said of everything that is a preview.
 pub const PREVIEW: &str = "A preview: promotion-gated, subject to change, not investment guidance.";
@@ -79,6 +83,8 @@ pub struct Recorded<T> {
     /// What it says.
     #[serde(flatten)]
     pub record: T,
+    /// Who found it, where that was somebody else; null for the service's own findings.
+    pub provided_by: Option<String>,
     /// When it was published.
     pub published_at: Timestamp,
 }
@@ -88,13 +94,13 @@ pub struct Recorded<T> {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ValidationReport {
     /// The rules that were tested.
-    pub model_version: &'static str,
+    pub model_version: Cow<'static, str>,
     /// What it is about.
     pub report_type: ReportType,
     /// In one sentence.
     pub summary: String,
     /// How it was found.
-    pub method: &'static str,
+    pub method: Cow<'static, str>,
     /// What stands in its way.
     pub weaknesses: Vec<String>,
     /// What was counted.
@@ -168,17 +174,17 @@ pub struct Claim {
     /// How firmly.
     pub level: Level,
     /// The family of routes that makes it.
-    pub surface: &'static str,
+    pub surface: Cow<'static, str>,
     /// What is said.
-    pub statement: &'static str,
+    pub statement: Cow<'static, str>,
     /// The rules it is about.
-    pub model_version: &'static str,
+    pub model_version: Cow<'static, str>,
     /// Rows that it was checked against.
     pub checked: u64,
     /// Rows that contradict it.
     pub violations: u64,
     /// How it was checked.
-    pub method: &'static str,
+    pub method: Cow<'static, str>,
     /// What the check does not cover.
     pub weaknesses: Vec<String>,
 }
@@ -213,7 +219,7 @@ pub struct SourceKind {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Backtest {
     /// The rules that were tested.
-    pub model_version: &'static str,
+    pub model_version: Cow<'static, str>,
     /// What was tested.
     pub signal: Signal,
     /// What counted as a loss.
@@ -270,11 +276,11 @@ impl Backtest {
     /// The backtest of what was `found`; the caller adds where it comes from.
     pub fn of(signal: Signal, outcome: OutcomeKind, horizon: Horizon, found: &Discrimination) -> Self {
         Backtest {
-            model_version: METHODOLOGY_VERSION,
+            model_version: Cow::Borrowed(METHODOLOGY_VERSION),
             signal,
             outcome,
             horizon,
-            stage: "preview",
+            stage: PREVIEW_STAGE,
             verdict: found.verdict(),
             from: None,
             to: None,
@@ -305,14 +311,14 @@ impl Backtest {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ModelHealth {
     /// The rules.
-    pub model_version: &'static str,
+    pub model_version: Cow<'static, str>,
     /// `preview`.
     pub stage: &'static str,
     /// What is measured.
     #[serde(flatten)]
     pub figure: Figure,
     /// How.
-    pub method: &'static str,
+    pub method: Cow<'static, str>,
 }
 
 /// A score, written down before its window began.
@@ -343,6 +349,8 @@ pub struct Prediction {
     pub drawdown: Option<Ppm>,
     /// When that was established.
     pub resolved_at: Option<Timestamp>,
+    /// Who foretold it, where that was somebody else: it reached the service within an hour of `made_at`. Null for the service's own.
+    pub provided_by: Option<String>,
 }
 
 /// `meta` of a research list.

@@ -22,9 +22,10 @@ pub struct AssetSymbol {
 named_enum! {
     /// How a day is known.
     pub enum DaySource {
-        /// Added up when the day had ended, over the vaults that were eligible then, and kept.
+        /// Added up when the day had ended, over the vaults that were eligible then, each of which was read that day; and kept.
         Observed = "observed",
-        /// Added up from stored readings, over the vaults that are eligible now.
+        /// Added up from stored readings, over the vaults that are eligible now. A vault that was not read that day counts with its last
+        /// value of the seven days before, and with no rate.
         Derived = "derived",
     }
 }

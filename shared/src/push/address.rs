@@ -4,6 +4,7 @@
 //! never public: it names the same host by a way round the IPv4 list, or needs a translator that no receiver needs.
 //! Source: IANA IPv4 and IPv6 Special-Purpose Address Registries; RFC 6052, 4380, 3056, 5214 for the embeddings.
 
+use alloc::vec::Vec;
 use core::fmt;
 use core::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -212,6 +213,39 @@ impl Cidr {
         address.is_ipv4() == self.network.is_ipv4()
             && shares_prefix(aligned(address), aligned(self.network), self.prefix)
     }
+
+    /// Its first and its last address, as bits from the left.
+    fn span(&self) -> (u128, u128) {
+        let first = aligned(self.network);
+        (first, first | u128::MAX.checked_shr(u32::from(self.prefix)).unwrap_or(0))
+    }
+}
+
+/// The first and the last address that the internet may call from, by family.
+const CALLERS: [(IpAddr, IpAddr); 2] = [
+    (IpAddr::V4(Ipv4Addr::new(1, 0, 0, 0)), IpAddr::V4(Ipv4Addr::new(223, 255, 255, 255))),
+    (
+        IpAddr::V6(Ipv6Addr::new(0x2000, 0, 0, 0, 0, 0, 0, 0)),
+        IpAddr::V6(Ipv6Addr::new(0x3fff, 0xffff, 0xffff, 0xffff, 0xffff, 0xffff, 0xffff, 0xffff)),
+    ),
+];
+
+/// Whether blocks together hold everybody on the internet who calls by IPv4, or by IPv6, however the addresses are cut up.
+pub fn hold_everybody(blocks: &[Cidr]) -> bool {
+    CALLERS.into_iter().any(|(from, to)| {
+        let of_family = blocks.iter().filter(|block| block.network.is_ipv4() == from.is_ipv4());
+        let mut spans: Vec<(u128, u128)> = of_family.map(Cidr::span).collect();
+        spans.sort_unstable();
+        // Everything before it, from the first caller on, is in one of the blocks.
+        let mut held = aligned(from);
+        for (first, last) in spans {
+            if first > held {
+                break;
+            }
+            held = held.max(last.saturating_add(1));
+        }
+        held > aligned(to)
+    })
 }
 
 /// An address's bits, from the left.

@@ -1,12 +1,18 @@
 //! A day of one symbol: what the vaults that hold it were worth, and what they paid.
 //!
+//! A vault that was not read on a day did not lose its deposits: its last value stands in for [`CARRIED_DAYS`], on days on which
+//! another vault of the symbol was read. Its rate does not, because the rate is that of vaults which report one that day.
+//!
 //! Source: interface, "Assets", the symbol history.
 
 use alloc::collections::BTreeMap;
 
 use crate::wire::time::Day;
 
-/// The last reading of one vault on one day.
+/// Days for which the last value of a vault stands in for readings that are missing. A vault that nobody reads for longer leaves the sum.
+pub const CARRIED_DAYS: i64 = 7;
+
+/// What is known of one vault on one day: its last reading.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DayReading {
     /// The UTC day.
@@ -15,6 +21,8 @@ pub struct DayReading {
     pub tvl_usd: f64,
     /// Net rate as a fraction; null when the vault reported none.
     pub apr_net: Option<f64>,
+    /// The reading is of an earlier day: on this one the vault was not read.
+    pub is_carried: bool,
 }
 
 /// What a symbol's vaults add up to on one day.
@@ -22,18 +30,29 @@ pub struct DayReading {
 pub struct DayTotal {
     /// Sum of their values in USD.
     pub tvl_usd: f64,
-    /// Their net rate weighted by value, over those that reported one; null when none did.
+    /// Their net rate weighted by value, over those that reported one that day; null when none did.
     pub apr_net: Option<f64>,
-    /// Vaults that were read.
+    /// Vaults that are in the sum.
     pub vaults: u64,
+    /// Those of them that were not read that day.
+    pub carried: u64,
 }
 
-/// Adds readings up by day, in the order given. A day without a reading is not in the answer: it is missing, not zero.
+impl DayTotal {
+    /// Whether every vault in it was read that day.
+    pub fn is_whole(&self) -> bool {
+        self.carried == 0
+    }
+}
+
+/// Adds readings up by day, in the order given. A day on which no vault was read is not in the answer: it is missing, not zero, and
+/// not what it was the day before.
 pub fn by_day(readings: impl IntoIterator<Item = DayReading>) -> BTreeMap<Day, DayTotal> {
     #[derive(Default)]
     struct Sum {
         tvl: f64,
         vaults: u64,
+        carried: u64,
         weighted: f64,
         weight: f64,
     }
@@ -42,7 +61,9 @@ pub fn by_day(readings: impl IntoIterator<Item = DayReading>) -> BTreeMap<Day, D
         let sum = days.entry(reading.day).or_default();
         sum.vaults += 1;
         sum.tvl += reading.tvl_usd;
-        if let Some(apr) = reading.apr_net {
+        if reading.is_carried {
+            sum.carried += 1;
+        } else if let Some(apr) = reading.apr_net {
             sum.weighted += apr * reading.tvl_usd;
             sum.weight += reading.tvl_usd;
         }
@@ -51,8 +72,10 @@ pub fn by_day(readings: impl IntoIterator<Item = DayReading>) -> BTreeMap<Day, D
         tvl_usd: sum.tvl,
         apr_net: (sum.weight > 0.0).then(|| sum.weighted / sum.weight),
         vaults: sum.vaults,
+        carried: sum.carried,
     };
-    days.into_iter().map(|(day, sum)| (day, total(sum))).collect()
+    let is_read = |sum: &Sum| sum.carried < sum.vaults;
+    days.into_iter().filter(|(_, sum)| is_read(sum)).map(|(day, sum)| (day, total(sum))).collect()
 }
 
 #[cfg(test)]
@@ -60,7 +83,24 @@ mod tests {
     use super::*;
 
     fn reading(day: i64, tvl_usd: f64, apr_net: Option<f64>) -> DayReading {
-        DayReading { day: Day::from_number(day), tvl_usd, apr_net }
+        DayReading { day: Day::from_number(day), tvl_usd, apr_net, is_carried: false }
+    }
+
+    fn carried(day: i64, tvl_usd: f64) -> DayReading {
+        DayReading { apr_net: Some(0.5), is_carried: true, ..reading(day, tvl_usd, None) }
+    }
+
+    #[test]
+    fn a_vault_that_was_not_read_keeps_its_value_and_reports_no_rate() {
+        let days = by_day([reading(3, 100.0, Some(0.02)), carried(3, 900.0), reading(4, 1.0, None)]);
+        let [third, fourth] = [3, 4].map(|day| days[&Day::from_number(day)]);
+        assert_eq!((third.tvl_usd, third.vaults, third.carried, third.apr_net), (1_000.0, 2, 1, Some(0.02)));
+        assert!(!third.is_whole() && fourth.is_whole());
+    }
+
+    #[test]
+    fn a_day_on_which_no_vault_was_read_is_missing() {
+        assert!(by_day([carried(3, 100.0), carried(3, 900.0)]).is_empty());
     }
 
     #[test]

@@ -67,6 +67,12 @@ impl Check {
         texts.into_iter().for_each(|text| self.text(field, text));
     }
 
+    pub(super) fn at_most(&mut self, field: &str, count: usize, most: usize) {
+        if count > most {
+            self.wrong(field, format!("may list at most {most}"));
+        }
+    }
+
     pub(super) fn url(&mut self, field: &str, url: Option<&String>) {
         if let Some(url) = url {
             let http = url.starts_with("https://") || url.starts_with("http://");

@@ -9,6 +9,7 @@ mod fields;
 mod holdings;
 mod mapping;
 mod market;
+mod research;
 mod security;
 
 use fields::Check;
@@ -68,6 +69,8 @@ pub fn observation(observation: &mut Observation) -> (Vec<Complaint>, Option<At>
         Observation::Signal(signal) => check.signal(signal),
         Observation::Basket(basket) => check.basket(basket),
         Observation::BasketMethodology(rules) => check.basket_methodology(rules),
+        Observation::ResearchRecord(record) => check.research_record(record),
+        Observation::ResearchPrediction(prediction) => check.research_prediction(prediction),
     }
     (check.complaints, check.observed_at)
 }

@@ -145,10 +145,4 @@ impl Check {
             self.wrong("source", format!("must have at most {SOURCE_CHARS} characters"));
         }
     }
-
-    fn at_most(&mut self, field: &str, count: usize, most: usize) {
-        if count > most {
-            self.wrong(field, format!("may list at most {most}"));
-        }
-    }
 }

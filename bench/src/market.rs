@@ -45,7 +45,7 @@ impl Market {
     /// The same with more that `up` is told.
     pub fn start_as(vaults: u32, edge: Edge, wish: impl FnOnce(&mut Options)) -> Result<Self> {
         let folder = std::env::temp_dir().join(format!("rds-bench-{}-{vaults}", std::process::id()));
-        let mut options = Options { edge, ..Options::in_folder(folder.join("state")) };
+        let mut options = Options { edge, release: true, ..Options::in_folder(folder.join("state")) };
         wish(&mut options);
         std::fs::create_dir_all(&folder)?;
         let stack = cores::on_server(|| Stack::start(&options, Ports::free()?))?;

@@ -47,7 +47,7 @@ pub fn run(options: &Options) -> Result<()> {
         peers::fastify(&cache)?;
         peers::fastapi(&cache)?;
     }
-    origin::build()?;
+    origin::build(origin::Profile::Release)?;
     let mut step = Step::start("rds-bench");
     let mut cargo = workspace::cargo();
     cargo.args(["build", "--locked", "--release", "--package", "rds-bench"]);

@@ -101,7 +101,7 @@ fn lay_out_origins(cache: &Cache, folder: &Path, ports: &Ports) -> Result<(State
     let state = State::open(folder)?;
     let mut secrets = Secrets::load(&state)?;
     let programs = provision::postgres::find(cache)?;
-    let program = origin::build()?;
+    let program = origin::build(origin::Profile::Up)?;
     let home = postgres::home(cache, &state)?;
     // Durable: it is killed with everything that it promised still in memory.
     let cluster = postgres::prepare(&programs, &home, &state, &mut secrets, ports.postgres_from, Durability::Kept)?;

@@ -54,12 +54,16 @@ pub struct Options {
     /// What answers on the edge's port.
     #[arg(long, value_enum, default_value_t = Edge::Workerd)]
     pub edge: Edge,
+    /// Compile the origin as it is deployed, which takes minutes more.
+    #[arg(long)]
+    pub release: bool,
 }
 
 impl Options {
     /// A whole stack for a program to start, which chooses its ports: in `state`, without data.
     pub fn in_folder(state: PathBuf) -> Self {
         Options {
+            release: false,
             data: Some(Data::None),
             state,
             port: 0,

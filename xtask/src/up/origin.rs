@@ -35,14 +35,27 @@ pub struct Origin {
     log: PathBuf,
 }
 
-/// Builds the program, release profile.
-pub fn build() -> Result<PathBuf> {
+/// How the program is compiled: a profile of `Cargo.toml`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Profile {
+    /// In a fraction of the time, for trying and testing.
+    Up,
+    /// As it is deployed, and measured.
+    Release,
+}
+
+/// Builds the program.
+pub fn build(profile: Profile) -> Result<PathBuf> {
+    let name = match profile {
+        Profile::Up => "up",
+        Profile::Release => "release",
+    };
     let mut step = Step::start("rds-origin");
     let mut cargo = workspace::cargo();
-    cargo.args(["build", "--locked", "--release", "--package", "rds-origin"]);
+    cargo.args(["build", "--locked", "--profile", name, "--package", "rds-origin"]);
     command::run(&mut step, cargo, &workspace::log("origin"), BUILD_PATIENCE)?;
     step.done("built");
-    Ok(workspace::target().join("release/rds-origin"))
+    Ok(workspace::target().join(name).join("rds-origin"))
 }
 
 impl Origin {

@@ -59,7 +59,8 @@ impl Stack {
             Edge::Workerd => Some((provision::npm::workerd(&cache)?, wasm::build(&cache)?)),
             Edge::None => None,
         };
-        let origin_program = origin::build()?;
+        let origin_program =
+            origin::build(if options.release { origin::Profile::Release } else { origin::Profile::Up })?;
 
         heading("Start");
         let postgres = programs

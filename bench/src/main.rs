@@ -19,6 +19,7 @@ mod push;
 mod reads;
 mod report;
 mod scoring;
+mod soak;
 mod summary;
 mod versus;
 
@@ -38,7 +39,7 @@ struct Cli {
 
 #[derive(Subcommand)]
 enum What {
-    /// Every measurement. One that fails stops none of the others.
+    /// Every measurement but the soak, which takes half an hour. One that fails stops none of the others.
     All(Plan),
     /// The origin: the public list beside peers, and how its cost grows with vaults and processes.
     Origin(origin::Options),
@@ -54,6 +55,8 @@ enum What {
     Graph(graph::Options),
     /// Score runs over a long history: with nothing changed, with one vault changed, over everything.
     Scoring(scoring::Options),
+    /// Soak: whether the memory of the edge's runtime levels off under half an hour of mixed load.
+    Soak(soak::Options),
     /// Serves one file's bytes on a loopback port: the peer that the origin is measured against.
     #[command(hide = true)]
     Constant {
@@ -115,6 +118,7 @@ fn run(what: Option<What>) -> Result<()> {
         Some(What::Push(options)) => push::run(&options),
         Some(What::Graph(options)) => graph::run(&options),
         Some(What::Scoring(options)) => scoring::run(&options),
+        Some(What::Soak(options)) => soak::run(&options),
         Some(What::All(plan)) => all(&plan),
         None => all(&Plan::default()),
     }

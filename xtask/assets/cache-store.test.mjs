@@ -2,6 +2,8 @@
 
 import assert from "node:assert/strict";
 import test from "node:test";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 
 import store from "./cache-store.mjs";
 
@@ -59,4 +61,20 @@ test("memory is bounded: the entry unused for longest goes first, and a giant is
   assert.equal((await ask("GET", "https://cache/big1")).headers.get("cf-cache-status"), "MISS");
   const giant = message("200 OK\r\nCache-Control: max-age=60", big + big);
   assert.equal((await ask("PUT", "https://cache/giant", giant)).status, 413);
+});
+
+test("many small entries take no more memory than few large ones", async () => {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc");
+  const held = () => {
+    collect();
+    const { heapUsed, external } = process.memoryUsage();
+    return (heapUsed + external) / 1024 / 1024;
+  };
+  const fields = Array.from({ length: 12 }, (_, n) => `X-Field-${n}: ${"v".repeat(30)}`).join("\r\n");
+  const small = message(`200 OK\r\nCache-Control: max-age=60\r\n${fields}`, "x");
+  for (let n = 0; n < 120_000; n += 1) await ask("PUT", `https://cache/small${n}`, small);
+  assert.equal((await ask("GET", "https://cache/small119999")).headers.get("cf-cache-status"), "HIT");
+  const megabytes = held();
+  assert.ok(megabytes < 128, `${Math.round(megabytes)} MB for a store of 64`);
 });

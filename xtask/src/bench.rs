@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(3600);
 /// What to measure.
 #[derive(Args, Debug)]
 pub struct Options {
-    /// One measurement by name, such as `reads`, or `all`.
+    /// One measurement by name, such as `reads`, or `all`, which is all of them but `soak`.
     #[arg(default_value = "all")]
     name: String,
     /// Handed to the measurement as it is.

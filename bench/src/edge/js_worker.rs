@@ -86,7 +86,7 @@ pub fn place(script: &Path, folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// As [`edge::render`] has it for the edge: the same date, storage on the local disk, the same store behind the Cache API, the network.
+/// As [`edge::render`] has it for the edge: the same date, the same flags of V8, storage on the local disk, the same store behind the Cache API, the network.
 fn configuration(plan: &Plan<'_>, date: &str) -> String {
     let variable = |(name, _): &(&str, String)| format!("    (name = \"{name}\", fromEnvironment = \"{name}\"),\n");
     let mut bindings: String = plan.variables.iter().map(variable).collect();
@@ -109,6 +109,7 @@ const config :Workerd.Config = (
     (name = "internet", network = (allow = ["public", "private"])),
   ],
   sockets = [(name = "http", http = (), service = "main")],
+  v8Flags = {flags},
 );
 
 const main :Workerd.Worker = (
@@ -123,6 +124,7 @@ const cacheStore :Workerd.Worker = (
   modules = [(name = "cache-store.mjs", esModule = embed "cache-store.mjs")],
   compatibilityDate = "{date}",
 );
-"#
+"#,
+        flags = edge::V8_FLAGS,
     )
 }

@@ -1,6 +1,6 @@
 //! `edge`: a keyed list at the edge beside other edges, from a copy and with every URL different.
 
-mod bare;
+pub mod bare;
 mod checks;
 mod hit;
 mod hono;

@@ -1,0 +1,44 @@
+//! How fast something grows: the slope of the straight line that lies nearest to its readings.
+
+/// The slope of a series of instants and values, by least squares: values a unit of time. Without two instants there is none.
+pub fn slope(series: &[(f64, f64)]) -> Option<f64> {
+    let count = series.len() as f64;
+    let mean = |of: fn(&(f64, f64)) -> f64| series.iter().map(of).sum::<f64>() / count;
+    let (at, value) = (mean(|(at, _)| *at), mean(|(_, value)| *value));
+    let spread: f64 = series.iter().map(|(x, _)| (x - at).powi(2)).sum();
+    let shared: f64 = series.iter().map(|(x, y)| (x - at) * (y - value)).sum();
+    (spread > 0.0).then(|| shared / spread)
+}
+
+/// The readings of the second half of the time.
+pub fn last_half(series: &[(f64, f64)]) -> &[(f64, f64)] {
+    let middle = series.last().map_or(0.0, |(at, _)| at / 2.0);
+    series.get(series.partition_point(|(at, _)| *at < middle)..).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_is_found_under_a_saw_tooth() {
+        let series: Vec<_> = (0..30)
+            .map(|minute| (f64::from(minute), 100.0 + 2.0 * f64::from(minute) + f64::from(minute % 2)))
+            .collect();
+        let slope = slope(&series).unwrap();
+        assert!((slope - 2.0).abs() < 0.02, "{slope}");
+    }
+
+    #[test]
+    fn what_filled_up_first_and_stands_still_since_does_not_grow_in_the_last_half() {
+        let series: Vec<_> = (0..=30).map(|minute| (f64::from(minute), f64::from(minute.min(14)) * 10.0)).collect();
+        assert_eq!(slope(last_half(&series)), Some(0.0));
+        assert!(slope(&series).unwrap() > 2.0);
+    }
+
+    #[test]
+    fn one_reading_has_no_slope() {
+        assert_eq!(slope(&[(1.0, 1.0)]), None);
+        assert_eq!(slope(last_half(&[])), None);
+    }
+}

@@ -1,0 +1,122 @@
+//! The edge on a workerd of its own, with what its memory is read by: the inspector, and a route that says how large the Wasm memory is.
+
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Duration;
+
+use anyhow::{Context, Result, ensure};
+use rustix::process::Signal;
+use serde_json::Value;
+use xtask::console::Step;
+use xtask::provision::cache::Cache;
+use xtask::provision::npm;
+use xtask::service::{Service, StopRule};
+use xtask::up::edge::{self, Binding, DURABLE_OBJECTS, Worker};
+use xtask::up::ports::{Ports, local};
+use xtask::up::probe;
+use xtask::{wasm, workspace};
+
+use super::inspector::{self, Heap};
+use crate::market::Market;
+use crate::{cores, http};
+
+const STOP: StopRule = StopRule { signal: Signal::TERM, grace: Duration::from_secs(10) };
+const PATIENCE: Duration = Duration::from_secs(60);
+/// The modules around the bundle, the main one first.
+const MODULES: [&str; 2] = ["measured.mjs", "memories.mjs"];
+
+/// The running edge. It ends with the value.
+pub struct Runtime {
+    /// Where it listens.
+    pub address: SocketAddr,
+    inspector: SocketAddr,
+    service: Service,
+    folder: PathBuf,
+}
+
+impl Runtime {
+    /// Starts it on the servers' core before the market's origin, as `up` would.
+    pub fn start(cache: &Cache, market: &Market) -> Result<Self> {
+        let bundle = wasm::build(cache)?;
+        let mut step = Step::start("the edge");
+        let ports = Ports::free()?;
+        let folder = std::env::temp_dir().join(format!("rds-bench-soak-{}", std::process::id()));
+        edge::place(&folder, &bundle)?;
+        let bindings = [
+            Binding::variable("ORIGIN_URL", format!("http://{}", market.address("origin_edge")?)),
+            Binding::variable("GUARD_TIMEOUT_MS", "5000"),
+            Binding::secret("ASSERTION_KEY", market.assertion_keys()?),
+        ];
+        let date = edge::compatibility_date()?;
+        let worker = Worker {
+            bindings: &bindings,
+            durable_objects: DURABLE_OBJECTS,
+            port: ports.edge,
+            twin: None,
+            compatibility_date: &date,
+            folder: "",
+        };
+        edge::configure(&folder, "worker.capnp", &bundle, &worker)?;
+        let files: Vec<_> = MODULES.into_iter().chain(bundle.files().map(|(name, _)| name)).collect();
+        std::fs::write(folder.join("worker.capnp"), edge::render(&worker, &files))?;
+        for name in MODULES {
+            std::fs::copy(workspace::root().join("bench/soak").join(name), folder.join(name))?;
+        }
+        let inspector = local(ports.origin_edge);
+        let mut command = Command::new(npm::workerd(cache)?);
+        command
+            .current_dir(&folder)
+            .args(["serve", "worker.capnp"])
+            .arg(format!("--inspector-addr={inspector}"))
+            .envs(bindings.iter().filter(|binding| binding.secret).map(|binding| (binding.name, &binding.value)));
+        let mut service = cores::on_server(|| Service::start("the edge", command, folder.join("log"), STOP))?;
+        service.wait_until(&mut step, PATIENCE, || probe::is_ok(ports.edge, "/ready"))?;
+        step.done(&format!("port {}", ports.edge));
+        Ok(Self { address: local(ports.edge).into(), inspector: inspector.into(), service, folder })
+    }
+
+    /// Its process id.
+    pub fn pid(&self) -> u32 {
+        self.service.pid()
+    }
+
+    /// Bytes of the Worker's Wasm memory.
+    pub fn wasm(&self) -> Result<u64> {
+        let answer = http::ask(self.address, &http::get("/__memory", ""))?;
+        ensure!(answer.status == 200, "no size of the Wasm memory: {}", answer.head);
+        let said: Value = serde_json::from_slice(&answer.body)?;
+        said.get("wasm").and_then(Value::as_u64).context("no size of the Wasm memory")
+    }
+
+    /// The V8 heap of a service's isolate.
+    pub fn heap(&self, service: &str) -> Result<Heap> {
+        inspector::heap(self.inspector, service)
+    }
+
+    /// Bytes of the objects' databases.
+    pub fn disk(&self) -> Result<u64> {
+        size(&self.folder.join("objects"))
+    }
+}
+
+impl Drop for Runtime {
+    fn drop(&mut self) {
+        self.service.stop();
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+fn size(folder: &Path) -> Result<u64> {
+    let mut bytes = 0;
+    for entry in std::fs::read_dir(folder)? {
+        let entry = entry?;
+        // A journal may be gone again.
+        bytes += match entry.metadata() {
+            Ok(about) if about.is_dir() => size(&entry.path())?,
+            Ok(about) => about.len(),
+            Err(_) => 0,
+        };
+    }
+    Ok(bytes)
+}

@@ -27,7 +27,8 @@ const BOUND: [&str; 6] = [
     "--experimental-reset-state-function",
     "--force-enable-abort-handler",
 ];
-/// Names of functions go, too: they weigh a twentieth of the bundle. Then what rustc emits for this target, and the exceptions by which wasm-bindgen's glue tells a trap from an error that was thrown.
+/// Function names are dropped, because `--debuginfo` is absent: they weigh a twentieth of the bundle. The features are those that rustc emits
+/// for this target, and exception handling, by which wasm-bindgen's glue tells a trap from a thrown error.
 const OPTIMISED: [&str; 9] = [
     "-O",
     "--strip-producers",

@@ -65,21 +65,28 @@ pub struct Trace {
     pub ignored: Option<String>,
 }
 
+impl Trace {
+    /// What is known before anything was read of the request.
+    pub fn new(through: Through) -> Self {
+        Trace {
+            through,
+            request_id: None,
+            signer: None,
+            hangs_up: false,
+            label: Label::Unmatched,
+            caller: Caller::Unknown,
+            verdict: None,
+            ignored: None,
+        }
+    }
+}
+
 /// Answers one request.
 pub async fn answer(app: &Arc<App>, through: Through, request: Request) -> Response {
     let door = through.door;
     let watch = Stopwatch::start();
     let head_only = request.method() == Method::HEAD;
-    let mut trace = Trace {
-        through,
-        request_id: None,
-        signer: None,
-        hangs_up: false,
-        label: Label::Unmatched,
-        caller: Caller::Unknown,
-        verdict: None,
-        ignored: None,
-    };
+    let mut trace = Trace::new(through);
     let result = match caught(handle(app, request, &mut trace)).await {
         Ok(result) => result,
         Err(panic) => Err(Failure::Internal(format!("panicked: {}", panic_text(&*panic)))),

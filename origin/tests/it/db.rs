@@ -62,6 +62,23 @@ impl TestDb {
         exchange(Some(&self.name), &format!("CREATE DATABASE {} TEMPLATE {}", backup.name, backup.of)).await;
         backup
     }
+
+    /// Has everybody who connects from now on find the database's clock ahead by `seconds`, and everybody connect anew.
+    pub async fn set_databases_clock(&self, seconds: i64) {
+        let mut one = PgConnection::connect(&self.url).await.unwrap();
+        for sql in [
+            format!(
+                "CREATE OR REPLACE FUNCTION public.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE AS \
+                 $$ SELECT pg_catalog.clock_timestamp() + {seconds} * interval '1 second' $$"
+            ),
+            "DO $$ BEGIN EXECUTE 'ALTER DATABASE ' || current_database() || ' SET search_path = public, pg_catalog'; END $$"
+                .to_owned(),
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
+                .to_owned(),
+        ] {
+            sqlx::query(&sql).execute(&mut one).await.unwrap();
+        }
+    }
 }
 
 impl Backup {

@@ -112,23 +112,6 @@ async fn a_read_past_its_deadline_is_a_504() {
     drop(held);
 }
 
-/// Has everybody who connects from now on find the database's clock ahead by `seconds`, and everybody connect anew.
-async fn set_databases_clock(test: &TestApp, seconds: i64) {
-    let mut one = PgConnection::connect(&test.facts.url).await.unwrap();
-    for sql in [
-        format!(
-            "CREATE OR REPLACE FUNCTION public.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE AS \
-             $$ SELECT pg_catalog.clock_timestamp() + {seconds} * interval '1 second' $$"
-        ),
-        "DO $$ BEGIN EXECUTE 'ALTER DATABASE ' || current_database() || ' SET search_path = public, pg_catalog'; END $$"
-            .to_owned(),
-        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
-            .to_owned(),
-    ] {
-        sqlx::query(&sql).execute(&mut one).await.unwrap();
-    }
-}
-
 /// Readiness as a load balancer asks for it: once connections from before are found out.
 async fn readiness(test: &TestApp) -> Reply {
     for _ in 0..20 {
@@ -144,7 +127,7 @@ async fn readiness(test: &TestApp) -> Reply {
 async fn a_process_whose_clock_is_off_is_not_ready_and_says_why() {
     let test = TestApp::new().await;
     for (ahead, is_ready) in [(0, true), (25, true), (-25, true), (40, false), (-600, false), (600, false), (0, true)] {
-        set_databases_clock(&test, ahead).await;
+        test.facts.set_databases_clock(ahead).await;
         let ready = readiness(&test).await;
         let said = ready.json();
         let wanted = if is_ready { (StatusCode::OK, None) } else { (StatusCode::SERVICE_UNAVAILABLE, Some("off")) };
@@ -158,7 +141,7 @@ async fn a_process_whose_clock_is_off_is_not_ready_and_says_why() {
 #[tokio::test]
 async fn where_the_edge_is_believed_it_is_the_databases_clock_that_is_off() {
     let test = TestApp::new().await;
-    set_databases_clock(&test, 600).await;
+    test.facts.set_databases_clock(600).await;
     assert_eq!(readiness(&test).await.status, StatusCode::SERVICE_UNAVAILABLE);
     test.get("/v1/chains").await;
     assert_eq!(readiness(&test).await.status, StatusCode::OK, "nobody is taken out of service for that");

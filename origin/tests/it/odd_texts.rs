@@ -7,7 +7,6 @@ use rds_origin::door::Door;
 use rds_origin::http::answer::respond;
 use rds_origin::http::pipeline::{self, Through, Trace};
 use rds_origin::http::router;
-use rds_origin::metrics::{Caller, Label};
 use rds_shared::access::{Plan, Principal};
 use rds_shared::route::param::{Default, Kind};
 use rds_shared::route::{Access, Method, Query, ROUTES, Route, RouteId, match_route};
@@ -250,16 +249,7 @@ async fn at_the_door(test: &TestApp, caller: &Principal, target: &str) -> Status
 /// A panic of a handler is one of the test here.
 async fn at_the_routes(test: &TestApp, caller: &Principal, target: &str) -> StatusCode {
     let (head, ()) = Request::builder().uri(target).body(()).unwrap().into_parts();
-    let mut trace = Trace {
-        through: through(),
-        request_id: None,
-        signer: None,
-        hangs_up: false,
-        label: Label::Unmatched,
-        caller: Caller::Unknown,
-        verdict: None,
-        ignored: None,
-    };
+    let mut trace = Trace::new(through());
     let matching = match_route(Some(Method::Get), head.uri.path());
     let result = router::route(&test.app, matching, caller.clone(), &head, Bytes::new(), &mut trace).await;
     respond(result, RequestId::from_random([7; 16]), trace.label, false).response.status()

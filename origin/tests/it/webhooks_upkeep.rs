@@ -5,7 +5,6 @@ use crate::webhooks_world::World;
 use rds_origin::store::webhook_lists::{self, Recent};
 use rds_origin::store::webhook_upkeep;
 use rds_origin::webhooks::upkeep;
-use sqlx::Connection;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
@@ -54,7 +53,7 @@ async fn a_scrape_tells_attempts_by_what_they_came_to_and_how_much_waits() {
 async fn w17_a_clock_that_is_ten_minutes_off_is_told() {
     let world = World::new().await;
     for (ahead, told) in [(600, -600.0), (-600, 600.0)] {
-        set_databases_clock(&world, ahead).await;
+        world.test.facts.set_databases_clock(ahead).await;
         let job = {
             let app = world.app().clone();
             tokio::spawn(async move { upkeep::keep_up(&app).await })
@@ -68,23 +67,6 @@ async fn w17_a_clock_that_is_ten_minutes_off_is_told() {
         let line = page.lines().find_map(|line| line.strip_prefix("rds_webhook_clock_offset_seconds ")).unwrap();
         let seconds: f64 = line.parse().unwrap();
         assert!((seconds - told).abs() < 30.0, "{seconds}");
-    }
-}
-
-/// Has everybody who connects from now on find the database's clock ahead by `seconds`, and everybody connect anew.
-async fn set_databases_clock(world: &World, seconds: i64) {
-    let mut one = sqlx::PgConnection::connect(&world.test.facts.url).await.unwrap();
-    for sql in [
-        format!(
-            "CREATE OR REPLACE FUNCTION public.clock_timestamp() RETURNS timestamptz LANGUAGE sql VOLATILE AS \
-             $$ SELECT pg_catalog.clock_timestamp() + {seconds} * interval '1 second' $$"
-        ),
-        "DO $$ BEGIN EXECUTE 'ALTER DATABASE ' || current_database() || ' SET search_path = public, pg_catalog'; END $$"
-            .to_owned(),
-        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
-            .to_owned(),
-    ] {
-        sqlx::query(&sql).execute(&mut one).await.unwrap();
     }
 }
 

@@ -2,6 +2,13 @@
 //!
 //! `build.rs` makes them of `openapi/openapi.json`, of the guides in `guides/` and of the constants of `shared`. Nothing is read or
 //! rendered at run time, no page loads anything from elsewhere, and every page can be read without a script.
+//!
+//! # Invariants
+//!
+//! - A page is rendered when the program is built, from the OpenAPI document, the guides and the constants of the service. It reads without scripts and
+//!   loads nothing from elsewhere.
+//! - The page that verifies decisions sends nothing of what is pasted. It trusts the service for one thing, the signer registry, and that can be pasted
+//!   too.
 #![no_std]
 
 extern crate alloc;

@@ -7,6 +7,11 @@
 //!
 //! Only questions that may be asked twice are asked twice: reads, and writes that the origin recognises when they come again. A
 //! signed refusal says that nothing was done, so after that every question is asked again. A timeout is never followed by a second attempt.
+//!
+//! # Invariants
+//!
+//! - No caller can open the breaker: a request that fails makes the edge ask the origin whether it is ready, and only that question counts
+//!   (`edge/tests/pipeline/what_counts.rs`, `edge/tests/anonymous.test.mjs`).
 
 use crate::origin::{Call, OriginAnswer, Question, Seal};
 use crate::ports::NoAnswer;

@@ -10,6 +10,10 @@
 //! - No future awaits work that another request started, and no borrow is held across an `.await`.
 //! - Every map is bounded.
 //! - Nothing here panics: a panic takes every request in flight with it.
+//!
+//! # Invariants
+//!
+//! - No future of another request is awaited, no borrow is held across an await, and every map is bounded.
 #![cfg_attr(
     not(test),
     deny(

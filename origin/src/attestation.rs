@@ -1,6 +1,6 @@
 //! Ed25519: checking what reviewers signed, and signing for the reviewers of the simulation.
 //!
-//! Checks are strict (RFC 8032 with small-order keys refused), so that no two checkers disagree about a signature.
+//! Verification is strict (RFC 8032, with small-order keys refused), so that all verifiers agree about a signature.
 
 use crate::ingest::references::stored_dimensions;
 use crate::store::attestations::{SignedRow, Subject};
@@ -28,7 +28,7 @@ pub fn bytes<const N: usize>(text: &str) -> Option<[u8; N]> {
     Some(out)
 }
 
-/// Whether the text is a key that signatures can be checked with.
+/// Whether the text is an Ed25519 public key that verifies signatures: canonical lower-case hex, not of small order.
 pub fn is_public_key(text: &str) -> bool {
     public_key(text).is_some()
 }
@@ -37,13 +37,13 @@ fn public_key(text: &str) -> Option<VerifyingKey> {
     VerifyingKey::from_bytes(&bytes(text)?).ok().filter(|key| !key.is_weak())
 }
 
-/// Whether `signature` is that of `key` under `message`; both are lower-case hex.
+/// Whether `signature` is `key`'s signature of `message`; key and signature are lower-case hex.
 pub fn verifies(key: &str, message: &str, signature: &str) -> bool {
     let Some((key, signature)) = public_key(key).zip(bytes(signature)) else { return false };
     key.verify_strict(message.as_bytes(), &Signature::from_bytes(&signature)).is_ok()
 }
 
-/// The text that a reviewer signs under `subject`.
+/// The text that a reviewer signs to attest the asset version `subject`.
 pub fn message(
     subject: &Subject,
     product_id: Option<&str>,
@@ -64,7 +64,7 @@ pub fn message(
     Ok(statement.message())
 }
 
-/// The attestation as it is served, if its signature verifies under what the rows say now; else nothing.
+/// The attestation as served, or `None` if its signature does not verify against the current rows.
 pub fn proven(row: &SignedRow) -> Option<Attestation> {
     let key = row.keys.iter().find(|key| key.key_id == row.key_id && key.counts_at(row.signed_at))?;
     let message = message(&row.subject, row.product_id.as_deref(), &row.reviewer_id, row.signed_at).ok()?;
@@ -84,22 +84,21 @@ pub fn proven(row: &SignedRow) -> Option<Attestation> {
     })
 }
 
-/// A private key; there are none in production, only in the simulation.
+/// A reviewer's private key. It exists only in the simulation; production stores public keys only.
 #[derive(Debug)]
 pub struct ReviewerSecret(SigningKey);
 
 impl ReviewerSecret {
-    /// The key of this seed.
     pub fn from_seed(seed: [u8; 32]) -> Self {
         ReviewerSecret(SigningKey::from_bytes(&seed))
     }
 
-    /// Its public half in hex.
+    /// The public key in hex.
     pub fn public_key(&self) -> String {
         hex(self.0.verifying_key().as_bytes())
     }
 
-    /// The signature under `message` in hex.
+    /// The signature of `message` in hex.
     pub fn sign(&self, message: &str) -> String {
         hex(&self.0.sign(message.as_bytes()).to_bytes())
     }
@@ -111,7 +110,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn the_standards_own_vector_verifies() {
+    fn the_test_vector_of_rfc_8032_verifies() {
         // RFC 8032, section 7.1, test 2: one byte, 0x72, which is the letter r.
         let secret = "4ccd089b28ff96da9db6c346ec114e0f5b8a319f35aba624da8cf6ed4fb8a6fb";
         let key = "3d4017c3e843895a92b70aa74d1b7ebc9c982ccf2ec4968cc0cd55f12af4660c";

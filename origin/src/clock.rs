@@ -1,13 +1,13 @@
-//! Time as an argument: the domain's clock, which a test may move, and the wall's, which nobody moves.
+//! Time as an argument: the domain clock, which a test may move, and the wall clock, which cannot be moved.
 //!
-//! This file and `entropy.rs` are the only places that ask the operating system; `clippy.toml` bans the ambient calls elsewhere.
+//! Only this file and `entropy.rs` read the operating system's time and randomness; `clippy.toml` bans the calls elsewhere.
 
 use rds_shared::wire::Timestamp;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
-/// A cheap handle on the time. Clones share it: a moved test clock moves for everybody who holds one.
+/// A cheap handle to the time. Clones share their state: moving a test clock moves all its clones.
 #[derive(Debug, Clone)]
 pub struct Clock(Source);
 
@@ -15,9 +15,9 @@ pub struct Clock(Source);
 enum Source {
     /// The operating system's time.
     System,
-    /// The operating system's time plus this many microseconds: it flows, from wherever it was set.
+    /// The operating system's time plus this many microseconds.
     Shifted(Arc<AtomicI64>),
-    /// Stands at these microseconds until somebody moves it.
+    /// Fixed at this instant, in microseconds since 1970, until it is moved.
     Held(Arc<AtomicI64>),
 }
 
@@ -27,22 +27,22 @@ impl Clock {
         Clock(Source::System)
     }
 
-    /// A clock that starts at the real time, flows, and can be moved: `--test-clock`.
+    /// A clock that starts at the real time, runs, and can be moved: `--test-clock`.
     pub fn movable() -> Self {
         Clock(Source::Shifted(Arc::default()))
     }
 
-    /// A clock that flows, so many microseconds ahead of the real time: that of a service which told how far its own is.
+    /// A running clock that is `micros` ahead of the real time, to match a service that reported its own shift.
     pub fn shifted(micros: i64) -> Self {
         Clock(Source::Shifted(Arc::new(AtomicI64::new(micros))))
     }
 
-    /// A clock that stands at `at` until it is moved: simulations and tests.
+    /// A clock fixed at `at` until it is moved: simulations and tests.
     pub fn held(at: Timestamp) -> Self {
         Clock(Source::Held(Arc::new(AtomicI64::new(at.as_micros()))))
     }
 
-    /// The domain's time: what facts, scores, dwell and freshness are measured by.
+    /// The domain time, by which facts, scores, dwell and freshness are measured.
     pub fn now(&self) -> Timestamp {
         match &self.0 {
             Source::System => wall(),
@@ -53,7 +53,7 @@ impl Clock {
         }
     }
 
-    /// The real time, whatever a test did to [`now`](Self::now): ages of assertions, timeouts, log lines.
+    /// The real time, even when a test moved [`now`](Self::now): for ages of assertions, timeouts and log lines.
     pub fn wall(&self) -> Timestamp {
         wall()
     }
@@ -63,12 +63,12 @@ impl Clock {
         !matches!(self.0, Source::System)
     }
 
-    /// Microseconds that a movable clock is ahead of the real time now; none for one that cannot be moved.
+    /// How far a movable clock is ahead of the real time, in microseconds; `None` for a clock that cannot be moved.
     pub fn shift(&self) -> Option<i64> {
         self.is_movable().then(|| self.now().as_micros().saturating_sub(wall().as_micros()))
     }
 
-    /// Moves the domain's time to `to`. `false` when this clock cannot be moved.
+    /// Moves the domain time to `to`. `false` when this clock cannot be moved.
     pub fn set(&self, to: Timestamp) -> bool {
         match &self.0 {
             Source::System => return false,
@@ -78,7 +78,7 @@ impl Clock {
         true
     }
 
-    /// Moves the domain's time by `seconds`, back when negative. `false` when this clock cannot be moved.
+    /// Moves the domain time by `seconds`, back when negative. `false` when this clock cannot be moved.
     pub fn advance(&self, seconds: i64) -> bool {
         self.set(self.now().plus_seconds(seconds))
     }
@@ -93,12 +93,11 @@ fn wall() -> Timestamp {
     Timestamp::from_micros(micros)
 }
 
-/// Measures how long something took; monotonic, and in no relation to the clocks above.
+/// A monotonic timer, independent of the clocks above.
 #[derive(Debug, Clone, Copy)]
 pub struct Stopwatch(Instant);
 
 impl Stopwatch {
-    /// Starts measuring.
     #[expect(clippy::disallowed_methods, reason = "durations are measured here and nowhere else")]
     pub fn start() -> Self {
         Stopwatch(Instant::now())
@@ -109,7 +108,6 @@ impl Stopwatch {
         u64::try_from(self.elapsed().as_micros()).unwrap_or(u64::MAX)
     }
 
-    /// How long ago the start was.
     pub fn elapsed(self) -> Duration {
         self.0.elapsed()
     }
@@ -120,7 +118,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_moved_clock_is_moved_for_every_holder_and_the_wall_stays() {
+    fn moving_a_clock_moves_its_clones_and_not_the_wall_clock() {
         let clock = Clock::movable();
         let other = clock.clone();
         let target = Timestamp::from_seconds(2_000_000_000);
@@ -132,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn a_held_clock_stands_until_it_is_moved() {
+    fn a_held_clock_changes_only_when_it_is_moved() {
         let clock = Clock::held(Timestamp::from_seconds(100));
         assert_eq!(clock.now(), Timestamp::from_seconds(100));
         assert!(clock.advance(5));

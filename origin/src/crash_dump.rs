@@ -1,15 +1,15 @@
-//! What a crash leaves: a line in the log, and of the memory nothing. It holds every secret that the service has.
+//! Keeps the process's memory, and with it every secret of the service, out of crash dumps. A crash leaves a log line.
 
-/// Which parts of a process' memory Linux writes into its dump; the file takes a bit for each kind.
+/// Bit mask of the kinds of memory that Linux writes into this process's core dump; see core(5).
 const FILTER: &str = "/proc/self/coredump_filter";
 
-/// From now on a dump of this process tells where it was, and holds none of its memory, whoever the system hands it to.
+/// Excludes all memory from this process's core dumps; registers remain, so a dump still shows where the process was.
 ///
-/// Other systems have no such file; there dumps are for the operator to turn off.
+/// Linux only: on other systems the operator has to turn core dumps off.
 pub fn leave_memory_out() {
     if let Err(error) = std::fs::write(FILTER, "0")
         && cfg!(target_os = "linux")
     {
-        tracing::warn!(%error, "a crash could leave a dump that holds secrets");
+        tracing::warn!(%error, "memory could not be excluded from core dumps; a dump of this process may contain secrets");
     }
 }

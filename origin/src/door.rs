@@ -1,9 +1,9 @@
-//! The ways in: trust is a matter of the door.
+//! The listeners: how far a caller is trusted depends on the listener it connects to.
 
-/// A way in; it decides how a caller is believed.
+/// A listener, which decides how a caller is authenticated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Door {
-    /// Only with the edge's assertion.
+    /// Requests from the edge only, each with an edge assertion.
     Edge,
     /// Backends that connect directly.
     Relay,
@@ -12,10 +12,9 @@ pub enum Door {
 }
 
 impl Door {
-    /// All of them.
     pub const ALL: [Door; 3] = [Door::Edge, Door::Relay, Door::Admin];
 
-    /// The door's name in logs.
+    /// The listener's name in logs.
     pub const fn name(self) -> &'static str {
         match self {
             Door::Edge => "edge",

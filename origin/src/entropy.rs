@@ -1,13 +1,13 @@
-//! Randomness: the one place that asks the operating system for it.
+//! Randomness: the only place that reads it from the operating system.
 
 /// `N` unpredictable bytes, for keys, run ids and nonces.
 ///
 /// # Panics
-/// When the operating system has no randomness to give; nothing that needs it may go on without.
+/// If the operating system provides no randomness; keys, run ids and nonces must not be made without it.
 #[expect(clippy::disallowed_methods, reason = "the one place that asks for randomness")]
 pub fn random_bytes<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
-    getrandom::fill(&mut bytes).expect("the operating system's randomness");
+    getrandom::fill(&mut bytes).expect("the operating system must provide randomness");
     bytes
 }
 

@@ -1,13 +1,19 @@
-//! The platform's fail-safe mode: what operators say, what the guard of score runs finds, and what is in force.
+//! The platform's fail-safe mode: what the operator set, what the sanity checks of score runs found, and the mode in force.
 //!
-//! The worse of the two is in force. The guard can only degrade: it ends what it began with the first good run over everything, and
-//! never what an operator said. An operator's `normal` ends both: what was held back has been looked at, and the next run
-//! over everything is due at once and may move as many tiers as it does. While an operator says `degraded` or `fail_closed`, no run
-//! is made: facts come in, and scores, their history and the events that tell of them wait for the run that follows.
+//! The worse of the two is in force. Sanity checks can only set `degraded`: the first good full run ends it, but never ends a mode
+//! that an operator set. An operator's `normal` ends both: the operator has reviewed the held-back run, so the next full run is due
+//! at once and may change any number of tiers. While an operator sets `degraded` or `fail_closed`, no score run is made: facts are
+//! ingested, and scores, their history and their events wait for the next run.
 //!
-//! `fail_closed` says that the published scores are not to be relied on, so it is never ended onto them: `normal` makes a run over
-//! everything first, and mode and scores are one commit. Where the guard finds that run wrong, it stays closed.
-//! What stands in no list of the present is not withheld: events that were told before, and versions of baskets by their id.
+//! `fail_closed` means that the published scores must not be relied on. `normal` therefore makes a full run first and commits it
+//! together with the mode; if a sanity check holds that run back, the mode stays `fail_closed`.
+//! Only present data is withheld: past events and basket versions read by id are still served.
+//!
+//! # Invariants
+//!
+//! - The sanity checks set and end `degraded` only where they began it; they never change what an operator set. The record of who
+//!   changed the mode, when and why is never rewritten (`tests/it/fail_safe.rs`).
+//! - The mode is part of its tag's version, so a process that knows the version knows the mode and never returns to an older one.
 
 use crate::clock::Clock;
 use crate::scoring_run;
@@ -19,30 +25,30 @@ use rds_shared::scoring::run::Withheld;
 use rds_shared::wire::Timestamp;
 use sqlx::Acquire;
 
-/// Where a change shows.
+/// Tags touched when the mode changes.
 pub const SHOWN_IN: [Tag; 1] = [Tag::FailSafe];
-/// Where `normal` shows: it may have published a run.
+/// Tags touched by `normal`, which may publish a run.
 pub const OPENED_IN: [Tag; 4] = [Tag::FailSafe, Tag::Vaults, Tag::Assets, Tag::Events];
-/// Under whose name the guard's changes are noted.
+/// The author recorded for changes made by the sanity checks.
 pub const GUARD: &str = "guard";
 
-/// What became of an operator's word.
+/// Result of an operator's change of the mode.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Said {
-    /// It holds; this is how things stand now.
+    /// The mode was set; this is the stored state now.
     Holds(Stored),
-    /// Scores stay withheld, and nothing was changed: a run over what is known now cannot be right.
+    /// The mode stays `fail_closed` and nothing was changed: a sanity check held back the full run.
     StaysClosed(Withheld),
 }
 
 impl Stored {
-    /// The mode that is in force.
+    /// The mode in force: the worse of the operator's and the sanity checks'.
     pub fn in_force(&self) -> FailSafeMode {
         let guard = if self.held.is_some() { FailSafeMode::Degraded } else { FailSafeMode::Normal };
         self.mode.max(guard)
     }
 
-    /// Why it is in force; none while it is normal. What an operator said comes before what the guard found.
+    /// Why the mode is in force; `None` while it is normal. The operator's reason takes precedence over the sanity check's.
     pub fn why(&self) -> Option<&str> {
         match self.mode {
             FailSafeMode::Normal => self.held.map(Withheld::in_words),
@@ -50,13 +56,13 @@ impl Stored {
         }
     }
 
-    /// As the health record tells it.
+    /// The mode as shown in the health record.
     pub fn told(&self) -> FailSafe {
         FailSafe { mode: self.in_force(), reason: self.why().map(str::to_owned), since: self.since }
     }
 }
 
-/// Makes `mode` what an operator says. Saying the same again is noted, too.
+/// Sets the operator's mode. Setting the same mode again is recorded, too.
 pub async fn say(db: &Db, clock: &Clock, mode: FailSafeMode, reason: &str, said_by: &str) -> Result<Said, StoreError> {
     let at = clock.now();
     db.run_tx("fail-safe", move |tx| {
@@ -64,14 +70,14 @@ pub async fn say(db: &Db, clock: &Clock, mode: FailSafeMode, reason: &str, said_
         Box::pin(async move {
             let is_opened = |before: &Stored| mode == FailSafeMode::Normal && before.mode == FailSafeMode::FailClosed;
             if mode == FailSafeMode::Normal {
-                // It may publish a run, so it waits for whoever writes: closing never does.
+                // `normal` may publish a run, so it takes the writers' lock; the other modes do not wait for it.
                 publication::take_turn(tx).await?;
             }
             let mut tx = tx.begin().await?;
             let before = table::hold(&mut tx).await?;
             let mut after = Stored { mode, reason: Some(reason.clone()), ..before.clone() };
             if mode == FailSafeMode::Normal {
-                // While runs were held back or stood still, more than a fifth may have come together.
+                // While runs were held back or suspended, tiers of more than a fifth of the vaults may have changed.
                 after.accepted = before.accepted || before.held.is_some() || before.mode != FailSafeMode::Normal;
                 after.held = None;
             }
@@ -98,7 +104,7 @@ pub async fn say(db: &Db, clock: &Clock, mode: FailSafeMode, reason: &str, said_
     .await
 }
 
-/// A run was held back: until a good one, the last good run is what is served.
+/// Records that a run was held back: the last good run is served until the next good one.
 pub async fn hold(tx: &mut Tx<'_>, now: Timestamp, reason: Withheld) -> Result<(), StoreError> {
     let before = table::hold(tx).await?;
     let after = Stored { held: Some(reason), tried_at: Some(now), ..before.clone() };
@@ -106,7 +112,7 @@ pub async fn hold(tx: &mut Tx<'_>, now: Timestamp, reason: Withheld) -> Result<(
     settle(tx, &before, after, change).await.map(drop)
 }
 
-/// A run over everything was published: nothing is held back any more.
+/// Records that a full run was published, so nothing is held back any more.
 pub async fn release(tx: &mut Tx<'_>, now: Timestamp) -> Result<(), StoreError> {
     let before = table::hold(tx).await?;
     let after = Stored { held: None, tried_at: None, accepted: false, ..before.clone() };
@@ -141,7 +147,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_worse_of_operator_and_guard_is_in_force_and_says_why() {
+    fn the_worse_of_operator_and_sanity_check_is_in_force_with_its_reason() {
         let row = |mode, held| Stored { mode, reason: Some("said".into()), held, ..Stored::default() };
         let held = Some(Withheld::MassMove);
         for (stored, mode, why) in [

@@ -1,7 +1,6 @@
-//! What runs beside the requests, and when: the catalog's refresh, the listening for changes, the scheduled score run, the
-//! daily roll-up and the daily research run, the exposure graph, the baskets, the journal and its streams, what there is to do
-//! for webhooks beside delivering, the samples of how the service does, the telling of changed
-//! keys and facts to the edge, and what operators are told.
+//! The background jobs: catalog refresh, database notifications, scheduled score and research runs, the daily roll-up, the exposure
+//! graph, baskets, the journal and its streams, webhook fan-out and upkeep, samples of the service's status, updates of keys and
+//! facts for the edge, and operators' metrics.
 
 use crate::app::App;
 use crate::baskets;
@@ -24,48 +23,48 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
 
-/// How long a lost listening connection is waited for before it is tried again.
+/// Pause before a lost `LISTEN` connection is reopened.
 const LISTEN_RETRY: Duration = Duration::from_secs(1);
 
-/// How long a failed roll-up rests.
+/// Pause after a failed roll-up, research run or daily sum.
 const ROLLUP_RETRY: Duration = Duration::from_secs(60);
 
-/// How often it is asked whether a day has ended; as often, for the same reason.
+/// How often to check whether a day has ended: every second, so that a moved test clock takes effect.
 const DAY_POLL: Duration = SCORE_POLL;
 
-/// How often it is asked whether a research run is due: a chain that comes to be withheld is out of its figures this soon.
+/// How often to check whether a research run is due. A newly withheld chain leaves the research figures within this time.
 const RESEARCH_POLL: Duration = Duration::from_secs(5);
 
-/// How often it is asked whether a score run is due: a moved test clock takes effect this soon.
+/// How often to check whether a score run is due: every second, so that a moved test clock takes effect.
 const SCORE_POLL: Duration = Duration::from_secs(1);
 
-/// How often spent assertions are forgotten, how old they are then, in seconds, and how many go at once. An assertion lives for a minute, by
-/// clocks that are all nearly right; an hour bears clocks that are not.
+/// Deletion of spent edge assertions: interval, age in seconds, and rows per statement. An assertion is valid for a minute if the
+/// clocks are nearly right; an hour allows for wrong clocks.
 const FORGET_EVERY: Duration = Duration::from_secs(60);
 const FORGET_SECONDS: f64 = 3_600.0;
-const FORGET_AT_ONCE: i64 = 10_000;
+const FORGET_BATCH: i64 = 10_000;
 
-/// How often it is asked whether there are vaults without daily sums.
+/// How often to look for vaults without daily sums.
 const SUM_POLL: Duration = Duration::from_secs(10);
 
-/// How long summing rests between two steps, so that it never takes more than about half of the database's time.
+/// Pause between two steps of summing, so that it takes at most about half of the database's time.
 const SUM_REST: Duration = Duration::from_millis(250);
 
-/// Vaults of one step: a year of hourly readings of each takes a few hundred milliseconds where they are on disk.
-const SUMMED_AT_ONCE: u32 = 2;
+/// Vaults summed per step: a year of one vault's hourly readings takes a few hundred milliseconds when read from disk.
+const SUM_BATCH: u32 = 2;
 
-/// How long a job rests that panicked.
+/// Pause before a job that panicked is restarted.
 const RESTART: Duration = Duration::from_secs(1);
 
-/// A job: it runs until the process ends, or returns at once where there is nothing for it to do.
+/// A job runs until the process ends, or returns at once if it has nothing to do.
 type Job = for<'a> fn(&'a App, Option<&'a Arc<EdgeLink>>) -> Pin<Box<dyn Future<Output = ()> + Send + 'a>>;
 
-/// All of them, each with the name that it is logged under.
+/// All jobs, each with its name in the log.
 const JOBS: [(&str, Job); 24] = [
     ("catalog", |app, _| Box::pin(refresh::keep_current(app))),
-    ("notices", |app, link| Box::pin(listen(app, link))),
-    ("news of keys", |app, link| Box::pin(tell_of_keys(app, link))),
-    ("news of facts", |app, link| Box::pin(tell_of_facts(app, link))),
+    ("database notifications", |app, link| Box::pin(listen(app, link))),
+    ("key updates", |app, link| Box::pin(send_key_updates(app, link))),
+    ("tag versions", |app, link| Box::pin(send_tag_versions(app, link))),
     ("scores", |app, _| Box::pin(keep_scored(app))),
     ("samples", |app, link| Box::pin(sampler::keep_sampling(app, link))),
     ("writes", |app, _| Box::pin(writes::keep_probing(app))),
@@ -77,14 +76,14 @@ const JOBS: [(&str, Job); 24] = [
     ("sequencer", |app, link| Box::pin(sequence::keep_numbering(app, link.map(Arc::as_ref)))),
     ("tailer", |app, _| Box::pin(tail::keep_following(app))),
     ("partitions", |app, _| Box::pin(retention::keep_partitions(app))),
-    ("places", |app, _| Box::pin(keeper::keep_giving_back(app))),
+    ("stream slots", |app, _| Box::pin(keeper::keep_giving_back(app))),
     ("liveness", |app, _| Box::pin(keeper::keep_alive(app))),
     ("revocations", |app, _| Box::pin(keeper::keep_revoking(app))),
     ("clock", |app, _| Box::pin(keeper::keep_time(app))),
     ("assertions", |app, _| Box::pin(keep_forgetting(app))),
     ("days", |app, _| Box::pin(keep_days(app))),
     ("daily sums", |app, _| Box::pin(keep_summed(app))),
-    ("standing", |app, _| Box::pin(standing::keep_known(app))),
+    ("backlog metrics", |app, _| Box::pin(standing::keep_known(app))),
     ("delays", |app, _| Box::pin(process::keep_measuring(app))),
 ];
 
@@ -93,7 +92,7 @@ const JOBS: [(&str, Job); 24] = [
 pub struct Jobs(JoinSet<()>);
 
 impl Jobs {
-    /// Starts them. With a `link`, changes of keys and of facts are told to the edge.
+    /// Starts all jobs. With a `link`, the edge is notified of changed keys and facts.
     pub fn start(app: &Arc<App>, link: Option<Arc<EdgeLink>>) -> Self {
         let mut jobs = JoinSet::new();
         for (name, job) in JOBS {
@@ -103,37 +102,37 @@ impl Jobs {
         Jobs(jobs)
     }
 
-    /// Stops them between two steps; what a step had begun in the database is rolled back there.
+    /// Cancels all jobs; the database rolls back their open transactions.
     pub async fn stop(mut self) {
         self.0.shutdown().await;
     }
 }
 
-/// Runs a job, and starts it anew where it panics: a service that goes on without one of them would look well and stand still. What
-/// it had begun in the database was rolled back with its connection.
+/// Runs a job and restarts it when it panics: a service that lost a job would look healthy but stop making progress. The database
+/// rolled back the job's open transaction when its connection closed.
 async fn keep<F: Future<Output = ()>>(name: &'static str, rest: Duration, job: impl Fn() -> F) {
     while let Err(panic) = caught(job()).await {
-        tracing::error!(job = name, panic = panic_text(&*panic), "a job panicked; it is started anew");
+        tracing::error!(job = name, panic = panic_text(&*panic), "a job panicked; it is restarted");
         tokio::time::sleep(rest).await;
     }
 }
 
-/// Tells the edge of changed keys, where there is one to tell.
-async fn tell_of_keys(app: &App, link: Option<&Arc<EdgeLink>>) {
+/// Notifies the edge of changed keys, if an edge is configured.
+async fn send_key_updates(app: &App, link: Option<&Arc<EdgeLink>>) {
     if let Some(link) = link {
         outbox::keep_told(app, link).await;
     }
 }
 
-/// Tells the edge of changed facts, where there is one to tell.
-async fn tell_of_facts(app: &App, link: Option<&Arc<EdgeLink>>) {
+/// Notifies the edge of changed facts, if an edge is configured.
+async fn send_tag_versions(app: &App, link: Option<&Arc<EdgeLink>>) {
     if let Some(link) = link {
         edge_link::tags::keep_told(app, link).await;
     }
 }
 
-/// Wakes the refresh when the database says that facts have changed, the tailer when operations were numbered, and the tellers
-/// when facts or keys have. A lost connection costs nothing but speed: polling goes on.
+/// Listens for database notifications and wakes the jobs that they concern. While the connection is lost, the jobs still poll, so
+/// changes are only seen later.
 async fn listen(app: &App, link: Option<&Arc<EdgeLink>>) {
     loop {
         if let Ok(mut listener) = PgListener::connect_with(&app.db.pool).await
@@ -156,14 +155,14 @@ async fn listen(app: &App, link: Option<&Arc<EdgeLink>>) {
     }
 }
 
-/// Wakes whoever waits for what this channel tells of. None is a connection that was lost and found: anything may have changed.
+/// Wakes the jobs that wait for this channel. `None` means that the connection was lost and reopened: anything may have changed.
 pub fn wake(app: &App, link: Option<&Arc<EdgeLink>>, channel: Option<&str>) {
     let about = |known| channel.is_none_or(|channel| channel == known);
     if about(publication::CHANNEL) || about(tags::CHANNEL) {
         app.catalog.facts_changed();
-        // Where facts changed, operations may have been captured.
+        // A change of facts may have captured operations for the journal.
         app.journal.committed();
-        // A chain that is withheld takes the snapshot with it.
+        // Withholding a chain invalidates the exposure graph snapshot.
         app.graph.signal();
         if let Some(link) = link {
             link.touched();
@@ -183,7 +182,7 @@ pub fn wake(app: &App, link: Option<&Arc<EdgeLink>>, channel: Option<&str>) {
     }
 }
 
-/// Runs the scores when they are due: freshness, dwell and the age of vaults move by time alone.
+/// Makes scheduled score runs: freshness, dwell and the age of vaults change with time alone.
 async fn keep_scored(app: &App) {
     if app.score_every_seconds == 0 {
         return;
@@ -192,14 +191,14 @@ async fn keep_scored(app: &App) {
         tokio::time::sleep(SCORE_POLL).await;
         match scoring_run::run_due(&app.db, &app.clock, i64::from(app.score_every_seconds)).await {
             Ok(None) => {}
-            // Why it is held back was logged where that was found.
+            // The sanity check has logged the reason.
             Ok(Some(run)) if run.withheld.is_some() => app.metrics.scored(RunOutcome::Withheld),
             Ok(Some(run)) => {
                 app.metrics.scored(RunOutcome::Completed);
                 tracing::info!(vaults = run.vaults, changes = run.changes.len(), "a scheduled score run completed");
                 app.catalog.facts_changed();
             }
-            // The catalog's refresh says when the database is down; once is enough.
+            // The catalog refresh already logs that the database is unavailable.
             Err(StoreError::Unavailable(_)) => {}
             Err(error) => {
                 app.metrics.scored(RunOutcome::Failed);
@@ -209,7 +208,7 @@ async fn keep_scored(app: &App) {
     }
 }
 
-/// Puts the scores to the test when that is due; where scores are not run by themselves, neither is this.
+/// Makes scheduled research runs, which test the scores; off where scheduled score runs are off.
 async fn keep_researched(app: &App) {
     if app.score_every_seconds == 0 {
         return;
@@ -219,29 +218,29 @@ async fn keep_researched(app: &App) {
         match research::run_due(&app.db, &app.clock).await {
             Ok(None) => {}
             Ok(Some(run)) => tracing::info!(records = run.records, samples = run.samples, "a research run completed"),
-            // The catalog's refresh says when the database is down; once is enough.
+            // The catalog refresh already logs that the database is unavailable.
             Err(StoreError::Unavailable(_)) => {}
             Err(error) => {
-                tracing::error!(%error, "a research run failed; it is tried again");
+                tracing::error!(%error, "a research run failed; it is retried in a minute");
                 tokio::time::sleep(ROLLUP_RETRY).await;
             }
         }
     }
 }
 
-/// Forgets spent assertions that nobody can use again.
+/// Deletes spent edge assertions that have expired.
 async fn keep_forgetting(app: &App) {
     loop {
-        match spent_assertions::forget(&app.db, FORGET_SECONDS, FORGET_AT_ONCE).await {
-            // The catalog's refresh says when the database is down; once is enough.
+        match spent_assertions::forget(&app.db, FORGET_SECONDS, FORGET_BATCH).await {
+            // The catalog refresh already logs that the database is unavailable.
             Ok(_) | Err(StoreError::Unavailable(_)) => {}
-            Err(error) => tracing::error!(%error, "spent assertions could not be forgotten"),
+            Err(error) => tracing::error!(%error, "expired edge assertions could not be deleted"),
         }
         tokio::time::sleep(FORGET_EVERY).await;
     }
 }
 
-/// Keeps every day when it has ended.
+/// Stores each day's roll-up after the day has ended.
 async fn keep_days(app: &App) {
     let mut kept = None;
     loop {
@@ -253,29 +252,29 @@ async fn keep_days(app: &App) {
         }
         match symbol_days::keep_due(&app.db, now).await {
             Ok(_) => kept = Some(day),
-            // The catalog's refresh says when the database is down; once is enough.
+            // The catalog refresh already logs that the database is unavailable.
             Err(StoreError::Unavailable(_)) => {}
             Err(error) => {
-                tracing::error!(%error, %day, "a day's roll-up failed; it is tried again");
+                tracing::error!(%error, %day, "a day's roll-up failed; it is retried in a minute");
                 tokio::time::sleep(ROLLUP_RETRY).await;
             }
         }
     }
 }
 
-/// Sums the days of vaults that have no daily sums yet: all of them after the upgrade that brought the sums, and each new one.
+/// Computes daily sums for vaults that have none: all vaults after the upgrade that introduced the sums, then each new one.
 async fn keep_summed(app: &App) {
     loop {
-        match vault_days::fill(&app.db, SUMMED_AT_ONCE, app.clock.now().into()).await {
+        match vault_days::fill(&app.db, SUM_BATCH, app.clock.now().into()).await {
             Ok(0) => tokio::time::sleep(SUM_POLL).await,
             Ok(vaults) => {
-                tracing::debug!(vaults, "vaults have daily sums now");
+                tracing::debug!(vaults, "daily sums were computed for these vaults");
                 tokio::time::sleep(SUM_REST).await;
             }
-            // The catalog's refresh says when the database is down; once is enough.
+            // The catalog refresh already logs that the database is unavailable.
             Err(StoreError::Unavailable(_)) => tokio::time::sleep(SUM_POLL).await,
             Err(error) => {
-                tracing::error!(%error, "vaults could not be summed by days; it is tried again, and their readings are read until then");
+                tracing::error!(%error, "daily sums of vaults could not be computed; retried in a minute, and raw readings are used until then");
                 tokio::time::sleep(ROLLUP_RETRY).await;
             }
         }
@@ -288,7 +287,7 @@ mod tests {
     use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 
     #[tokio::test]
-    async fn a_job_that_panics_is_started_anew_and_one_that_is_done_is_not() {
+    async fn a_job_that_panics_is_restarted_and_one_that_ends_is_not() {
         let runs = AtomicU32::new(0);
         let job = || async {
             tokio::task::yield_now().await;

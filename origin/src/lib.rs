@@ -1,4 +1,4 @@
-//! The Risk Data Service origin, as a library, so that tests drive what the program runs.
+//! The Risk Data Service origin as a library, so that tests run the code of the program.
 
 pub mod app;
 pub mod attestation;

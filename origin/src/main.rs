@@ -1,4 +1,4 @@
-//! `rds-origin`: the program. Everything it does is in the library.
+//! The `rds-origin` program. All its behaviour is in the library.
 
 use clap::Parser;
 use rds_origin::cli::{self, Cli};
@@ -12,12 +12,12 @@ fn main() -> ExitCode {
     let runtime = match tokio::runtime::Builder::new_multi_thread().enable_all().build() {
         Ok(runtime) => runtime,
         Err(error) => {
-            eprintln!("error: no runtime: {error}");
+            eprintln!("error: the async runtime could not be started: {error}");
             return ExitCode::FAILURE;
         }
     };
     let code = runtime.block_on(cli::run(cli));
-    // Requests that outlived the drain, and reads of standard input, are not waited for.
+    // Does not wait for requests that outlived the drain, or for reads of standard input.
     runtime.shutdown_background();
     code
 }

@@ -1,7 +1,7 @@
-//! HTTP to others: one request on one connection, within a deadline.
+//! Outbound HTTP client: one request per connection, within a deadline.
 //!
-//! Redirects are not followed and nothing is kept between two requests: what is sent is small and seldom, and must not go
-//! anywhere but where it was meant to.
+//! Redirects are not followed, so that data reaches only the configured host. Connections are not reused, because requests are
+//! small and rare.
 
 use axum::body::Body;
 use axum::http::header::HOST;
@@ -20,27 +20,27 @@ use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
 use tokio_rustls::rustls::{self, ClientConfig, RootCertStore};
 
-/// Largest head of an answer, in bytes.
+/// Maximum size of a response head, in bytes.
 const HEAD_BYTES: usize = 16 * 1024;
 
-/// Why there was no answer. Its text is for operators: it names no secret.
+/// Why a request got no response. The text is for operators and contains no secret.
 #[derive(Debug, thiserror::Error)]
 pub enum OutboundError {
-    /// The address is no `http://` or `https://` URL with a host.
+    /// The address is not an `http://` or `https://` URL with a host.
     #[error("the address has no host, or is neither http:// nor https://")]
     Address,
-    /// Nobody took the connection, or it broke.
+    /// The connection was refused, or it broke.
     #[error("{0}")]
     Connection(#[from] std::io::Error),
-    /// The other side speaks no HTTP, or hung up.
-    #[error("no HTTP answer: {0}")]
+    /// The peer did not send valid HTTP, or closed the connection.
+    #[error("no HTTP response: {0}")]
     Http(#[from] hyper::Error),
-    /// No answer within the deadline.
+    /// The deadline passed before the response head was complete.
     #[error("no answer within {} s", .0.as_secs_f32())]
     Deadline(Duration),
 }
 
-/// TLS for HTTP/1.1 that trusts the authorities that browsers trust, and `authorities` besides.
+/// TLS for HTTP/1.1 that trusts the Mozilla root certificates (`webpki-roots`) and `authorities`.
 pub fn tls(authorities: &[CertificateDer<'static>]) -> Result<TlsConnector, rustls::Error> {
     let mut roots = RootCertStore { roots: webpki_roots::TLS_SERVER_ROOTS.to_vec() };
     for authority in authorities {
@@ -54,7 +54,7 @@ pub fn tls(authorities: &[CertificateDer<'static>]) -> Result<TlsConnector, rust
     Ok(TlsConnector::from(Arc::new(config)))
 }
 
-/// A client. Clones share what it trusts.
+/// An HTTP client. Clones share its TLS configuration.
 #[derive(Clone)]
 pub struct Client {
     tls: TlsConnector,
@@ -67,12 +67,12 @@ impl std::fmt::Debug for Client {
 }
 
 impl Client {
-    /// A client that trusts the authorities that browsers trust.
+    /// A client that trusts the Mozilla root certificates only.
     pub fn new() -> Result<Self, rustls::Error> {
         Ok(Client { tls: tls(&[])? })
     }
 
-    /// POSTs `body` to `uri`, and answers with the head as soon as it is there: the answer's body is not read.
+    /// POSTs `body` to `uri` and returns the response head; the response body is not read.
     pub async fn post(
         &self,
         uri: &Uri,
@@ -80,15 +80,15 @@ impl Client {
         body: Vec<u8>,
         deadline: Duration,
     ) -> Result<Parts, OutboundError> {
-        self.ask(Method::POST, uri, headers, body, deadline).await
+        self.send(Method::POST, uri, headers, body, deadline).await
     }
 
-    /// GETs `uri`, and answers with the status likewise.
+    /// GETs `uri` and returns the status; the response body is not read.
     pub async fn get(&self, uri: &Uri, deadline: Duration) -> Result<StatusCode, OutboundError> {
-        Ok(self.ask(Method::GET, uri, HeaderMap::new(), Vec::new(), deadline).await?.status)
+        Ok(self.send(Method::GET, uri, HeaderMap::new(), Vec::new(), deadline).await?.status)
     }
 
-    async fn ask(
+    async fn send(
         &self,
         method: Method,
         uri: &Uri,
@@ -118,7 +118,7 @@ impl Client {
         *request.headers_mut() = headers;
         let named = HeaderValue::from_str(authority.as_str()).map_err(|_| OutboundError::Address)?;
         request.headers_mut().insert(HOST, named);
-        // An IPv6 address stands in brackets in a URL, and nowhere else.
+        // A URL encloses an IPv6 address in brackets (RFC 3986); connecting and TLS need it without them.
         let host = host.trim_start_matches('[').trim_end_matches(']');
         let connect = |default_port| TcpStream::connect((host, uri.port_u16().unwrap_or(default_port)));
         match uri.scheme_str() {
@@ -132,19 +132,19 @@ impl Client {
     }
 }
 
-/// Sends `request` over `stream`. The connection is driven here and dropped with the answer: no task outlives the call.
+/// Sends `request` over `stream`. The connection is polled here and dropped with the response, so no task outlives the call.
 async fn answered<S>(stream: S, request: Request<Body>) -> Result<Parts, OutboundError>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
 {
     let (mut sender, connection) =
         http1::Builder::new().max_buf_size(HEAD_BYTES).handshake(TokioIo::new(stream)).await?;
-    let response = driven(sender.send_request(request), connection).await?;
+    let response = drive(sender.send_request(request), connection).await?;
     Ok(response.into_parts().0)
 }
 
-/// What `asking` comes to while `connection` carries it. A connection that ends may have brought the answer before.
-async fn driven<T>(
+/// Polls `connection` until `asking` completes. The connection may end after it has delivered the response.
+async fn drive<T>(
     asking: impl Future<Output = hyper::Result<T>>,
     connection: impl Future<Output = hyper::Result<()>>,
 ) -> hyper::Result<T> {
@@ -154,7 +154,7 @@ async fn driven<T>(
         answer = &mut asking => answer,
         ended = connection => match asking.await {
             Ok(answer) => Ok(answer),
-            // Why the connection ended says more than that it did.
+            // The connection's error is more specific than the request's.
             Err(error) => Err(ended.err().unwrap_or(error)),
         },
     }
@@ -166,7 +166,7 @@ mod tests {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::TcpListener;
 
-    /// One connection that reads a request and says `answer`; what it read comes back.
+    /// Posts to a server that replies with `answer`; returns the status and the request that the server read.
     async fn post_to(answer: &'static str) -> (Result<StatusCode, OutboundError>, String) {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let uri: Uri = format!("http://{}/a?b=c", listener.local_addr().unwrap()).parse().unwrap();
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn the_status_is_told_whether_the_connection_stays_or_closes() {
+    async fn the_status_is_returned_whether_the_connection_stays_open_or_closes() {
         for answer in [
             "HTTP/1.1 204 No Content\r\n\r\n",
             "HTTP/1.1 204 No Content\r\nconnection: close\r\n\r\n",
@@ -200,22 +200,22 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn what_is_no_http_is_an_error_and_not_an_answer() {
+    async fn a_reply_that_is_not_http_is_an_error() {
         for answer in ["", "SSH-2.0\r\n\r\n", "HTTP/1.1 20"] {
             assert!(matches!(post_to(answer).await.0, Err(OutboundError::Http(_))), "{answer}");
         }
     }
 
     #[tokio::test]
-    async fn a_silent_server_costs_the_deadline_and_a_wrong_address_nothing() {
+    async fn a_silent_server_fails_at_the_deadline_and_a_wrong_address_at_once() {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let client = Client::new().unwrap();
-        let ask = async |uri: String| {
+        let send = async |uri: String| {
             client.post(&uri.parse().unwrap(), HeaderMap::new(), Vec::new(), Duration::from_millis(50)).await
         };
-        let silent = ask(format!("http://{}/", listener.local_addr().unwrap())).await;
+        let silent = send(format!("http://{}/", listener.local_addr().unwrap())).await;
         assert!(matches!(silent, Err(OutboundError::Deadline(_))), "{silent:?}");
-        assert!(matches!(ask("/nowhere".to_owned()).await, Err(OutboundError::Address)));
-        assert!(matches!(ask("ftp://127.0.0.1/".to_owned()).await, Err(OutboundError::Address)));
+        assert!(matches!(send("/nowhere".to_owned()).await, Err(OutboundError::Address)));
+        assert!(matches!(send("ftp://127.0.0.1/".to_owned()).await, Err(OutboundError::Address)));
     }
 }

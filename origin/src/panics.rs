@@ -1,4 +1,4 @@
-//! Panics caught, so that one request or one turn of a job is all that one costs.
+//! Catches panics, so that a panic ends only one request or one turn of a job.
 
 use std::any::Any;
 use std::future::{Future, poll_fn};
@@ -6,8 +6,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::task::Poll;
 
-/// Runs `future` and catches a panic in it. It is dropped right after, so nobody sees what the panic left half done, except
-/// shared state, whose locks recover from poison.
+/// Runs `future` and catches a panic in it. The future is then dropped, so only shared state can be left half changed; locks on
+/// shared state recover from poison.
 pub async fn caught<F: Future>(future: F) -> Result<F::Output, Box<dyn Any + Send>> {
     let mut future = pin!(future);
     poll_fn(|cx| match catch_unwind(AssertUnwindSafe(|| future.as_mut().poll(cx))) {
@@ -18,7 +18,7 @@ pub async fn caught<F: Future>(future: F) -> Result<F::Output, Box<dyn Any + Sen
     .await
 }
 
-/// What a panic said.
+/// The panic's message.
 pub fn panic_text(panic: &(dyn Any + Send)) -> &str {
     panic
         .downcast_ref::<&str>()

@@ -1,8 +1,8 @@
-//! The daily roll-up: when a day has ended, every symbol's vaults are added up as they were eligible then, and kept.
+//! The daily roll-up: after a day has ended, each symbol's total over the vaults eligible on that day is stored.
 //!
-//! Only the day that has just ended is ever kept. A day that was missed, because nothing ran, stays to be derived: nobody
-//! knows any more who was eligible on it. So does the day of a symbol of which a vault was not read, though it was in the week
-//! before: the sum is not observed, and a reading that comes in late still mends it.
+//! Only the day that has just ended is stored. A day that was missed because the service did not run is derived on request, as it is
+//! not known which vaults were eligible then. A symbol's day is also derived if a vault read in the week before was not read on that
+//! day: its total is incomplete, and a late reading still corrects it.
 
 use crate::store::{Db, StoreError, publication, symbols, tags};
 use rds_shared::route::Tag;
@@ -10,18 +10,18 @@ use rds_shared::rules::symbol_history::{DayTotal, by_day};
 use rds_shared::wire::Timestamp;
 use rds_shared::wire::time::Day;
 
-/// Seconds into the new day after which the last readings of the old one have come in.
+/// Seconds into the new day by which the last readings of the old day have come in.
 const SETTLED_AFTER: i64 = 30 * 60;
 
-/// The day that may be kept at `now`.
+/// The day whose roll-up is due at `now`.
 pub fn due(now: Timestamp) -> Day {
     Day::of(now.plus_seconds(-SETTLED_AFTER)).plus(-1)
 }
 
-/// Keeps the day that has ended, unless that is done. Of several processes one does it. `true` when this one did.
+/// Stores the roll-up of the due day unless it exists. One of several processes does this; `true` if this one did.
 pub async fn keep_due(db: &Db, now: Timestamp) -> Result<bool, StoreError> {
     let day = due(now);
-    // Most of the time the answer is yes, and then nobody writes.
+    // Usually it is claimed already, and then no transaction is needed.
     if symbols::is_claimed(db, day).await? {
         return Ok(false);
     }
@@ -36,8 +36,8 @@ pub async fn keep_due(db: &Db, now: Timestamp) -> Result<bool, StoreError> {
                 Some((symbol, whole))
             };
             let totals = readings.into_iter().filter_map(total).collect();
-            // The day is served as observed from now on, where it was derived: a fact like others, and so it waits for its turn. Only
-            // to be written: what was added up before is what is kept.
+            // Storing the day changes served data from derived to observed, so it takes the writers' lock. The lock is taken only for the
+            // write: the totals were computed before.
             publication::take_turn(tx).await?;
             symbols::keep_day(tx, day, &totals).await?;
             tags::touch(tx, &[Tag::Vaults]).await?;

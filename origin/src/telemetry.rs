@@ -1,6 +1,6 @@
-//! Logs: JSON lines on standard error. One line a request, and what went wrong, each with its request id.
+//! Logs: JSON lines on standard error. One access line per request, and errors, each with the request id.
 //!
-//! Access lines are written by hand and handed to a thread of their own, so that no request waits for the log's reader.
+//! Access lines are formatted by hand and written by a separate thread, so that no request waits for the log's reader.
 
 use crate::config::LogLevel;
 use crate::metrics::{Label, Metrics};
@@ -13,20 +13,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tracing_subscriber::EnvFilter;
 
-/// How long a line may wait to be written: a writer that is woken for every line would cost more than the line.
+/// How often waiting lines are written; waking the writer for every line would cost more than the line.
 const WRITE_EVERY: Duration = Duration::from_millis(100);
-/// Bytes that may wait for the sink; what comes beyond is given up and counted.
-const WAITING_BYTES: usize = 4 << 20;
+/// Maximum bytes waiting to be written; further lines are dropped and counted.
+const MAX_WAITING_BYTES: usize = 4 << 20;
 
-/// More bytes than any access line has.
-const LONGEST_LINE: usize = 512;
+/// Upper bound on the length of an access line, in bytes.
+const MAX_LINE_BYTES: usize = 512;
 
-/// Turns on the log of a process that serves: its own lines from `level` on, its libraries' when something is wrong.
+/// Starts logging for the service: its own lines from `level` up, and warnings and errors of libraries.
 pub fn init_service(level: LogLevel) {
     init("warn", level);
 }
 
-/// Turns on the log of a command, which speaks through its result: only what went wrong.
+/// Starts logging for a command, which reports through its result: warnings and errors only, and only errors of libraries.
 pub fn init_command() {
     init("error", LogLevel::Warn);
 }
@@ -38,37 +38,35 @@ fn init(libraries: &str, level: LogLevel) {
         LogLevel::Info => "info",
         LogLevel::Debug => "debug",
     };
-    // What sqlx says of options in a database's address that it does not know repeats their values.
+    // sqlx logs unknown options of the database URL with their values, which may be secret.
     let filter = EnvFilter::new(format!("{libraries},sqlx_postgres::options=off,rds_origin={ours}"));
     let format = tracing_subscriber::fmt().json().flatten_event(true).with_current_span(false).with_span_list(false);
-    // A second call (tests) finds the log already on.
+    // A second call, in tests, fails because logging has been started.
     let _ = format.with_env_filter(filter).with_writer(std::io::stderr).try_init();
 }
 
-/// What is said about one request. No query, no body, no credential.
+/// The access line of one request. It contains no query, body or credential.
 #[derive(Debug, Clone, Copy)]
 pub struct AccessLine {
-    /// When it was answered, by the wall clock.
+    /// Wall-clock time of the response.
     pub at: Timestamp,
-    /// The door it came through.
+    /// The name of the listener.
     pub door: &'static str,
-    /// Its id.
     pub request_id: RequestId,
-    /// What it was counted under.
+    /// The label that the request is counted under in the metrics.
     pub label: Label,
-    /// The answer's status.
     pub status: u16,
-    /// Bytes of the answer's body.
+    /// Length of the response body.
     pub bytes: usize,
-    /// Time from its head to its answer.
+    /// Time from the request's head to the response, in microseconds.
     pub micros: u64,
 }
 
-/// Where access lines go.
+/// The destination of access lines.
 #[derive(Debug, Clone)]
 pub struct AccessLog(Option<Arc<Sink>>);
 
-/// Lines that wait, and what they wait for.
+/// The lines waiting to be written, and the output.
 struct Sink {
     waiting: Mutex<Waiting>,
     out: Mutex<Out>,
@@ -77,24 +75,24 @@ struct Sink {
 #[derive(Default)]
 struct Waiting {
     lines: Vec<u8>,
-    /// The second of the latest line and how it is written: most lines are of the same one as the line before.
+    /// The second of the latest line and its text, cached because most lines have the same second as the line before.
     second: i64,
     written: String,
 }
 
 struct Out {
     to: Box<dyn Write + Send>,
-    /// What was written last, for its room.
+    /// The buffer of the last write, kept for its capacity.
     spare: Vec<u8>,
 }
 
 impl AccessLog {
-    /// Nowhere.
+    /// Discards all lines.
     pub fn off() -> Self {
         AccessLog(None)
     }
 
-    /// To `out`, from a thread of its own.
+    /// Writes to `out` from a separate thread.
     pub fn to(out: impl Write + Send + 'static) -> Self {
         let out = Out { to: Box::new(out), spare: Vec::new() };
         let sink = Arc::new(Sink { waiting: Mutex::default(), out: Mutex::new(out) });
@@ -109,16 +107,16 @@ impl AccessLog {
         AccessLog(Some(sink))
     }
 
-    /// Writes what waits, now: at the end of the process.
+    /// Writes the waiting lines now; called at the end of the process.
     pub fn flush(&self) {
         self.0.iter().for_each(|sink| sink.flush());
     }
 
-    /// Hands one line over, or counts it as dropped when the sink is behind.
+    /// Queues one line, or counts it as dropped when too many bytes are waiting.
     pub fn write(&self, line: &AccessLine, metrics: &Metrics) {
         let Some(sink) = &self.0 else { return };
         let mut waiting = sink.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        if waiting.lines.len() + LONGEST_LINE > WAITING_BYTES {
+        if waiting.lines.len() + MAX_LINE_BYTES > MAX_WAITING_BYTES {
             metrics.log_lines_dropped.fetch_add(1, Relaxed);
         } else {
             waiting.add(line);
@@ -133,14 +131,14 @@ impl Waiting {
             self.second = second;
             self.written = Timestamp::from_seconds(second).to_string();
         }
-        // All but the milliseconds, which the line has of its own: `….000Z`.
+        // Without the milliseconds (`….000Z`), which differ from line to line.
         let whole = self.written.strip_suffix("000Z").unwrap_or_default();
         line.write(whole, &mut self.lines);
     }
 }
 
 impl AccessLine {
-    /// Appends the line, whose instant begins with `second`. Nothing here needs escaping: fixed words, numbers, hex.
+    /// Appends the line; `second` is its timestamp without milliseconds. Nothing needs escaping: fixed words, numbers and hex.
     fn write(&self, second: &str, out: &mut Vec<u8>) {
         let text = |out: &mut Vec<u8>, name: &str, value: &[u8]| {
             for piece in [name.as_bytes(), b"\"", value, b"\","] {
@@ -166,14 +164,14 @@ impl AccessLine {
 }
 
 impl Sink {
-    /// Writes what waits, in one go; lines come in while it does.
+    /// Writes the waiting lines in one call; new lines can be queued meanwhile.
     fn flush(&self) {
         let mut out = self.out.lock().unwrap_or_else(PoisonError::into_inner);
         let mut lines = std::mem::take(&mut out.spare);
         std::mem::swap(&mut lines, &mut self.waiting.lock().unwrap_or_else(PoisonError::into_inner).lines);
-        // A log that nobody can read must not stop the service.
+        // A failing log must not stop the service.
         let _ = out.to.write_all(&lines).and_then(|()| out.to.flush());
-        // Room for as many again and some more, not for the most that there ever were.
+        // Keeps at most twice the capacity used now, not the largest ever used.
         lines.shrink_to(lines.len() * 2);
         lines.clear();
         out.spare = lines;
@@ -193,7 +191,7 @@ mod tests {
     use std::io::{self, BufRead};
     use std::sync::mpsc::{Sender, channel};
 
-    /// Hands over what is written.
+    /// Sends all written bytes to a channel.
     struct Handed(Sender<Vec<u8>>);
 
     impl Write for Handed {
@@ -237,10 +235,10 @@ mod tests {
     }
 
     #[test]
-    fn a_sink_that_hangs_costs_lines_and_nothing_else() {
+    fn lines_are_dropped_and_counted_while_the_sink_hangs() {
         let metrics = Metrics::default();
         let (sender, _written) = channel();
-        let waiting = Mutex::new(Waiting { lines: vec![b' '; WAITING_BYTES], ..Waiting::default() });
+        let waiting = Mutex::new(Waiting { lines: vec![b' '; MAX_WAITING_BYTES], ..Waiting::default() });
         let out = Out { to: Box::new(Handed(sender)), spare: Vec::new() };
         let sink = Arc::new(Sink { waiting, out: Mutex::new(out) });
         let line = AccessLine {

@@ -34,8 +34,8 @@ const METHOD: &str = "Of a key that is asked for very often the edge has request
     or cache; of the long tail, one that hands every request on as it came. The Hono Worker (`bench/hono-peer`) does the edge's job by Hono's router and middleware: \
     it looks the key up by its SHA-256 in a Durable Object, which is called once and writes a row for each admitted request, keeps copies in the isolate's memory and in \
     the Cache API, confirms them by ETag, and signs what it asks the origin. It differs where it does less: no change of facts reaches its copies before their time, \
-    ages in a body do not grow, and queries are not parsed. The Workers run on plain workerd of one version and date, with their objects and the store behind the Cache API alike. \
-    nginx is Debian's with one worker, proxy_cache (lock, stale, revalidation) and limit_req. Its limit is a leaky bucket in memory, so what it admits in a minute is not exact, and lost at a restart; \
+    ages in a body do not grow, queries are not parsed, and the signatures of the origin's answers are not verified. The Workers run on plain workerd of one version and date, with their objects and the store behind the Cache API alike. \
+    nginx is Debian's with one worker, proxy_cache (lock, stale) and limit_req; it does not revalidate, because the signature covers If-None-Match. Its limit is a leaky bucket in memory, so what it admits in a minute is not exact, and lost at a restart; \
     a key is an entry of a map in its configuration. It cannot sign: to nginx and to the bare forwarder the client sends its requests signed. \
     All of them are asked the same of the same origin on the same core. Before anything is timed each must give the edge's own body (but for ages) and, where it claims to do the same job, \
     the same names of headers, a 304 to the ETag, an allowance that falls with each request, and at 64 requests at once exactly as many admissions as the limit says.";

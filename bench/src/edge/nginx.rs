@@ -115,7 +115,6 @@ location / {{
   proxy_ignore_headers Cache-Control Expires;
   proxy_cache_lock on;
   proxy_cache_use_stale error timeout updating http_500 http_502 http_503 http_504;
-  proxy_cache_revalidate on;
   add_header X-Cache $upstream_cache_status;
 }}
 }}

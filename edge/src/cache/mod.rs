@@ -7,6 +7,13 @@
 //! confirmation and its place in [`Memory`]. The modules that only other origins' answers need (`shared`, [`variants`],
 //! [`conditional`], [`invalidation`], [`fields`], [`range`]) have the conformance entry as their caller; a deployed bundle holds
 //! nothing of them.
+//!
+//! # Invariants
+//!
+//! - A cached response carries the tag versions that the origin says it was made from, never those that were known when it was requested
+//!   (`edge/tests/pipeline/tags.rs`).
+//! - A response that may be withdrawn for good is not served stale once its isolate knows of a change that it lacks (`edge/tests/pipeline/baskets.rs`).
+//! - Where access depends on the caller, the content class is part of the cache key and of the ETag (`e2e/access-copies.test.mjs`).
 
 pub mod conditional;
 pub mod directives;

@@ -9,6 +9,14 @@
 //! | `register` | the object's versions over its disk: they only grow |
 //! | `answers` | what all isolates answered by themselves, on its way to the origin |
 //! | `object` | the runtime around both |
+//!
+//! # Invariants
+//!
+//! - A tag version never decreases: not in the database, the Durable Object or an isolate.
+//! - The origin gets its acknowledgement when the change is on the object's disk and every lease from before has expired, so no later request sees an older
+//!   state (`edge/tests/tags.test.mjs`).
+//! - What the edge answered without the origin is counted here and reported to the origin as totals of each minute; each report has a number and is counted
+//!   once (`tests/it/status_edge.rs`).
 
 pub mod answers;
 pub mod lease;

@@ -7,6 +7,24 @@
 //! itself: they are [`reserved`] there, and [`outstanding`] at the object. Which keys there are is written in sixteen [`register`]s, so
 //! that a guessed key gets no object. [`key_object`] and [`address_object`] are the runtime's shells around them, which let requests that
 //! come together [`gather`]; [`client`] is the Worker's way to them.
+//!
+//! # Invariants
+//!
+//! - A request is counted in a row on its object's disk before it is answered; requests that reach the object together share one commit. Memory only
+//!   mirrors the disk, so an eviction, a crash or a second instance admits no extra request (`edge/tests/guard/exactness.rs`).
+//! - An isolate admits by itself only what was reserved: counted on the object's disk before, for 250 ms at most. It reports what it used and the object
+//!   takes back the rest (`edge/tests/guard/reservations.rs`).
+//! - A key's record is a lease of 30 seconds. A revocation is permanent; it is acknowledged when it is on disk and every remembered refusal and reservation
+//!   has expired (`edge/tests/access.test.mjs`).
+//! - While the origin cannot be asked, the record of a valid key stays usable for 12 hours after its last confirmation, provided the origin pushes changes
+//!   of keys to the edge. Limits stay exact (`edge/tests/pipeline/outages.rs`).
+//! - A presented credential is never anonymous access. If it cannot be checked the answer is 503, or 401 if it was refused within the last hour.
+//! - A valid key is never refused for the address it comes from. Rejected keys are charged to their address; a key that the origin does not know gets no
+//!   object.
+//! - A request without a valid key is charged to its address and to the neighbourhood in one write of one object, or to neither. The choice of object
+//!   depends on the neighbourhood and a secret. A full object deletes idle rows (`edge/tests/guard/addresses.rs`).
+//! - A header names a caller's address only if the operator trusts the connecting peer (`TRUSTED_PROXIES`).
+//! - An index token's record is stored under the digest of its text, so it can never pass for a key's record (`edge/tests/pipeline/index_tokens.rs`).
 
 pub mod address;
 pub mod address_object;

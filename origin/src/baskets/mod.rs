@@ -13,6 +13,15 @@
 //! what is said of it later ([`support`]) stands beside it.
 //!
 //! Source: methodology, "Baskets"; interface, "Basket" and "Versioning", 3.
+//!
+//! # Invariants
+//!
+//! - A version is written once, under the lock of the basket's row, and the database refuses every change. Deprecation and retirement are stored beside it
+//!   (`tests/it/baskets_versions.rs`).
+//! - A version's ETag is its content hash until something is said beside it. Its own address never shows later statements but a withheld name; a retired
+//!   version answers 410 by address and by instant.
+//! - An index level follows from stored versions and readings alone, chained at the published level of each rebalance. A gap is never bridged; days that
+//!   depend on a withheld chain are gaps (`tests/it/indices.rs`).
 
 pub mod candidates;
 pub mod house;

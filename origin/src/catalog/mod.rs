@@ -2,6 +2,13 @@
 //!
 //! Readers take the current catalog and keep it as long as they like; a swap waits for nobody. When the database is down the last
 //! catalog stays.
+//!
+//! # Invariants
+//!
+//! - Lists come from the catalog, filtered, sorted and paged by `shared::select` alone. SQL serves details, series, writes, and the two feeds that grow
+//!   without end: events and signals.
+//! - A catalog belongs to one past of the database: cluster, timeline, database and last step. In another past it is read anew, whole
+//!   (`tests/it/journal_restores.rs`).
 
 pub mod assets;
 mod build;

@@ -7,6 +7,10 @@
 //! | [`outbox`] | which keys are to be told, by whom and when; how a command waits until they are |
 //! | [`tokens`] | the same of an index token, which only ever is revoked |
 //! | [`tags`] | the same of changed facts, which need one message however many they are |
+//!
+//! # Invariants
+//!
+//! - The process that notifies the edge holds a lease by the database's clock, so a machine with a wrong clock delays nobody (`tests/it/tags_told.rs`).
 
 pub mod outbox;
 pub mod tags;

@@ -59,7 +59,6 @@ pub struct Holder {
 
 /// A row of `holder_snapshot`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-#[allow(missing_docs, reason = "the columns of `holder_snapshot`")]
 pub struct HolderRow {
     pub vault_id: String,
     pub observed_at: At,
@@ -84,7 +83,6 @@ pub struct HolderRow {
 
 /// One of the largest holders, as it is kept.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-#[allow(missing_docs, reason = "as in `Holder`")]
 pub struct StoredHolder {
     pub address: String,
     pub balance_raw: String,

@@ -79,7 +79,6 @@ impl From<GivenKind> for RecordKind {
 
 /// The body of a record from elsewhere. Fields that follow from others are not in it.
 #[derive(Debug, Clone, PartialEq)]
-#[allow(missing_docs, reason = "documented on the struct inside")]
 pub enum Finding {
     Report(GivenReport),
     Claim(GivenClaim),

@@ -10,6 +10,13 @@
 //! | [`follow`] | loads whichever snapshot is current, and builds when one is due |
 //!
 //! Every process answers from the snapshot that the database calls current, whoever built it: the same id is the same facts.
+//!
+//! # Invariants
+//!
+//! - A snapshot is named by the hash of its content and made of facts alone: never of the clock, its builder, or ids that depend on arrival order. A body
+//!   that does not hash to its name is not used (`tests/it/graph_snapshots.rs`).
+//! - Every process answers from the snapshot that the database calls current. None made from older facts replaces it, and none with a chain that is
+//!   withheld now is used.
 
 pub mod answers;
 pub mod build;

@@ -105,8 +105,8 @@ impl Answer {
     }
 
     /// JSON bytes with what they are recognised by: the data version they were made from and their ETag.
-    pub fn tagged(etag: String, version: i64, body: impl Into<Bytes>) -> Self {
-        Self::whole(etag, version, Whole::from(body))
+    pub fn tagged(etag: String, version: i64, body: impl Into<Whole>) -> Self {
+        Self::whole(etag, version, body.into())
     }
 
     /// The same of a body that other answers may share.

@@ -2,6 +2,7 @@
 
 use super::answer::{Answer, Failure};
 use super::pipeline::Through;
+use super::signing::Whole;
 use crate::store::catalog::ChainFacts;
 use axum::body::Bytes;
 use axum::http::HeaderValue;
@@ -67,7 +68,7 @@ impl Call {
     }
 
     /// 304 when the caller already holds what `etag` stands for; else the body, which is made only then.
-    pub fn answer<B: Into<Bytes>>(&self, etag: EtagBuilder, version: i64, body: impl FnOnce() -> B) -> Answer {
+    pub fn answer<B: Into<Whole>>(&self, etag: EtagBuilder, version: i64, body: impl FnOnce() -> B) -> Answer {
         let etag = etag.weak();
         if self.holds(&etag) { Answer::not_modified(etag, version) } else { Answer::tagged(etag, version, body()) }
     }

@@ -2,6 +2,7 @@
 
 use super::answer::{Answer, Failure};
 use super::call::Call;
+use super::signing;
 use crate::catalog::Whole;
 use rds_shared::model::EncodedRow;
 use rds_shared::model::vault_changes::ChangesMeta;
@@ -104,7 +105,7 @@ pub fn changes(rows: &[&EncodedRow], cursor: &str, meta: ChangesMeta, now: Times
 pub fn whole(call: &Call, version: i64, whole: &Whole) -> Answer {
     let mut etag = call.etag();
     etag.add(whole.digest());
-    call.answer(etag, version, || whole.body())
+    call.answer(etag, version, || signing::Whole::with_digest(whole.body(), *whole.digest()))
 }
 
 /// `{"data":…}` of a value of which nothing moves with the clock: serialised once, for the ETag and for the body.

@@ -27,6 +27,18 @@
 //! | [`indices`], [`reference_rates`] | levels and rates for holders of index tokens |
 //! | [`openapi`] | the OpenAPI document |
 //! | [`assets`], [`rwa`], [`reviewers`] | assets, real-world assets, and who signs their reviews |
+//!
+//! # Invariants
+//!
+//! - The edge listener acts only on the signed head of a request; it reads no byte of a body before the head is verified (`tests/it/http_link.rs`).
+//! - A request that writes or opens a stream spends its nonce in the database before it changes anything, so no other process executes it again
+//!   (`tests/it/http_replays.rs`).
+//! - Connections and bytes of peers that have shown no credential have bounds of their own on every listener and give way to each other, never at the cost
+//!   of a proven connection (`tests/it/http_crowds.rs`).
+//! - A response that is served again within a second comes from the same catalog, question and content class. Access, required tag versions and fail-safe
+//!   mode are judged anew for every caller (`tests/it/http_recent.rs`).
+//! - Access follows from the route table alone; `e2e/authorisation/rule.mjs` states the same rule independently, and every route is called by every kind of
+//!   caller on every listener.
 
 pub mod admin_door;
 pub mod allocation;

@@ -10,12 +10,15 @@ use axum::http::HeaderValue;
 use rds_shared::wire::{Timestamp, etag};
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 /// Pages that are kept, at most: one in each place.
 const PLACES: usize = 256;
-/// The longest page that is kept, in bytes: all places together hold 16 MiB.
-const LONGEST: usize = 64 << 10;
+/// The most bytes that all kept pages have together.
+const MAX_BYTES: usize = 32 << 20;
+/// The longest page that is kept, in bytes. Copying and hashing a long page costs far more than looking it up.
+const LONGEST: usize = 1 << 20;
 /// For how long, in microseconds.
 const KEPT_FOR: i64 = 1_000_000;
 
@@ -48,6 +51,8 @@ pub struct Page {
 /// The pages that are kept.
 pub struct Recent {
     places: Vec<Mutex<Place>>,
+    /// Bytes of the pages that are kept.
+    held: AtomicUsize,
     hashes: RandomState,
 }
 
@@ -69,7 +74,7 @@ struct Kept {
 
 impl Default for Recent {
     fn default() -> Self {
-        Recent { places: (0..PLACES).map(|_| Mutex::default()).collect(), hashes: RandomState::new() }
+        Recent { places: (0..PLACES).map(|_| Mutex::default()).collect(), held: AtomicUsize::new(0), hashes: RandomState::new() }
     }
 }
 
@@ -94,7 +99,40 @@ impl Recent {
         let page = if is_repeated { page().filter(|page| page.body.bytes().len() <= LONGEST) } else { None };
         if let Some(page) = page {
             let Question { target, class, generation, now } = *question;
-            place.kept = Some(Kept { target: target.into(), class, generation, at: now, page });
+            self.release(place.kept.take());
+            let has_room = self.reserve(page.body.bytes().len());
+            if has_room {
+                place.kept = Some(Kept { target: target.into(), class, generation, at: now, page });
+            }
+            drop(place);
+            if !has_room {
+                self.drop_expired(now);
+            }
+        }
+    }
+
+    /// Counts `bytes` as held, if there is room for them.
+    fn reserve(&self, bytes: usize) -> bool {
+        let has_room = self.held.fetch_add(bytes, Relaxed).saturating_add(bytes) <= MAX_BYTES;
+        if !has_room {
+            self.held.fetch_sub(bytes, Relaxed);
+        }
+        has_room
+    }
+
+    fn release(&self, kept: Option<Kept>) {
+        if let Some(kept) = kept {
+            self.held.fetch_sub(kept.page.body.bytes().len(), Relaxed);
+        }
+    }
+
+    /// Makes room by dropping pages that answer nothing any more.
+    fn drop_expired(&self, now: Timestamp) {
+        for place in &self.places {
+            let mut place = place.lock().unwrap_or_else(PoisonError::into_inner);
+            if place.kept.as_ref().is_some_and(|kept| !is_recent(kept.at, now)) {
+                self.release(place.kept.take());
+            }
         }
     }
 
@@ -180,6 +218,23 @@ mod tests {
             let question = Question { now: Timestamp::from_seconds(second * 2), ..FIRST };
             recent.offer(&question, || panic!("it was not asked for within a second"));
         }
+    }
+
+    #[test]
+    fn all_pages_together_stay_within_their_bytes_and_expired_ones_make_room() {
+        let recent = Recent::default();
+        let text = "x".repeat(LONGEST);
+        let targets: Vec<String> = (0..2 * PLACES).map(|number| format!("/v1/vaults?page={number}")).collect();
+        let ask = |now| {
+            for target in &targets {
+                twice(&recent, &Question { target, now, ..FIRST }, &text);
+            }
+            targets.iter().filter(|target| recent.get(&Question { target, now, ..FIRST }).is_some()).count()
+        };
+        assert_eq!(ask(FIRST.now), MAX_BYTES / LONGEST);
+        assert_eq!(recent.held.load(Relaxed), MAX_BYTES);
+        let later = Timestamp::from_micros(FIRST.now.as_micros() + KEPT_FOR);
+        assert!(ask(later) > MAX_BYTES / LONGEST / 2, "pages of the second before are in nobody's way");
     }
 
     #[test]

@@ -108,8 +108,8 @@ fn knows(app: &App, registry: Registry, name: &str) -> bool {
 
 /// Whether answers of a route are pages of the catalog's rows, and so the same for a second.
 const fn is_page_of_the_catalog(id: RouteId) -> bool {
-    use RouteId::{AssetList, CuratorList, MarketList, OracleList, Royco, RwaList, VaultList};
-    matches!(id, VaultList | Royco | MarketList | OracleList | CuratorList | AssetList | RwaList)
+    use RouteId::{AssetList, CuratorList, MarketList, OracleList, Royco, RwaList, VaultList, VaultScores};
+    matches!(id, VaultList | VaultScores | Royco | MarketList | OracleList | CuratorList | AssetList | RwaList)
 }
 
 /// Refuses what tells of scores while they are closed. Asked once the versions are there: what the edge knows of the mode is known

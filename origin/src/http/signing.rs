@@ -15,6 +15,11 @@ pub struct Whole {
 }
 
 impl Whole {
+    /// A body whose SHA-256 is known.
+    pub fn with_digest(bytes: Bytes, sha256: [u8; 32]) -> Self {
+        Whole { bytes, digest: OnceLock::from(BodyDigest::from_bytes(sha256)) }
+    }
+
     /// The body.
     pub fn bytes(&self) -> &Bytes {
         &self.bytes

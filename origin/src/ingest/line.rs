@@ -12,7 +12,6 @@ use std::borrow::Cow;
 
 /// One observation of any kind.
 #[derive(Debug, Clone, PartialEq)]
-#[allow(missing_docs, reason = "documented on the struct inside")]
 pub enum Observation {
     Chain(Chain),
     Protocol(Protocol),

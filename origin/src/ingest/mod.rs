@@ -13,6 +13,12 @@
 //! | `security` | the security registry, the casebook and signals, and what follows from them |
 //! | `commit` | the transaction |
 //! | `tagging` | which copies at the edge a batch makes too old |
+//!
+//! # Invariants
+//!
+//! - One batch is one transaction: facts, scores, dwell state, history and data version change together or not at all (`tests/it/facts_faults.rs`).
+//! - An observation of which nothing is kept, because another one of its row is, is reported to its sender (`passed_over.rs`).
+//! - A market's id is assigned once, on first sight of its contract.
 
 pub mod batch;
 mod check;

@@ -9,6 +9,13 @@
 //!
 //! Producers append to `push_operation` in their own transactions and say nothing. The notice that facts have changed wakes the
 //! sequencer ([`Journal::committed`]); nothing depends on it.
+//!
+//! # Invariants
+//!
+//! - Sequence numbers are dense and follow the order in which operations became visible. None is given twice: not after a rollback, a race, a crash or a
+//!   restore. Only a recorded step may lie between two of them (`tests/it/journal_numbers.rs`, `tests/it/journal_pasts.rs`).
+//! - Producers number nothing, lock nothing and wait for nobody. The journal's rows are dropped with their partition, never one by one
+//!   (`tests/it/journal_retention.rs`).
 
 pub mod meters;
 pub mod retention;

@@ -8,6 +8,12 @@
 //!
 //! Whatever changes a key queues it for the edge in the same transaction. Source: interface, "Authentication", 2, 3 and 7;
 //! contracts, "Formats".
+//!
+//! # Invariants
+//!
+//! - A change of a key and its outbox row are one transaction. Records carry a version and none replaces a newer one; the database refuses to reactivate a
+//!   revoked key (`tests/it/keys_told.rs`).
+//! - A usage batch is counted once: its source numbers it, and the number is stored with the counts.
 
 pub mod bcrypt_rows;
 pub mod known;

@@ -2,6 +2,11 @@
 //!
 //! Every cell exists from the start and is an atomic: counting takes no lock and allocates nothing. What each figure means to an operator
 //! is written in `origin/OPERATING.md`; a test compares the two.
+//!
+//! # Invariants
+//!
+//! - Labels come from closed sets and their cells exist from the start: counting is one addition, and a scrape asks no database. Tests compare metrics,
+//!   `OPERATING.md` and `alerts.yml` (`tests/it/metrics.rs`, `e2e/alerts.test.mjs`).
 
 pub mod process;
 mod requests;

@@ -9,6 +9,10 @@
 //!
 //! The rules are `shared::rules::changes`. A key names the subject, the instant of the reading and the move, so that a reading
 //! tells the same event once, whoever takes it in and however often.
+//!
+//! # Invariants
+//!
+//! - An event's key is its subject, the reading's instant and the change, so one reading makes it once (`tests/it/events_observed.rs`).
 
 mod allocation;
 mod bad_debt;

@@ -16,6 +16,13 @@
 //! is public, and was withdrawn meanwhile, they still take for true: that retraction is told then ([`tell_owed_retractions`]).
 //!
 //! Source: interface, "Event and security-event publication".
+//!
+//! # Invariants
+//!
+//! - An event's transition, its row in the feed and the captured operation are one transaction; an operation is appended without a lock and never changed.
+//!   A transition to the present state captures nothing (`tests/it/events_publication.rs`).
+//! - Nothing on a withheld chain is captured. A retraction of an event that clients saw before is captured when the chain is served again
+//!   (`tests/it/events_withheld.rs`).
 
 mod intake;
 pub mod verbs;
@@ -42,7 +49,6 @@ const CAPTURED_AT_A_TIME: usize = 50;
 
 /// Whom webhooks deliver an operation to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the interface's event types of webhooks")]
 pub enum Family {
     EventPublished,
     EventRetracted,
@@ -70,7 +76,6 @@ impl Family {
 
 /// A frame of the event stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the interface's operation frames")]
 pub enum StreamOp {
     Published,
     Promoted,

@@ -3,6 +3,18 @@
 //! A run reads facts and writes research rows alone; no score depends on it. What passes its gate is shown at once; a gate asks
 //! whether there is enough to go by, never what came out. What does not pass stays a draft, and the report on discrimination
 //! names it all the same.
+//!
+//! # Invariants
+//!
+//! - A record is written once. A prediction is stored before its window begins and resolved once; the database refuses anything else
+//!   (`tests/it/research.rs`).
+//! - A gate asks whether there are enough samples, never what the result was; the discrimination report lists the comparisons that found nothing.
+//! - Records of others name their provider, and none of their figures enters a gate of the service (`tests/it/research_given.rs`).
+//! - A backtest uses nothing dated after the instant it looks from; where later knowledge enters, its method says so.
+//! - A repeated price is no reading: no window without a loss and no prediction rests on it. Series with impossible steps are left out whole, and each
+//!   record says how many.
+//! - A symbol's day is observed only if every vault in it was read that day; otherwise the last value of up to seven days stands in and the day is
+//!   `derived` (`tests/it/http_symbols.rs`).
 
 mod backtests;
 mod claims;

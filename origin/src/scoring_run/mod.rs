@@ -2,6 +2,14 @@
 //!
 //! A run is one transaction, so scores, history and run record are there together or not at all. [`guard`] decides whether what
 //! came of it is published.
+//!
+//! # Invariants
+//!
+//! - In every published row `tier == tier_of(total_score)`, at every instant of a dwell.
+//! - Every run passes the sanity checks inside the transaction that brought its facts: it is published whole or leaves nothing but the facts. While
+//!   something is held back, every run covers all vaults (`tests/it/held_back.rs`).
+//! - While scores are closed no run is made and no basket rebalanced. A closure ends in one commit with the run that follows it, or stays
+//!   (`tests/it/fail_safe_closed.rs`).
 
 pub mod as_of;
 mod assets;

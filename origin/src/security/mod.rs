@@ -18,6 +18,12 @@
 //! Nothing on a withheld chain is published by itself, served, promoted or captured; an editor is told so.
 //!
 //! Source: interface, "Event and security-event publication".
+//!
+//! # Invariants
+//!
+//! - A registry row is served only while it is published; its state, event and captured operation change in one transaction behind the writers' lock. A
+//!   report never moves a score (`tests/it/security.rs`).
+//! - Losses are whole cents from ingest to the answer; a board's total is the exact sum of its rows (`tests/it/losses.rs`).
 
 pub mod auto_publish;
 pub mod editing;

@@ -8,6 +8,11 @@
 //! | [`traffic`] | this process's answers of the last quarter of an hour |
 //! | [`writes`] | whether the database takes writes |
 //! | [`sampler`] | a sample a minute, whether this service is reached from outside, and what is forgotten |
+//!
+//! # Invariants
+//!
+//! - The feed answers whatever is broken: each component is read on its own, and the edge answers for an origin that does not. An old feed is never served
+//!   (`e2e/fail-safe.test.mjs`).
 
 pub mod clocks;
 pub mod heartbeat;

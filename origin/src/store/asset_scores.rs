@@ -8,7 +8,6 @@ use sqlx::FromRow;
 
 /// An asset with its chain's profile, its newest review and its published score.
 #[derive(Debug, Clone, FromRow)]
-#[allow(missing_docs, reason = "the columns of `asset`, `chain`, `asset_version` and `asset_score`")]
 pub struct AssetRow {
     pub id: String,
     pub category: String,
@@ -35,7 +34,6 @@ pub struct AssetRow {
 
 /// A row of `asset_score`.
 #[derive(Debug, Serialize)]
-#[allow(missing_docs, reason = "the columns of `asset_score`")]
 pub struct AssetScoreRow {
     pub asset_id: String,
     pub score: Option<i32>,

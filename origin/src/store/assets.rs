@@ -6,7 +6,6 @@ use sqlx::{FromRow, PgExecutor};
 
 /// Everything a row is made of.
 #[derive(Debug, Clone, FromRow)]
-#[allow(missing_docs, reason = "the columns of `asset`, `chain`, its newest `asset_version` and `asset_score`")]
 pub struct AssetFacts {
     pub number: i64,
     pub id: String,
@@ -53,7 +52,6 @@ pub struct AssetFacts {
 
 /// One version with the score that was published under it.
 #[derive(Debug, Clone, FromRow)]
-#[allow(missing_docs, reason = "the columns of `asset_version` and `asset_version_score`")]
 pub struct VersionRow {
     pub number: i64,
     pub recorded_at: At,

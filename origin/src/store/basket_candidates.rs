@@ -5,7 +5,6 @@ use sqlx::FromRow;
 
 /// A vault that may be in a basket.
 #[derive(Debug, Clone, FromRow)]
-#[allow(missing_docs, reason = "the columns of `vault`, `vault_state` and `vault_score`")]
 pub struct VaultRow {
     pub id: String,
     pub protocol_id: String,
@@ -24,7 +23,6 @@ pub struct VaultRow {
 
 /// An asset that may be in a basket, or stands below what may.
 #[derive(Debug, Clone, FromRow)]
-#[allow(missing_docs, reason = "the columns of `asset`, its newest `asset_version` and `asset_score`")]
 pub struct AssetRow {
     pub id: String,
     /// On a chain that is served.

@@ -52,7 +52,6 @@ impl FeedOrder {
 
 /// Which rows of the feed, in which order. Lists that are empty filter nothing; their words are in lower case.
 #[derive(Debug, Clone, PartialEq)]
-#[allow(missing_docs, reason = "the parameters of the route")]
 pub struct FeedFilter<'a> {
     pub event_types: &'a [String],
     pub severities: Vec<i16>,

@@ -35,7 +35,6 @@ pub struct GraphRows {
 
 /// A vault with its newest state and exposures.
 #[derive(Debug, FromRow)]
-#[allow(missing_docs, reason = "the columns of `vault`, `vault_state` and `exposure`")]
 pub struct VaultRow {
     pub id: String,
     pub chain_id: i64,
@@ -54,7 +53,6 @@ pub struct VaultRow {
 
 /// An asset.
 #[derive(Debug, FromRow)]
-#[allow(missing_docs, reason = "the columns of `asset`")]
 pub struct AssetRow {
     pub id: String,
     pub chain_id: i64,
@@ -65,7 +63,6 @@ pub struct AssetRow {
 
 /// A mapping that holds.
 #[derive(Debug, FromRow)]
-#[allow(missing_docs, reason = "the columns of `mapping`")]
 pub struct MappingRow {
     pub mapping_type: String,
     pub mapping_id: String,
@@ -77,7 +74,6 @@ pub struct MappingRow {
 
 /// A reserve, its market and the newest state of its vault: shut down or not, what is in it still stands against debt.
 #[derive(Debug, FromRow)]
-#[allow(missing_docs, reason = "the columns of `market_reserve` and `vault_state`")]
 pub struct ReserveRow {
     pub contract: String,
     pub market_name: String,
@@ -98,7 +94,6 @@ pub struct ReserveRow {
 
 /// A feed and the markets that use it.
 #[derive(Debug, FromRow)]
-#[allow(missing_docs, reason = "the columns of `oracle_feed`")]
 pub struct FeedRow {
     pub contract: String,
     pub chain_id: i64,
@@ -110,7 +105,6 @@ pub struct FeedRow {
 
 /// A hub's wrapper of one asset.
 #[derive(Debug, FromRow)]
-#[allow(missing_docs, reason = "the columns of `hub_asset`")]
 pub struct WrapperRow {
     pub chain_id: i64,
     pub hub_address: String,
@@ -121,7 +115,6 @@ pub struct WrapperRow {
 
 /// A market that is served, with the totals of a pair.
 #[derive(Debug, FromRow)]
-#[allow(missing_docs, reason = "the columns of `market`, `market_key` and `market_state`")]
 pub struct MarketRow {
     pub contract: String,
     pub name: String,
@@ -135,7 +128,6 @@ pub struct MarketRow {
 
 /// A mode of a market; rates as fractions.
 #[derive(Debug, FromRow)]
-#[allow(missing_docs, reason = "the columns of `market_emode`")]
 pub struct EmodeRow {
     pub contract: String,
     pub liquidation_threshold: f64,
@@ -146,7 +138,6 @@ pub struct EmodeRow {
 
 /// An incident with the vaults that it touches, as `{chain_id}:{address}`.
 #[derive(Debug, FromRow)]
-#[allow(missing_docs, reason = "the columns of `event`")]
 pub struct IncidentRow {
     pub id: i64,
     pub title: String,

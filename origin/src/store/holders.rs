@@ -1,4 +1,9 @@
 //! Who holds a vault's shares: the newest look and the ones before.
+//!
+//! # Invariants
+//!
+//! - A complete holder snapshot implicitly closes every position that is not in it, so the order in which snapshots and balances arrive does not matter
+//!   (`tests/it/http_holders.rs`).
 
 use super::catalog::address;
 use super::{At, Db, StoreError, word};

@@ -13,7 +13,6 @@ use std::collections::{HashMap, HashSet};
 
 /// A market as observed, with the key it was given.
 #[derive(Debug, Clone, PartialEq)]
-#[allow(missing_docs, reason = "the columns of `market`, `market_key` and `market_state`")]
 pub struct MarketRecord {
     pub id: String,
     pub market_key: String,
@@ -43,7 +42,6 @@ pub struct MarketRecord {
 
 /// A reserve as observed.
 #[derive(Debug, Clone, PartialEq)]
-#[allow(missing_docs, reason = "the columns of `market_reserve`")]
 pub struct ReserveRecord {
     pub asset_symbol: String,
     pub asset_address: Address,

@@ -13,7 +13,6 @@ const SHOWN: &str = "r.promoted_at IS NOT NULL AND r.is_client_visible AND r.sup
 
 /// A run, as it is remembered.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
-#[allow(missing_docs, reason = "the columns of `research_run`")]
 pub struct LastRun {
     pub ran_at: At,
     pub model_version: String,
@@ -45,7 +44,6 @@ pub async fn begin_run(tx: &mut Tx<'_>, now: At, model_version: &str, chain_ids:
 
 /// A document that is to be kept.
 #[derive(Debug, Clone, PartialEq)]
-#[allow(missing_docs, reason = "the columns of `research_record`")]
 pub struct NewRecord {
     pub id: String,
     pub kind: RecordKind,
@@ -135,7 +133,6 @@ pub async fn supersede_others(tx: &mut Tx<'_>, kind: RecordKind, keys: &[String]
 
 /// What a source says of one of its records.
 #[derive(Debug, Clone, PartialEq)]
-#[allow(missing_docs, reason = "the columns of `given_research`")]
 pub struct Given {
     pub id: String,
     pub observed_at: At,
@@ -168,7 +165,6 @@ pub async fn given(tx: &mut Tx<'_>, ids: &[String]) -> Result<Vec<Given>, StoreE
 
 /// What a list is filtered by; none leaves a filter out.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the columns of `research_record`")]
 pub struct RecordFilter<'a> {
     pub model_version: Option<&'a str>,
     pub level: Option<&'a str>,
@@ -213,7 +209,6 @@ pub async fn list(
 
 /// A current record, as an operator sees it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the columns of `research_record`")]
 pub struct Standing {
     pub id: String,
     pub kind: RecordKind,

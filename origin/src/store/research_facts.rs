@@ -80,7 +80,6 @@ pub async fn missing_inputs(tx: &mut Tx<'_>) -> Result<BTreeMap<String, i64>, St
 
 /// Rows that a claim was checked against, and those that contradict it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, FromRow)]
-#[allow(missing_docs, reason = "said above")]
 pub struct Checked {
     pub checked: i64,
     pub violations: i64,

@@ -49,7 +49,6 @@ fn watched(vault: &str, at: &str, days: &str) -> String {
 
 /// A prediction that was made elsewhere.
 #[derive(Debug, Clone, PartialEq)]
-#[allow(missing_docs, reason = "the columns of `research_prediction`")]
 pub struct GivenPrediction {
     pub vault_id: String,
     pub horizon: Horizon,
@@ -130,7 +129,6 @@ pub async fn take_in(tx: &mut Tx<'_>, rows: &[GivenPrediction]) -> Result<u64, S
 
 /// A prediction whose window has ended, with what was read in it.
 #[derive(Debug, Clone, PartialEq, Eq, FromRow)]
-#[allow(missing_docs, reason = "the columns of `research_prediction`, and what was read")]
 pub struct DueRow {
     pub vault_id: String,
     pub horizon_days: i32,
@@ -192,7 +190,6 @@ pub async fn resolve(tx: &mut Tx<'_>, now: At, rows: &[(DueRow, PredictionOutcom
 
 /// What the list is filtered by; none leaves a filter out.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[allow(missing_docs, reason = "the columns of `research_prediction`")]
 pub struct PredictionFilter<'a> {
     pub vault_id: Option<&'a str>,
     pub outcome: Option<&'a str>,

@@ -135,7 +135,6 @@ async fn windows_of(
 
 /// A row of `research_sample`, and what is read once of it and not stored: the protocol, and whether prices only repeat.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[allow(missing_docs, reason = "said above")]
 pub struct SampleRow {
     pub vault_id: String,
     pub protocol_id: String,

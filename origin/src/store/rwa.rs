@@ -22,7 +22,6 @@ pub struct DeploymentRow {
 
 /// What an enabled source published of a deployment.
 #[derive(Debug, Clone, PartialEq, FromRow)]
-#[allow(missing_docs, reason = "the columns of `rwa_observation`, the asset's number and the source's rank")]
 pub struct ObservationRow {
     pub number: i64,
     pub asset: i64,
@@ -40,7 +39,6 @@ pub struct ObservationRow {
 
 /// A source with what it published.
 #[derive(Debug, Clone, FromRow)]
-#[allow(missing_docs, reason = "the columns of `rwa_source`, and counts")]
 pub struct SourceRow {
     pub id: String,
     pub name: String,
@@ -59,7 +57,6 @@ pub struct SourceRow {
 
 /// A deployment that a source surfaced.
 #[derive(Debug, Clone, FromRow)]
-#[allow(missing_docs, reason = "the columns of `rwa_candidate`, and the asset it has become")]
 pub struct CandidateRow {
     pub source_id: String,
     pub source_type: String,

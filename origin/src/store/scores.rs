@@ -7,7 +7,6 @@ use sqlx::PgExecutor;
 
 /// A row of `vault_score` of which more than the confirmation is new.
 #[derive(Debug)]
-#[allow(missing_docs, reason = "the columns of `vault_score`")]
 pub struct ScoreRow {
     pub vault_id: String,
     pub score: Option<i32>,
@@ -28,7 +27,6 @@ pub struct ScoreRow {
 
 /// The run that rows are written by.
 #[derive(Debug, Clone, Copy)]
-#[allow(missing_docs, reason = "the columns of `vault_score`")]
 pub struct RunStamp<'a> {
     pub run_id: &'a str,
     pub methodology_version: &'static str,
@@ -166,7 +164,6 @@ pub async fn renew_places(tx: &mut Tx<'_>, version: i64, chains: &[i64], vaults:
 
 /// A row of `score_history`.
 #[derive(Debug, Serialize)]
-#[allow(missing_docs, reason = "the columns of `score_history`")]
 pub struct HistoryRow {
     pub vault_id: String,
     pub observed_at: At,
@@ -195,7 +192,6 @@ pub async fn append_history(tx: &mut Tx<'_>, rows: &[HistoryRow]) -> Result<(), 
 
 /// A row of `score_run`.
 #[derive(Debug)]
-#[allow(missing_docs, reason = "the columns of `score_run`")]
 pub struct RunRow<'a> {
     pub id: &'a str,
     pub version: i64,

@@ -10,7 +10,6 @@ const READ_AT_ONCE: usize = 100;
 
 /// A protocol, as far as the platform vector asks.
 #[derive(Debug, Clone, FromRow)]
-#[allow(missing_docs, reason = "the columns of `protocol`")]
 pub struct ProtocolRow {
     pub id: String,
     pub version_deployed_at: Option<At>,
@@ -27,7 +26,6 @@ pub struct ProtocolRow {
 
 /// An asset's published score, as exposures and deposits read it.
 #[derive(Debug, Clone, FromRow)]
-#[allow(missing_docs, reason = "the columns of `asset` and `asset_score`")]
 pub struct ScoredAsset {
     pub id: String,
     pub chain_id: i64,
@@ -40,7 +38,6 @@ pub struct ScoredAsset {
 
 /// A vault with its state, its exposures and what is published of it.
 #[derive(Debug, Clone, FromRow)]
-#[allow(missing_docs, reason = "the columns of `vault`, `vault_state`, `exposure` and `vault_score`")]
 pub struct VaultRow {
     pub id: String,
     pub protocol_id: String,
@@ -83,7 +80,6 @@ pub struct VaultRow {
 
 /// An incident that counts for a vault.
 #[derive(Debug, Clone, FromRow)]
-#[allow(missing_docs, reason = "the columns of `event`")]
 pub struct IncidentRow {
     pub vault_id: String,
     pub incident_severity: Option<String>,
@@ -161,7 +157,6 @@ pub async fn vaults(tx: &mut Tx<'_>, ids: &[String]) -> Result<Vec<VaultRow>, St
 
 /// What an active vault earns before rewards.
 #[derive(Debug, Clone, FromRow)]
-#[allow(missing_docs, reason = "the columns of `vault` and `vault_state`")]
 pub struct BaseRate {
     pub id: String,
     pub chain_id: i64,

@@ -11,7 +11,6 @@ use std::collections::{BTreeMap, HashMap};
 
 /// What something was told about.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-#[allow(missing_docs, reason = "the words of `told.topic`")]
 pub enum Topic {
     DepositStatus,
     BadDebt,

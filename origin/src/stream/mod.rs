@@ -10,6 +10,13 @@
 //! | [`body`] | a delivery as an HTTP body, written no faster than it is read |
 //!
 //! Source: interface, "Event stream".
+//!
+//! # Invariants
+//!
+//! - A stream holds a cursor, never a queue. A frame is encoded once; a slow reader costs a cursor and a bounded socket (`tests/it/stream_bounds.rs`).
+//! - Everything a stream leaves out is announced: each skip is a gap frame with its reason and the way to go on (`tests/it/stream_faults.rs`).
+//! - Streams of a key and of a viewer are counted by rows that processes take under one lock; rows of a dead process do not count
+//!   (`tests/it/stream_admission.rs`).
 
 pub mod admission;
 mod alarm;

@@ -17,6 +17,17 @@
 //!
 //! Every rule of the product (schedule, breaker, signatures, URLs) is in [`rds_shared::push`]; this is its host. Source: interface,
 //! "Webhooks", "Webhook subscription" and "Delivery limits".
+//!
+//! # Invariants
+//!
+//! - Fan-out moves its place in the journal in the transaction that writes the deliveries, so each event is enqueued once for each subscription
+//!   (`tests/it/webhooks_fanout.rs`).
+//! - A delivery is sent under a lease with a fencing token and with no transaction open; its outcome and the subscription's breaker are written together. A
+//!   crash or a fault of ours costs no attempt and counts against no endpoint.
+//! - A delivery connects only to an address that was checked for this very attempt, also over a kept connection; only the operator's list opens non-public
+//!   addresses (`tests/it/webhooks_kept.rs`).
+//! - A notice to a basket's subscribers carries the chains of every constituent it names; while one of them is withheld it is not delivered
+//!   (`tests/it/withheld_chains.rs`).
 
 pub mod counters;
 pub mod deliver;

@@ -154,7 +154,7 @@ async fn what_cannot_be_built_honestly_is_not_built_and_told_once() {
     for id in ["amber", "birch", "cedar"] {
         world.review(id, 4.0).await;
     }
-    let reason = "2 names can be weighed, the basket needs 3".to_owned();
+    let reason = "2 names can be weighted, the basket needs 3".to_owned();
     assert_eq!(world.refresh().await, Refreshed::Halted { reason });
     assert_eq!((events().await, world.versions().await), (2, vec!["dollars-v1".to_owned()]));
     let event = world.test.json("/v1/events?eventType=BasketHalted&limit=1").await["data"][0].clone();

@@ -16,6 +16,11 @@
 //! | [`evidence`] | both as the origin hands them to the edge |
 //!
 //! Source: interface, "Decisioning", "Graph structures", "Decision verdicts"; methodology, "Check verdict".
+//!
+//! # Invariants
+//!
+//! - Verification uses the envelope's bytes, the signature and the signer registry only; a statement of the origin proves nothing
+//!   (`edge/tests/pipeline/decisions.rs`).
 
 pub mod amount;
 pub mod breach;

@@ -2,6 +2,14 @@
 //!
 //! Response types are `Serialize` only, fields stand in the interface's order, and a null is written, never left out.
 //! Amounts are USD as `f64`, rates are decimal fractions, scores are [`crate::scoring::MilliPoints`].
+//!
+//! # Invariants
+//!
+//! - Fields that need a key are emptied in two places: `asset_encoded.rs` for lists and `AssetRow::withheld` for details (`e2e/access-copies.test.mjs`).
+//! - Amounts and rates are rounded once, when they are written (`money.rs`): USD to the cent, below one dollar to the millionth; rates to twelve decimals.
+
+// Field documentation is published as schema descriptions.
+#![warn(missing_docs)]
 
 pub mod allocation;
 pub mod asset;

@@ -1,4 +1,4 @@
-//! Whether lower values preceded losses: the area under the ROC curve, with an interval that knows how few things fell apart.
+//! Whether lower values preceded losses: the area under the ROC curve, with an interval based on the number of independent losses.
 
 use crate::rules::tiers::{Tier, tier_of};
 use crate::scoring::number::rhe;
@@ -10,66 +10,63 @@ use serde::Serialize;
 /// One vault at one instant.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sample<'a> {
-    /// Which vault.
     pub vault_id: &'a str,
-    /// What it shares its fate with, itself where with nobody: samples of one group are not independent of each other.
+    /// Vaults with correlated losses share a group (otherwise the vault itself); samples of one group are not independent.
     pub group: &'a str,
-    /// What is tested, as it stood then.
+    /// The tested value at that instant.
     pub value: MilliPoints,
-    /// Whether its window saw a loss.
+    /// Whether there was a loss in the window.
     pub lost: bool,
 }
 
 named_enum! {
-    /// What a backtest shows.
+    /// The conclusion of a backtest.
     #[cfg_attr(feature = "schema", schemars(rename = "BacktestVerdict"))]
     pub enum Verdict {
-        /// The whole interval lies above one half.
+        /// Lower values preceded losses: the whole interval lies above 0.5.
         LowerLostMore = "lower_values_lost_more",
-        /// The interval holds one half: chance explains it as well.
+        /// The interval contains 0.5, so the result may be due to chance.
         NoneShown = "no_difference_shown",
-        /// The whole interval lies below one half.
+        /// Higher values preceded losses: the whole interval lies below 0.5.
         HigherLostMore = "higher_values_lost_more",
     }
 }
 
-/// One band of values.
+/// The samples whose values lie in one tier's range.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Band {
-    /// The tier whose range the values lie in.
+    /// The tier whose score range the band covers.
     pub tier: Tier,
-    /// How many there were.
+    /// Number of samples in the tier's range.
     pub samples: u64,
-    /// How many of them lost.
+    /// Number of these samples with a loss in their window.
     pub losses: u64,
 }
 
-/// How well lower values told losses from the rest.
+/// How well lower values discriminated losses from the other samples.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Discrimination {
-    /// Samples.
     pub samples: u64,
-    /// Samples that lost.
+    /// Samples with a loss.
     pub losses: u64,
     /// Vaults among the samples.
     pub vaults: u64,
-    /// Vaults that lost at least once.
+    /// Vaults with at least one loss.
     pub loss_vaults: u64,
-    /// Groups of samples that lost at least once.
+    /// Groups with at least one loss.
     pub loss_groups: u64,
-    /// Values that differ.
     pub distinct_values: u64,
-    /// How often a sample that lost had a lower value than one that did not, ties counting half; null without both kinds.
+    /// How often a sample with a loss had a lower value than one without, ties counting half; null unless there are samples of both kinds.
     pub auc: Option<Ppm>,
-    /// Its interval, 95 percent by approximation. Its width follows from the effective number of groups, not of samples.
+    /// Approximate 95 percent interval of `auc`. Its width follows from the effective number of groups, not of samples.
     pub interval: Option<(Ppm, Ppm)>,
-    /// By the tiers' ranges, best first; those without samples too.
+    /// One band per tier, best first, including bands without samples.
     pub bands: Vec<Band>,
 }
 
 impl Discrimination {
-    /// Counts and compares.
+    /// Computes the figures of `samples`.
     pub fn of(samples: &[Sample<'_>]) -> Self {
         let mut by_value: BTreeMap<MilliPoints, (u64, u64)> = BTreeMap::new();
         let mut bands: Vec<Band> =
@@ -101,7 +98,7 @@ impl Discrimination {
         }
     }
 
-    /// What that shows; null without an interval.
+    /// The conclusion from the interval; null without one.
     pub fn verdict(&self) -> Option<Verdict> {
         const HALF: i64 = 500_000;
         let (low, high) = self.interval?;
@@ -112,19 +109,19 @@ impl Discrimination {
         })
     }
 
-    /// The share of samples that lost; null without samples.
+    /// The share of samples with a loss; null without samples.
     pub fn base_rate(&self) -> Option<Ppm> {
         share(self.losses, self.samples)
     }
 }
 
-/// A part of a whole; null where there is no whole.
+/// `part` / `whole`, rounded half to even to a millionth; null when `whole` is 0.
 pub fn share(part: u64, whole: u64) -> Option<Ppm> {
     let ppm = rhe(u128::from(part) * 1_000_000, u128::from(whole));
     (whole > 0).then(|| Ppm(i64::try_from(ppm).unwrap_or(i64::MAX)))
 }
 
-/// Pairs of a lossy and a lossless sample in which the lossy one is lower, ties counting half, over all pairs.
+/// The fraction of pairs (one sample with a loss, one without) in which the one with the loss has the lower value, ties counting half.
 fn area(by_value: &BTreeMap<MilliPoints, (u64, u64)>, losses: u64, kept: u64) -> Option<Ppm> {
     let pairs = u128::from(losses) * u128::from(kept);
     if pairs == 0 {
@@ -138,7 +135,7 @@ fn area(by_value: &BTreeMap<MilliPoints, (u64, u64)>, losses: u64, kept: u64) ->
     Some(Ppm(i64::try_from(rhe(twice * 1_000_000, 2 * pairs)).unwrap_or(i64::MAX)))
 }
 
-/// How many samples of one kind each group has.
+/// The number of samples per group, among those with or without a loss.
 fn by_group<'a>(samples: &[Sample<'a>], lost: bool) -> BTreeMap<&'a str, u64> {
     let mut counts: BTreeMap<&str, u64> = BTreeMap::new();
     for sample in samples.iter().filter(|sample| sample.lost == lost) {
@@ -147,8 +144,8 @@ fn by_group<'a>(samples: &[Sample<'a>], lost: bool) -> BTreeMap<&'a str, u64> {
     counts
 }
 
-/// Kish's effective number of groups, rounded down: the square of the sum over the sum of the squares. As many as there are when
-/// all are of one size; hardly more than one when one of them holds nearly everything.
+/// Kish's effective number of groups, rounded down: the square of the sum over the sum of the squares. It is the number of groups when
+/// all are of equal size, and close to 1 when one group holds nearly all samples.
 fn effective(groups: &BTreeMap<&str, u64>) -> u64 {
     let (sum, squares) = groups.values().fold((0_u128, 0_u128), |(sum, squares), count| {
         let count = u128::from(*count);
@@ -157,11 +154,11 @@ fn effective(groups: &BTreeMap<&str, u64>) -> u64 {
     (sum * sum).checked_div(squares).and_then(|groups| u64::try_from(groups).ok()).unwrap_or(0)
 }
 
-/// The interval of the rank statistic, as wide as chance alone would make it 95 times of 100 with so many independent values on
-/// each side. An approximation: groups are taken for single values, and the normal distribution for the statistic's own.
+/// The 95 percent interval around the rank statistic, from its variance under the null hypothesis with `lossy` and `others` independent
+/// values. An approximation: each effective group counts as one value, and the statistic is taken to be normally distributed.
 ///
-/// (1.96)² · (p + n + 1) / (12 · p · n), the variance of Mann and Whitney's statistic when values say nothing. It does not
-/// shrink where few vaults happen to lie in perfect order.
+/// width² = 1.96² · (p + n + 1) / (12 · p · n), where the second factor is the null variance of the Mann–Whitney statistic. This width
+/// does not shrink when a few vaults happen to be in perfect order.
 fn interval(auc: Ppm, lossy: u64, others: u64) -> Option<(Ppm, Ppm)> {
     const SQUARED_WIDTH: u128 = 3_841_600_000_000;
     let (p, n) = (u128::from(lossy), u128::from(others));
@@ -176,7 +173,7 @@ mod tests {
     use alloc::format;
     use alloc::string::String;
 
-    /// Samples of so many vaults a side, each in the group that `group` names; the lossy ones lie lower in 3 of 4 pairs.
+    /// Samples of `sides` vaults with and without a loss, grouped by `group`; the value with a loss is lower in 3 of 4 pairs.
     fn found(sides: [usize; 2], group: impl Fn(bool, usize) -> String) -> Discrimination {
         let mut named: Vec<(String, String, i32, bool)> = Vec::new();
         for (lost, count) in [true, false].into_iter().zip(sides) {
@@ -198,20 +195,20 @@ mod tests {
     }
 
     #[test]
-    fn the_interval_is_as_wide_as_the_groups_are_few() {
+    fn fewer_groups_give_a_wider_interval() {
         let each = found([40, 400], |lost, number| format!("{lost}-{number}"));
-        // One incident took all the losers: it is one value, whatever the number of its vaults.
+        // One incident caused all losses: it counts as one value, whatever the number of its vaults.
         let one = found([40, 400], |lost, number| if lost { "same".into() } else { format!("{number}") });
         assert_eq!((each.auc, one.auc), (Some(Ppm(750_000)), Some(Ppm(750_000))));
         assert_eq!((each.loss_groups, one.loss_groups, one.loss_vaults), (40, 1, 40));
         assert_eq!((each.verdict(), one.verdict()), (Some(Verdict::LowerLostMore), Some(Verdict::NoneShown)));
-        // A vault that is looked at often is one, on the lossless side too.
+        // Many samples of one group count as one value, on the side without losses too.
         let few = found([40, 400], |lost, number| format!("{lost}-{}", if lost { number } else { number % 2 }));
         assert_eq!(few.verdict(), Some(Verdict::NoneShown));
     }
 
     #[test]
-    fn groups_of_one_size_count_as_they_are_and_one_great_one_hides_the_small() {
+    fn the_effective_number_is_full_for_equal_groups_and_near_one_for_a_dominant_group() {
         let of = |counts: &[u64]| {
             let names: Vec<String> = (0..counts.len()).map(|number| format!("{number}")).collect();
             effective(&names.iter().map(String::as_str).zip(counts.iter().copied()).collect())

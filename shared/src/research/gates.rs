@@ -1,45 +1,49 @@
-//! Promotion gates: what a record must have before anybody is shown it.
+//! Promotion gates: the evidence a record needs before it is published.
 //!
-//! A gate asks whether there is enough to go by, never what came out: a backtest that speaks against the scores passes the
-//! same gate as one that speaks for them. What does not pass stays a draft, and the report on discrimination says so.
+//! A gate checks whether there is enough evidence, never the result: a backtest that contradicts the scores passes the same gate as one
+//! that supports them. A record that does not pass stays a draft, and the report on discrimination says so.
 //!
-//! A prediction's gate stands before it is written: only where somebody reads the price, so that it can be seen what becomes of
-//! the vault, is there one. Afterwards nothing is picked out: a prediction that was missed stays as one that came true.
+//! Predictions are gated before they are recorded: one is made only for a vault whose price is read, so that its outcome can be
+//! observed. Afterwards none is removed, whether it came true or not.
 
 use super::discrimination::Discrimination;
 use crate::scoring::named_enum;
 use alloc::vec::Vec;
 
-/// The fewest samples of a backtest.
+/// Minimum number of samples of a backtest.
 pub const MIN_SAMPLES: u64 = 100;
-/// The fewest samples that lost, and that did not.
+/// Minimum number of samples with a loss, and of samples without one.
 pub const MIN_OF_EACH: u64 = 10;
-/// The fewest vaults.
+/// Minimum number of vaults among the samples.
 pub const MIN_VAULTS: u64 = 20;
-/// The fewest vaults that lost, and the fewest groups of them: ten falls of one price, or ten vaults of one incident, are one case.
+/// Minimum number of vaults with a loss, and of groups with a loss: ten losses of one vault, or of one incident, are one case.
 pub const MIN_LOSS_GROUPS: u64 = 10;
 
 named_enum! {
-    /// What a record lacks.
+    /// A requirement for publication that a record does not meet.
     pub enum Unmet {
+        /// Fewer than 100 samples.
         TooFewSamples = "too_few_samples",
+        /// Fewer than 10 samples with a loss.
         TooFewLosses = "too_few_losses",
-        /// Too few vaults lost, or all of them with each other.
+        /// Fewer than 10 vaults, or fewer than 10 independent groups of vaults, had a loss.
         TooFewLossGroups = "too_few_loss_groups",
+        /// Fewer than 10 samples without a loss.
         TooFewWithoutLoss = "too_few_without_loss",
+        /// Fewer than 20 vaults.
         TooFewVaults = "too_few_vaults",
-        /// Everything has one value: there is nothing to tell apart.
+        /// All samples have the same value, so values cannot discriminate.
         OneValueOnly = "one_value_only",
-        /// There was nothing to check it against.
+        /// There were no rows to check.
         NothingChecked = "nothing_checked",
-        /// What it says does not hold everywhere.
+        /// At least one row contradicts the claim.
         Violated = "violated",
-        /// The backtest that it leans on is no public one, or does not show it.
+        /// The backtest that the record refers to is not public, or does not show what the record claims.
         NotShown = "not_shown",
     }
 }
 
-/// What a backtest lacks; empty is promoted.
+/// The requirements that a backtest does not meet; it is published if there are none.
 pub fn backtest(found: &Discrimination) -> Vec<Unmet> {
     let kept = found.samples.saturating_sub(found.losses);
     lacking([
@@ -52,18 +56,18 @@ pub fn backtest(found: &Discrimination) -> Vec<Unmet> {
     ])
 }
 
-/// What a claim about rows lacks: something to check, and no exception.
+/// The requirements that a claim about rows does not meet: at least one row was checked, and no row violates the claim.
 pub fn claim(checked: u64, violations: u64) -> Vec<Unmet> {
     lacking([(checked == 0, Unmet::NothingChecked), (violations > 0, Unmet::Violated)])
 }
 
-/// What a figure or a report about rows lacks.
+/// The requirements that a figure or a report about rows does not meet.
 pub fn figure(counted: u64) -> Vec<Unmet> {
     lacking([(counted == 0, Unmet::NothingChecked)])
 }
 
 fn lacking<const N: usize>(conditions: [(bool, Unmet); N]) -> Vec<Unmet> {
-    conditions.into_iter().filter(|(lacks, _)| *lacks).map(|(_, unmet)| unmet).collect()
+    conditions.into_iter().filter(|(is_unmet, _)| *is_unmet).map(|(_, unmet)| unmet).collect()
 }
 
 #[cfg(test)]
@@ -74,7 +78,7 @@ mod tests {
     use alloc::format;
     use alloc::string::String;
 
-    /// So many vaults of one sample each, of which the first `losses` lost; values as `value` says.
+    /// `vaults` vaults with one sample each, of which the first `losses` have a loss; `value` maps a vault's number to its value.
     fn found(vaults: usize, losses: usize, value: impl Fn(usize) -> i64) -> Discrimination {
         let names: Vec<String> = (0..vaults).map(|number| format!("v{number}")).collect();
         let samples: Vec<Sample<'_>> = names
@@ -91,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn each_lack_is_named() {
+    fn every_unmet_requirement_is_named() {
         assert_eq!(backtest(&found(100, 10, |number| number as i64)), []);
         assert_eq!(
             backtest(&found(99, 9, |_| 4000)),
@@ -106,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn ten_falls_of_one_price_or_ten_vaults_of_one_incident_are_one_case() {
+    fn ten_losses_of_one_vault_or_of_one_incident_are_one_case() {
         let enough = found(200, 20, |number| number as i64);
         for few in
             [Discrimination { loss_vaults: 9, ..enough.clone() }, Discrimination { loss_groups: 9, ..enough.clone() }]
@@ -117,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn a_result_against_the_scores_passes_as_one_for_them_does() {
+    fn a_result_against_the_scores_passes_the_same_gate_as_one_for_them() {
         let [for_them, against] = [1, -1].map(|sign| found(200, 20, move |number| 5000 + sign * number as i64));
         assert_eq!((backtest(&for_them), backtest(&against)), (Vec::new(), Vec::new()));
         assert_ne!(for_them.verdict(), against.verdict());

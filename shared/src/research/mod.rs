@@ -1,11 +1,11 @@
-//! Research: how the service's own scores are put to the test, as pure functions over rows.
+//! Research: tests of the service's own scores, as pure functions over rows.
 //!
 //! | module | knows |
 //! |---|---|
-//! | [`windows`] | the instants that a backtest looks from, none of which can see into another's window |
-//! | [`outcome`] | what counts as a loss, and when a window was watched well enough to say that there was none |
-//! | [`discrimination`] | whether lower values preceded losses, and how firmly that stands |
-//! | [`gates`] | what a record must have before anybody is shown it; never what it finds |
+//! | [`windows`] | the start instants of a backtest's windows, which do not overlap |
+//! | [`outcome`] | what counts as a loss, and when a window was observed well enough to conclude that there was none |
+//! | [`discrimination`] | whether lower values preceded losses, with a confidence interval |
+//! | [`gates`] | what evidence a record needs before it is published, regardless of its result |
 
 pub mod discrimination;
 pub mod gates;

@@ -1,4 +1,4 @@
-//! What is looked for behind an instant: a price that fell, an incident; and when a window was watched at all.
+//! Outcomes of a window after an instant: a price loss, an incident, no loss, or too few readings to conclude.
 
 use crate::scoring::named_enum;
 use crate::wire::time::Timestamp;
@@ -6,7 +6,7 @@ use crate::wire::time::Timestamp;
 const DAY: i64 = 86_400;
 
 named_enum! {
-    /// How far ahead is looked.
+    /// Length of the window after an instant in which outcomes are counted.
     pub enum Horizon {
         Week = "7d",
         Month = "30d",
@@ -24,7 +24,7 @@ impl Horizon {
         }
     }
 
-    /// The same in seconds.
+    /// The horizon in seconds.
     pub const fn seconds(self) -> i64 {
         self.days() * DAY
     }
@@ -33,51 +33,51 @@ impl Horizon {
 named_enum! {
     /// What counts as a loss.
     pub enum OutcomeKind {
-        /// The price per share fell by [`LOSS_FROM_BP`] or more from its running peak within the window.
+        /// The price per share fell by 1 percent or more from its running peak within the window.
         PriceLoss = "price_loss",
-        /// A published incident of the vault, or of its protocol and counted against it, happened within the window.
+        /// A published incident of the vault, or a protocol incident attributed to it, happened within the window.
         Incident = "incident",
     }
 }
 
 named_enum! {
-    /// What became of a prediction.
+    /// The outcome of a prediction.
     pub enum PredictionOutcome {
-        /// Its window has not ended.
+        /// The window has not ended, or late readings may still arrive.
         Pending = "pending",
-        /// The price fell.
+        /// The price per share fell by 1 percent or more within the window.
         Loss = "loss",
-        /// The price was watched to the end and did not.
+        /// The price was read up to the last quarter of the window, without a loss.
         NoLoss = "no_loss",
-        /// Nobody read the price well enough to say.
+        /// The price was not read well enough to conclude.
         Unobserved = "unobserved",
     }
 }
 
-/// A fall from this many basis points on is a loss: 1 percent. Rounding and fees of a sound vault stay far below it.
+/// Smallest drawdown that counts as a loss, in basis points: 1 percent. Rounding and fees of a sound vault stay far below it.
 pub const LOSS_FROM_BP: i64 = 100;
-/// A window is looked into only where a price was read in so many days before it.
+/// A window is evaluated only if a price was read within this many days before it.
 pub const BASE_WITHIN_DAYS: i64 = 7;
-/// "No loss" needs a reading in the window's last quarter: what nobody watched did not do well.
-const WATCHED_TO: (i64, i64) = (3, 4);
-/// The most that a price per share rises between two prices, as a factor. Beyond it the series is broken: the contract, its
-/// decimals or its few remaining shares changed, and its falls are no losses.
+/// "No loss" needs a changed price after this fraction (numerator, denominator) of the window: a vault that is not read is not proven sound.
+const LAST_QUARTER_FROM: (i64, i64) = (3, 4);
+/// Largest plausible rise of a price per share between two prices, as a factor. A larger rise means that the series is broken (the contract
+/// or its decimals changed, or almost no shares remained), so its falls are not losses.
 pub const LEAP: i64 = 5;
 
-/// What the prices read in a window say.
+/// Summary of the prices read in a window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Watched {
-    /// Greatest fall from the running peak that begins with the last price before the window, in basis points rounded down.
+    /// Largest fall from the running peak, in basis points rounded down. The peak starts at the last price before the window.
     pub drawdown_bp: i64,
-    /// The last price in the window; none when there was none.
+    /// Time of the last price in the window; none without a price.
     pub last_at: Option<Timestamp>,
-    /// The last price in the window that differs from the one before it; none when all repeat one. Sources publish the last
-    /// price again where they read none: a price that repeats is no evidence that anybody looked.
+    /// Time of the last price in the window that differs from the one before it; none when all are equal. Sources that read no new
+    /// price publish the last one again, so a repeated price is not evidence of a reading.
     pub moved_at: Option<Timestamp>,
 }
 
 impl Watched {
-    /// Whether prices reach into the window's last quarter and, at least there, only repeat what was read before.
+    /// Whether there are prices in the window's last quarter, all of which repeat an earlier price.
     pub fn only_repeats(self, from: Timestamp, horizon: Horizon) -> bool {
         let in_last_quarter = |at: Option<Timestamp>| at.is_some_and(|at| is_late(at, from, horizon));
         in_last_quarter(self.last_at) && !in_last_quarter(self.moved_at)
@@ -85,13 +85,13 @@ impl Watched {
 }
 
 fn is_late(at: Timestamp, from: Timestamp, horizon: Horizon) -> bool {
-    let (part, of) = WATCHED_TO;
-    at.seconds_since(from) * of >= horizon.seconds() * part
+    let (numerator, denominator) = LAST_QUARTER_FROM;
+    at.seconds_since(from) * denominator >= horizon.seconds() * numerator
 }
 
-/// Whether the window that begins at `from` saw a loss; none when it was not watched well enough to say that it did not.
+/// Whether there was a loss in the window that begins at `from`; none when there are too few readings to conclude that there was none.
 ///
-/// A loss that was read is one however few the readings are, so gaps can hide losses and never make one.
+/// A loss that was read counts however few the readings are, so missing readings can hide a loss but never create one.
 pub fn price_loss(watched: Watched, from: Timestamp, horizon: Horizon) -> Option<bool> {
     let moved_at = watched.moved_at?;
     if watched.drawdown_bp >= LOSS_FROM_BP {
@@ -100,10 +100,10 @@ pub fn price_loss(watched: Watched, from: Timestamp, horizon: Horizon) -> Option
     is_late(moved_at, from, horizon).then_some(false)
 }
 
-/// Days after its window in which a prediction waits for late readings.
+/// Days after the window's end for which an undecided prediction waits for late readings.
 const LATE_DAYS: i64 = 7;
 
-/// What became of a prediction made at `from`, as of `now`: pending until its window has ended, and while readings may be late.
+/// The outcome at `now` of a prediction made at `from`: pending until the window has ended, and while late readings may still decide it.
 pub fn resolved(watched: Watched, from: Timestamp, horizon: Horizon, now: Timestamp) -> PredictionOutcome {
     let over = now.seconds_since(from) - horizon.seconds();
     match price_loss(watched, from, horizon) {
@@ -123,7 +123,7 @@ mod tests {
         Timestamp::from_seconds(day * DAY)
     }
 
-    /// Prices that moved each time, up to a day.
+    /// Prices that change with every reading, up to `last_day`.
     fn moving(drawdown_bp: i64, last_day: Option<i64>) -> Watched {
         let last_at = last_day.map(on_day);
         Watched { drawdown_bp, last_at, moved_at: last_at }
@@ -134,14 +134,14 @@ mod tests {
     }
 
     #[test]
-    fn a_price_that_is_published_again_and_again_is_no_reading() {
+    fn a_repeated_price_is_not_a_reading() {
         let seen = |moved_day: Option<i64>| {
             let watched = Watched { moved_at: moved_day.map(on_day), ..moving(0, Some(130)) };
             let (from, month) = (on_day(100), Horizon::Month);
             (price_loss(watched, from, month), watched.only_repeats(from, month))
         };
         assert_eq!([seen(None), seen(Some(122)), seen(Some(123))], [(None, true), (None, true), (Some(false), false)]);
-        // Where no price reaches the last quarter, nothing is repeated there.
+        // Without a price in the last quarter, nothing is repeated there.
         assert!(!moving(0, Some(110)).only_repeats(on_day(100), Horizon::Month));
     }
 
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prediction_is_settled_when_its_window_ends_and_no_earlier() {
+    fn a_prediction_is_settled_no_earlier_than_the_end_of_its_window() {
         let at = |drawdown_bp, last_day: Option<i64>, now| {
             resolved(moving(drawdown_bp, last_day), on_day(100), Horizon::Month, on_day(now))
         };
@@ -166,8 +166,8 @@ mod tests {
     }
 
     #[test]
-    fn a_window_that_was_not_watched_to_its_last_quarter_says_nothing_but_a_loss() {
-        // Three quarters of thirty days are twenty-two and a half.
+    fn a_window_without_readings_in_its_last_quarter_can_only_show_a_loss() {
+        // Three quarters of 30 days are 22.5 days.
         assert_eq!((seen(0, Some(122)), seen(0, Some(123))), (None, Some(false)));
         assert_eq!(seen(5_000, Some(101)), Some(true));
         assert_eq!(seen(5_000, None), None);

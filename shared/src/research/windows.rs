@@ -1,17 +1,17 @@
-//! The instants that a backtest looks from: back from where the readings end, one horizon apart.
+//! The start instants of a backtest's windows: one horizon apart, counted back from the end of the readings.
 
 use super::outcome::Horizon;
 use crate::wire::time::Timestamp;
 use alloc::vec::Vec;
 
-/// The most instants of one backtest.
+/// Number of instants of one backtest.
 pub const MAX_INSTANTS: i64 = 24;
 
 const DAY: i64 = 86_400;
 
-/// The instants, earliest first. Each window ends where the next begins, and the last at the midnight at or before `end`.
+/// The instants, earliest first. Each window ends where the next begins; the last ends at the latest UTC midnight not after `end`.
 ///
-/// Windows that do not overlap share no loss: one fall of a price is seen from one instant only.
+/// The windows do not overlap, so each loss counts in one window only.
 pub fn instants(end: Timestamp, horizon: Horizon) -> Vec<Timestamp> {
     let midnight = Timestamp::from_seconds(end.as_seconds().div_euclid(DAY) * DAY);
     (1..=MAX_INSTANTS).rev().map(|back| midnight.plus_seconds(-back * horizon.seconds())).collect()

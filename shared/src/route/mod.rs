@@ -2,6 +2,13 @@
 //!
 //! The table is the only place that knows a route's method, path, access, family, cache policy, parameters and errors. Both
 //! hosts match on [`RouteId`] without a catch-all arm, so a route that nobody answers does not compile.
+//!
+//! # Invariants
+//!
+//! - A parameter that a route does not have reaches neither a cache key nor the origin; the edge names it to its caller (`unknown.rs`,
+//!   `e2e/ignored.test.mjs`).
+//! - An inclusive upper bound in whole milliseconds covers its whole millisecond (`Query::until`), because instants are stored in microseconds
+//!   (`tests/it/shown_instants.rs`).
 
 mod asset_params;
 mod basket_params;

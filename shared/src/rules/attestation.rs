@@ -1,6 +1,6 @@
-//! What a reviewer signs: one canonical text for one version of one review.
+//! The text a reviewer signs: one canonical text per version of a review.
 //!
-//! Everything in it is published, dimensions in milli-points, so that a reader of the keyed detail can rebuild it.
+//! Every field of it is published (dimensions in milli-points), so that a reader of the keyed detail can rebuild and verify it.
 
 use alloc::collections::BTreeMap;
 use alloc::string::{String, ToString};
@@ -9,31 +9,28 @@ use crate::scoring::asset::{Dimensions, ReviewStatus};
 use crate::scoring::canonical::Canonical;
 use crate::wire::time::{Micros, Timestamp};
 
-/// Sets this text apart from everything else a key may sign.
+/// Domain separation: no other text that a key signs has this purpose.
 const PURPOSE: &str = "rds.asset_review";
-/// The layout of the text.
+/// Version of the text's layout.
 const LAYOUT: i64 = 1;
 
-/// What is attested.
+/// The attested review.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Statement<'a> {
     /// The asset's slug.
     pub asset: &'a str,
-    /// Its chain.
     pub chain_id: u64,
-    /// Its contract; null for a native coin.
+    /// The asset's contract; null for a native coin.
     pub address: Option<&'a str>,
-    /// The version of the review, by the instant it was recorded at.
+    /// When the review was recorded; identifies its version.
     pub recorded_at: Timestamp,
-    /// How far that review had come.
     pub review_status: ReviewStatus,
-    /// Its answers.
+    /// The review's scores.
     pub dimensions: &'a Dimensions,
-    /// The product that the deployment is mapped to, if the reviewer maps it.
+    /// The product the deployment belongs to, if the reviewer maps it to one.
     pub product_id: Option<&'a str>,
-    /// Who signs.
+    /// The signing reviewer.
     pub reviewer_id: &'a str,
-    /// When.
     pub signed_at: Timestamp,
 }
 
@@ -86,7 +83,7 @@ mod tests {
     }
 
     #[test]
-    fn the_signed_text_is_fixed_to_the_byte() {
+    fn the_signed_text_is_fixed_byte_for_byte() {
         let message = statement(&dimensions(7_950)).message();
         assert!(message.starts_with(
             r#"{"address":"0x01","asset":"dtb","chain_id":31337,"dimensions":{"bridge_mechanism":null,"credit_quality":null,"#
@@ -99,7 +96,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn statements_that_differ_have_texts_that_differ(
+        fn different_statements_have_different_texts(
             a in (0i64..=1000, "[a-z\"]{0,3}", "[a-z\"]{0,3}"), b in (0i64..=1000, "[a-z\"]{0,3}", "[a-z\"]{0,3}"),
         ) {
             let text = |(points, product, reviewer): &(i64, String, String)| {

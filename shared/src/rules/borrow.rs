@@ -1,45 +1,42 @@
-//! What borrowing costs once the campaigns that pay borrowers are counted.
-//!
-//! Source: interface, "Vault (list row)", the `borrow_*` fields and rules 3 to 5.
+//! The cost of borrowing, net of the campaigns that pay borrowers.
 
 use crate::model::status::{BorrowIncentiveStatus, RewardSide, RewardType};
 use crate::model::vault::Reward;
 use crate::scoring::vault::Strategy;
 
-/// What one look at the incentive source found.
+/// The result of one query of the incentive source.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum IncentiveReading<'a> {
-    /// The vault has no borrower side.
+    /// The vault has no borrow side.
     NotApplicable,
     /// The source did not answer, or its answer could not be mapped to this vault.
     Unavailable,
-    /// The source answered with the campaigns active now, of both sides.
+    /// The campaigns active now, on both sides.
     Checked(&'a [Reward]),
 }
 
-/// The borrower's side of a vault row. Rates are fractions.
+/// The borrow side of a vault row. Rates are fractions.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct BorrowCost {
-    /// What is known of the campaigns.
     pub status: BorrowIncentiveStatus,
-    /// Priced incentives; null when they are unavailable or do not apply.
+    /// Sum of the priced incentives; null when they are unavailable or do not apply.
     pub reward_apr: Option<f64>,
     /// Quote minus incentives, may be negative; null when either is unknown.
     pub apr_net: Option<f64>,
-    /// True for priced incentives and for points, whatever the status.
+    /// Whether there are token incentives or points for borrowers, whatever the status.
     pub has_rewards: bool,
 }
 
-/// Whether vaults of this strategy have no borrower side of their own, whatever was or was not read of them: they sell rewards and add
-/// the proceeds to a position elsewhere.
+/// Whether vaults of this strategy never have a borrow side, regardless of their readings. Auto-compounding vaults sell rewards and add
+/// the proceeds to a position in another vault.
 pub const fn lends_to_nobody(strategy: Strategy) -> bool {
     matches!(strategy, Strategy::AutoCompound)
 }
 
 /// The cost of borrowing at the gross quote `borrow_apr` under `reading`.
 ///
-/// A token campaign without a usable price makes the whole reading `unavailable`: half a rebate would be a wrong cost.
-/// Points never lower it. Campaigns on a position's net rate are evidence only, and not even a reason for `observed`.
+/// A token campaign without a usable price makes the whole reading `unavailable`, because a partial rebate would give a wrong cost.
+/// Points never lower the cost. Trading-fee and strategy campaigns are ignored and do not make the status `observed`.
 pub fn borrow_cost(borrow_apr: Option<f64>, reading: IncentiveReading<'_>) -> BorrowCost {
     let campaigns = match reading {
         IncentiveReading::NotApplicable => {
@@ -80,15 +77,14 @@ pub fn borrow_cost(borrow_apr: Option<f64>, reading: IncentiveReading<'_>) -> Bo
     BorrowCost { status, reward_apr: rebate, apr_net, has_rewards }
 }
 
-/// A rebate is a finite rate that is not negative; anything else is a price that could not be made.
+/// The campaign's rate if it is finite and not negative; any other rate counts as unpriced.
 fn priced(apr: Option<f64>) -> Option<f64> {
     apr.filter(|apr| apr.is_finite() && *apr >= 0.0)
 }
 
-/// Interest the borrowers pay over the whole supply, before fees: an operational proxy that does not look at
-/// `borrow_status`.
+/// Interest paid by borrowers as a fraction of the whole supply, before fees; an operational proxy that ignores `borrow_status`.
 ///
-/// `covered` says whether the vault is a money market whose inputs mean this; elsewhere the answer is null.
+/// `covered` is whether the vault is a money market with meaningful inputs; otherwise the result is null.
 pub fn gross_interest_apy(covered: bool, borrow_apr: Option<f64>, utilization: Option<f64>) -> Option<f64> {
     let (borrow_apr, utilization) = borrow_apr.zip(utilization).filter(|_| covered)?;
     Some(borrow_apr * utilization).filter(|apy| apy.is_finite())
@@ -133,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn points_are_a_reward_but_no_discount() {
+    fn points_count_as_rewards_but_do_not_lower_the_cost() {
         let cost = borrow_cost(Some(0.5), IncentiveReading::Checked(&[borrower(RewardType::Points, Some(0.0))]));
         assert_eq!(
             cost,
@@ -147,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_campaign_on_the_whole_position_and_the_depositors_campaign_change_nothing() {
+    fn strategy_campaigns_and_supply_campaigns_do_not_change_the_cost() {
         let rewards = [
             borrower(RewardType::Strategy, Some(0.3)),
             campaign(RewardSide::Supply, RewardType::TokenIncentive, Some(0.2)),
@@ -182,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn an_unanswered_source_is_not_taken_for_no_campaigns() {
+    fn an_unavailable_source_is_not_treated_as_no_campaigns() {
         let cost = borrow_cost(Some(0.5), IncentiveReading::Unavailable);
         assert_eq!((cost.status, cost.apr_net), (BorrowIncentiveStatus::Unavailable, None));
         let checked = borrow_cost(Some(0.5), IncentiveReading::Checked(&[]));

@@ -1,9 +1,7 @@
-//! Canonical assets under management: one figure a product and day, or a reason why there is none.
+//! Canonical assets under management: one figure per product and day, or the reason there is none.
 //!
-//! A product counts once, however many deployments it has, and only after a signed review mapped a deployment to it. A
-//! figure that is missing is missing: nothing here turns into zero. Amounts are whole US cents.
-//!
-//! Source: interface, "RWA item", `canonical_aum`, and "RWA", `GET /v1/rwa/stats/history`.
+//! A product counts once, however many deployments it has, and only after a signed review mapped a deployment to it. A missing figure
+//! stays missing and is never replaced by zero. Amounts are whole US cents.
 
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::{String, ToString};
@@ -14,23 +12,23 @@ use serde::{Deserialize, Serialize};
 use crate::scoring::named_enum;
 use crate::wire::time::Timestamp;
 
-/// Seconds of a day.
+/// Seconds in a day.
 pub const DAY: i64 = 86_400;
-/// Days, the day itself included, for which an observation may stand in when nothing newer was observed.
+/// Days, including the day itself, for which an observation is used while there is no newer one.
 pub const CARRY_DAYS: i64 = 7;
-/// Sources that differ by more than one part in so many disagree.
-const DISAGREEMENT: i64 = 20;
+/// Sources disagree when their figures differ by more than 1 / 20, which is 5 %.
+const DISAGREEMENT_DIVISOR: i64 = 20;
 
 named_enum! {
-    /// How sure it is which product a deployment belongs to.
+    /// How certain the mapping of a deployment to a product is.
     pub enum IdentityStatus {
-        /// A signed review maps it.
+        /// A signed review maps the deployment to a product.
         Verified = "verified",
-        /// Reviewers' newest signatures map it to different products.
+        /// The reviewers' newest signed reviews map the deployment to different products.
         Disputed = "disputed",
-        /// Somebody claims a product; nobody signed.
+        /// A product is claimed, but no signed review confirms it.
         Candidate = "candidate",
-        /// Nobody claims any.
+        /// No product is claimed.
         Unmapped = "unmapped",
     }
 }
@@ -38,25 +36,25 @@ named_enum! {
 named_enum! {
     /// Why a deployment adds nothing to the total.
     pub enum Exclusion {
-        /// No signed review maps it to a product.
+        /// No signed review maps the deployment to a product.
         IdentityUnverified = "identity_unverified",
-        /// Signed reviews contradict each other.
+        /// Signed reviews map the deployment to different products.
         IdentityDisputed = "identity_disputed",
-        /// No source ever stated a figure.
+        /// No source ever published a figure for the product.
         NeverObserved = "never_observed",
         /// The newest figure is too old to be carried forward.
         ObservationExpired = "observation_expired",
-        /// The product counts at its first deployment.
+        /// The product is already counted at its first deployment.
         CountedOnce = "counted_once",
     }
 }
 
 named_enum! {
-    /// What a reader should know of a figure.
+    /// A limitation of a figure.
     pub enum Caveat {
-        /// The figure is of an earlier day.
+        /// The figure is from an earlier day.
         CarriedForward = "carried_forward",
-        /// No source stated the fund's assets; the value issued on all chains stands in.
+        /// No source published the fund's assets; the value issued on all chains is used instead.
         IssuedValueStandsIn = "issued_value_stands_in",
         /// Another source's figure differs by more than five percent.
         SourcesDisagree = "sources_disagree",
@@ -68,32 +66,28 @@ named_enum! {
 /// A deployment and the product it is mapped to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Deployment {
-    /// The asset's number.
+    /// Database id of the asset.
     pub asset: i64,
-    /// Its chain.
     pub chain_id: u64,
-    /// Its category.
     pub category: String,
-    /// The mapping's standing.
+    /// How certain the mapping is.
     pub identity: IdentityStatus,
     /// The product; only where `identity` is verified.
     pub product_id: Option<String>,
 }
 
-/// What an enabled source stated of one deployment and its product.
+/// The figures that an enabled source published about one deployment and its product, in cents.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Observation {
-    /// The observation's number.
     pub id: i64,
-    /// The asset's number.
+    /// Database id of the asset.
     pub asset: i64,
-    /// Who stated it.
     pub source_id: String,
     /// The source's rank; the smallest wins.
     pub priority: i32,
-    /// What instant the figures are of.
+    /// The instant the figures refer to.
     pub effective_at: Timestamp,
-    /// When they were published: of two figures of one instant the later published corrects the other.
+    /// When the figures were published; of two observations of one instant, the later published one is the correction.
     pub published_at: Timestamp,
     /// Assets of the whole fund.
     pub fund_aum: Option<i64>,
@@ -104,87 +98,86 @@ pub struct Observation {
 }
 
 impl Observation {
-    /// Orders the figures of one source.
+    /// Sort key among the observations of one source.
     fn recency(&self) -> (Timestamp, Timestamp) {
         (self.effective_at, self.published_at)
     }
 
-    /// The product's figure, and whether the issued value stands in for it.
+    /// The product's figure, and whether it is the issued value instead of the fund's assets.
     fn total(&self) -> Option<(i64, bool)> {
         self.fund_aum.map(|cents| (cents, false)).or(self.issued.map(|cents| (cents, true)))
     }
 }
 
-/// A product's figure of one day.
+/// A product's figure on one day.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CanonicalValue {
-    /// The product.
+    /// Value of the product.
     pub cents: i64,
-    /// Who stated it.
+    /// The source whose figure is used.
     pub source_id: String,
-    /// What instant it is of.
+    /// The instant the figure refers to.
     pub effective_at: Timestamp,
-    /// Whether that is an earlier day.
+    /// Whether that instant lies on an earlier day.
     pub carried_forward: bool,
-    /// The observations that were looked at, ascending.
+    /// The newest observation of every source, and the one used; ascending.
     pub observation_ids: Vec<i64>,
-    /// What to know of it, in the order of [`Caveat::ALL`].
+    /// In the order of [`Caveat::ALL`].
     pub caveats: BTreeSet<Caveat>,
 }
 
-/// How one deployment takes part in the total of a day.
+/// One deployment's contribution to the total of a day: exactly one of the fields is set.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Standing {
-    /// The product's figure, at its first deployment.
+    /// The product's figure; only at the product's first deployment.
     pub value: Option<CanonicalValue>,
-    /// Why it is not there.
+    /// Why the deployment adds nothing.
     pub exclusion: Option<Exclusion>,
 }
 
-/// Products and value.
+/// A number of products and their value.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Part {
-    /// How many products.
     pub products: u64,
-    /// Their value, or the part of it that lies here, in cents.
+    /// Value of the products, or the part of it that belongs to this group.
     pub cents: i64,
 }
 
-/// The total of one day as it is kept.
+/// The stored total of one day.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AumSnapshot {
-    /// Products with a figure, and the sum.
+    /// Products with a figure, and their sum.
     pub included: Part,
-    /// Products, and deployments without one, that have none: by reason.
+    /// Number of products without a figure, and of deployments not mapped to a product, by reason.
     pub excluded: BTreeMap<String, u64>,
-    /// By chain, as far as deployments' circulating values tell.
+    /// By chain, according to the deployments' circulating values.
     pub by_chain: BTreeMap<u64, Part>,
-    /// What they do not tell.
+    /// The part of the total that no circulating value assigns to a chain.
     pub unallocated_cents: i64,
     /// By the category of the product's first deployment.
     pub by_category: BTreeMap<String, Part>,
-    /// By source.
     pub by_source: BTreeMap<String, Part>,
-    /// Caveats with the number of products they concern.
+    /// Number of products by caveat.
     pub caveats: BTreeMap<String, u64>,
 }
 
-/// One product with all that is known of it.
+/// One product with its deployments and observations.
 #[derive(Debug, Default)]
 struct Product {
     deployments: Vec<Deployment>,
     observations: Vec<Observation>,
 }
 
-/// Every product with its observations: asked day by day.
+/// Every product with its observations, from which the figures of any day are computed.
 #[derive(Debug, Default)]
 pub struct Book {
     products: BTreeMap<String, Product>,
-    outside: Vec<Deployment>,
+    unmapped: Vec<Deployment>,
 }
 
 impl Book {
-    /// Sorts observations to products. Deployments come in ascending order of numbers: a product's first one carries it.
+    /// Assigns deployments and observations to products. `deployments` is in ascending order of `asset`; a product's figure is shown
+    /// at its first deployment.
     pub fn new(deployments: Vec<Deployment>, observations: Vec<Observation>) -> Self {
         let mut book = Book::default();
         let mut product_of: BTreeMap<i64, String> = BTreeMap::new();
@@ -194,7 +187,7 @@ impl Book {
                     product_of.insert(deployment.asset, product_id.clone());
                     book.products.entry(product_id).or_default().deployments.push(deployment);
                 }
-                None => book.outside.push(deployment),
+                None => book.unmapped.push(deployment),
             }
         }
         for observation in observations {
@@ -205,15 +198,15 @@ impl Book {
         book
     }
 
-    /// How every deployment takes part in the total of the day that begins at `day`, by asset number.
+    /// Every deployment's contribution to the total of the day that begins at `day`, by asset id.
     pub fn standings(&self, day: Timestamp) -> BTreeMap<i64, Standing> {
         let mut standings = BTreeMap::new();
-        for deployment in &self.outside {
-            standings.insert(deployment.asset, Standing { value: None, exclusion: Some(outside(deployment)) });
+        for deployment in &self.unmapped {
+            standings.insert(deployment.asset, Standing { value: None, exclusion: Some(unmapped(deployment)) });
         }
         for product in self.products.values() {
-            for (place, deployment) in product.deployments.iter().enumerate() {
-                let standing = match (place, product.on(day)) {
+            for (index, deployment) in product.deployments.iter().enumerate() {
+                let standing = match (index, product.on(day)) {
                     (0, Ok(value)) => Standing { value: Some(value), exclusion: None },
                     (0, Err(reason)) => Standing { value: None, exclusion: Some(reason) },
                     _ => Standing { value: None, exclusion: Some(Exclusion::CountedOnce) },
@@ -227,8 +220,8 @@ impl Book {
     /// The total of the day that begins at `day`.
     pub fn snapshot(&self, day: Timestamp) -> AumSnapshot {
         let mut snapshot = AumSnapshot::default();
-        for deployment in &self.outside {
-            *snapshot.excluded.entry(outside(deployment).to_string()).or_default() += 1;
+        for deployment in &self.unmapped {
+            *snapshot.excluded.entry(unmapped(deployment).to_string()).or_default() += 1;
         }
         for product in self.products.values() {
             match product.on(day) {
@@ -239,13 +232,14 @@ impl Book {
         snapshot
     }
 
-    /// Products that a signed review has mapped a deployment to.
+    /// Number of products to which a signed review has mapped a deployment.
     pub fn products(&self) -> usize {
         self.products.len()
     }
 }
 
-fn outside(deployment: &Deployment) -> Exclusion {
+/// Why a deployment without a verified product is excluded.
+fn unmapped(deployment: &Deployment) -> Exclusion {
     match deployment.identity {
         IdentityStatus::Disputed => Exclusion::IdentityDisputed,
         _ => Exclusion::IdentityUnverified,
@@ -260,13 +254,13 @@ impl Part {
 }
 
 impl Product {
-    /// Observations that may speak for `day`.
+    /// Observations of `day` and of the days before it within the carry period.
     fn fresh(&self, day: Timestamp) -> impl Iterator<Item = &Observation> {
         let (from, to) = (day.plus_seconds(-(CARRY_DAYS - 1) * DAY), day.plus_seconds(DAY));
         self.observations.iter().filter(move |one| from <= one.effective_at && one.effective_at < to)
     }
 
-    /// The best source's newest figure: by rank, then by instant; among equals the first recorded.
+    /// The figure of `day`: fund assets before issued value, then by the source's rank, then the newest, then the first recorded.
     fn on(&self, day: Timestamp) -> Result<CanonicalValue, Exclusion> {
         let stated = || self.fresh(day).filter_map(|one| one.total().map(|total| (one, total)));
         let best =
@@ -286,7 +280,7 @@ impl Product {
         observation_ids.sort_unstable();
         observation_ids.dedup();
         let disagree = newest.values().any(|(_, other)| {
-            i128::from(other.abs_diff(cents)) * i128::from(DISAGREEMENT) > i128::from(cents.unsigned_abs())
+            i128::from(other.abs_diff(cents)) * i128::from(DISAGREEMENT_DIVISOR) > i128::from(cents.unsigned_abs())
         });
         let carried_forward = chosen.effective_at < day;
         let noted = [
@@ -301,7 +295,7 @@ impl Product {
             effective_at: chosen.effective_at,
             carried_forward,
             observation_ids,
-            caveats: noted.into_iter().filter(|(holds, _)| *holds).map(|(_, caveat)| caveat).collect(),
+            caveats: noted.into_iter().filter(|(applies, _)| *applies).map(|(_, caveat)| caveat).collect(),
         })
     }
 
@@ -334,7 +328,7 @@ impl Product {
         let (by_chain, sum) = self.circulating(day);
         let mut left = value.cents;
         for (chain_id, cents) in by_chain {
-            // More in circulation than there is: the figure is shared out in proportion, rounded down.
+            // The circulating values exceed the figure: divide it among the chains in proportion, rounded down.
             let scaled = if sum > i128::from(value.cents) {
                 i128::from(cents).saturating_mul(i128::from(value.cents)).checked_div(sum).unwrap_or(0)
             } else {

@@ -1,4 +1,4 @@
-//! What a total of real-world assets may and may not do.
+//! Tests of the totals of real-world assets.
 
 use super::*;
 use alloc::vec;
@@ -31,7 +31,7 @@ const ISSUER: (&str, i32) = ("issuer", 1);
 const FEED: (&str, i32) = ("feed", 2);
 
 #[test]
-fn a_product_on_two_chains_counts_once_and_a_deployment_nobody_signed_for_not_at_all() {
+fn a_product_on_two_chains_counts_once_and_an_unverified_deployment_does_not_count() {
     let deployments = vec![deployment(1, 1, Some("fund")), deployment(2, 10, Some("fund")), deployment(3, 1, None)];
     let book = Book::new(deployments, vec![stated(1, 1, ISSUER, day(5), 900), stated(2, 3, ISSUER, day(5), 70)]);
     let snapshot = book.snapshot(day(5));
@@ -58,7 +58,7 @@ fn a_figure_is_carried_for_a_week_and_then_missing_never_zero() {
 }
 
 #[test]
-fn the_best_source_speaks_and_another_that_differs_is_noted() {
+fn the_best_ranked_source_is_used_and_a_disagreeing_source_is_a_caveat() {
     let observations = vec![
         stated(1, 1, ISSUER, day(4), 1_000),
         stated(2, 1, FEED, day(5), 1_050),
@@ -70,7 +70,7 @@ fn the_best_source_speaks_and_another_that_differs_is_noted() {
         (value.cents, value.source_id.as_str(), value.observation_ids.as_slice()),
         (1_000, "issuer", &[1, 2][..])
     );
-    assert!(!value.caveats.contains(&Caveat::SourcesDisagree), "five percent exactly is agreement");
+    assert!(!value.caveats.contains(&Caveat::SourcesDisagree), "a difference of exactly 5 % is no disagreement");
     let loud = Book::new(vec![deployment(1, 1, Some("fund"))], observations).standings(day(5));
     let value = loud[&1].value.as_ref().unwrap();
     assert_eq!(value.cents, 1_000, "a fund's own figure beats an issued value, whatever the rank");
@@ -104,7 +104,7 @@ fn value_that_no_deployment_accounts_for_is_unallocated() {
 
 proptest! {
     #[test]
-    fn every_breakdown_adds_up_to_the_total_in_whatever_order_facts_came(
+    fn every_breakdown_adds_up_to_the_total_in_any_order_of_facts(
         facts in proptest::collection::vec((0i64..6, 0usize..3, 0i64..12, proptest::option::of(0i64..1_000_000), proptest::option::of(0i64..1_000_000), proptest::option::of(0i64..1_000_000)), 0..40),
         on in 0i64..14,
     ) {
@@ -120,7 +120,7 @@ proptest! {
         prop_assert_eq!(chains + snapshot.unallocated_cents, snapshot.included.cents);
         prop_assert_eq!(snapshot.by_category.values().map(|part| part.cents).sum::<i64>(), snapshot.included.cents);
         prop_assert_eq!(snapshot.by_source.values().map(|part| part.cents).sum::<i64>(), snapshot.included.cents);
-        prop_assert_eq!(snapshot.included.products + snapshot.excluded.values().sum::<u64>(), 3 + 2, "three products, two strangers");
+        prop_assert_eq!(snapshot.included.products + snapshot.excluded.values().sum::<u64>(), 3 + 2, "three products, two unmapped");
         observations.reverse();
         let book = Book::new(deployments, observations);
         prop_assert_eq!(&book.snapshot(day(on)), &snapshot);

@@ -1,32 +1,29 @@
-//! Which readings of a subject are news: events that the service makes itself, each once.
+//! Which readings raise an event that the service derives itself, each once.
 //!
-//! A reading is compared with what was last told of the subject, not with the reading before it: so noise around a value is
-//! no news, and what creeps is told when it has come far enough.
-//!
-//! Source: interface, "Vault event row" and "States and transitions".
+//! A reading is compared with the last value an event was raised for, not with the previous reading: noise around a value raises
+//! nothing, and a slow drift raises an event once it has accumulated to the threshold.
 
 use crate::model::status::DepositStatus;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::string::String;
 
-/// An allocation is told to have changed when this much of the whole has moved, in parts per million: 10 %.
+/// Smallest moved part of the whole that raises an allocation event, in parts per million: 10 %.
 pub const ALLOCATION_SHIFT_PPM: u64 = 100_000;
-/// Bad debt is told to have grown by this much at least, in USD, ...
+/// Smallest growth of bad debt that raises an event, in USD; [`BAD_DEBT_STEP_SHARE`] must be met too.
 pub const BAD_DEBT_STEP_USD: f64 = 1_000.0;
-/// ... and by this part of what was told before.
+/// Smallest growth of bad debt that raises an event, as a fraction of the bad debt last notified.
 pub const BAD_DEBT_STEP_SHARE: f64 = 0.1;
-/// From this part of the value on, new bad debt is critical.
+/// Bad debt of at least this fraction of the subject's value is critical.
 pub const BAD_DEBT_CRITICAL_SHARE: f64 = 0.01;
 
-/// The state before a reading that moved a vault's deposit status; none when it did not.
+/// The previous confirmed deposit status if this reading changes it; none otherwise.
 ///
-/// Only confirmed states count: `unknown` is passed over, so that open, unknown, closed is one move. The first confirmed
-/// state of a vault is no move.
+/// `unknown` is skipped, so open, unknown, closed is one change. A vault's first confirmed status is not a change.
 pub fn deposit_move(confirmed: Option<DepositStatus>, reading: DepositStatus) -> Option<DepositStatus> {
     confirmed.filter(|before| reading != DepositStatus::Unknown && *before != reading)
 }
 
-/// How much of the whole sits elsewhere than before, in parts per million. What is in neither list is allocated to nothing.
+/// The part of the whole whose allocation changed, in parts per million. A list that sums to less than one leaves the rest idle.
 pub fn moved_ppm(before: &BTreeMap<String, u64>, after: &BTreeMap<String, u64>) -> u64 {
     let of = |parts: &BTreeMap<String, u64>, part: &String| parts.get(part).copied().unwrap_or(0);
     let rest = |parts: &BTreeMap<String, u64>| {
@@ -37,24 +34,24 @@ pub fn moved_ppm(before: &BTreeMap<String, u64>, after: &BTreeMap<String, u64>) 
     moved.saturating_add(rest(before).abs_diff(rest(after))) / 2
 }
 
-/// What a reading of bad debt means, given what was told before. Amounts in USD.
+/// The effect of a bad-debt reading, given the amount last notified. Amounts in USD.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum BadDebt {
-    /// It grew by this much: news.
+    /// Bad debt grew by this much: raise an event.
     Gained(f64),
-    /// It fell: the next gain is counted from here.
+    /// Bad debt fell, or this is the first reading and below the step: record it as the new baseline without an event.
     Fell,
-    /// Nothing to tell.
+    /// Below the step: neither an event nor a new baseline.
     Same,
 }
 
-/// Judges a reading of bad debt. A subject of which nothing was known had none.
-pub fn bad_debt(told: Option<f64>, reading: f64) -> BadDebt {
-    let before = told.unwrap_or(0.0);
+/// Compares a reading of bad debt with the amount last notified; without one, that amount is 0.
+pub fn bad_debt(last_notified: Option<f64>, reading: f64) -> BadDebt {
+    let before = last_notified.unwrap_or(0.0);
     let gained = reading - before;
     if gained >= BAD_DEBT_STEP_USD && gained >= before * BAD_DEBT_STEP_SHARE {
         BadDebt::Gained(gained)
-    } else if gained < 0.0 || told.is_none() {
+    } else if gained < 0.0 || last_notified.is_none() {
         BadDebt::Fell
     } else {
         BadDebt::Same
@@ -74,7 +71,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn only_confirmed_states_move() {
+    fn only_a_change_between_confirmed_states_counts() {
         for (confirmed, reading, from) in [
             (None, Open, None),
             (None, Unknown, None),
@@ -92,15 +89,15 @@ mod tests {
     }
 
     #[test]
-    fn what_moves_is_counted_once() {
+    fn value_that_moves_from_one_part_to_another_counts_once() {
         let before = parts(&[("a", 600_000), ("b", 400_000)]);
         assert_eq!(moved_ppm(&before, &parts(&[("a", 500_000), ("b", 500_000)])), 100_000);
         assert_eq!(moved_ppm(&before, &parts(&[("c", 1_000_000)])), 1_000_000);
-        assert_eq!(moved_ppm(&before, &parts(&[("a", 600_000)])), 400_000, "the rest lies idle");
+        assert_eq!(moved_ppm(&before, &parts(&[("a", 600_000)])), 400_000, "the rest is idle");
     }
 
     #[test]
-    fn bad_debt_is_told_when_it_grows_by_a_step_and_counted_anew_from_where_it_fell_to() {
+    fn bad_debt_raises_an_event_when_it_grows_by_a_step_and_a_fall_sets_a_new_baseline() {
         assert_eq!(bad_debt(None, 0.0), BadDebt::Fell);
         assert_eq!(bad_debt(None, 5_000.0), BadDebt::Gained(5_000.0));
         assert_eq!(bad_debt(Some(0.0), 999.0), BadDebt::Same);
@@ -110,7 +107,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_debt_is_critical_from_a_hundredth_of_the_value_on() {
+    fn bad_debt_of_one_percent_of_the_value_is_critical() {
         assert!(is_critical_debt(10.0, Some(1_000.0)) && is_critical_debt(10.0, None));
         assert!(!is_critical_debt(9.9, Some(1_000.0)));
     }

@@ -1,6 +1,4 @@
-//! What stands behind the lending markets that a vault's deposits are spread over.
-//!
-//! Source: interface, "Vault detail", `/markets`; the shape of the summary is this service's own.
+//! Summary of the collateral of the lending markets that a vault's deposits are allocated to.
 
 use alloc::collections::BTreeSet;
 use alloc::string::String;
@@ -11,48 +9,48 @@ use crate::rules::tiers::{Tier, tier_of};
 use crate::scoring::number::cents;
 use crate::scoring::{MilliPoints, Ppm};
 
-/// One market, as far as the summary counts it.
+/// One market: the inputs of the summary.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Backing<'a> {
-    /// Of the vault, in parts per million.
+    /// Part of the vault allocated to the market, in parts per million.
     pub share: u32,
     /// The collateral's published score.
     pub score: Option<MilliPoints>,
     /// Liquidation loan-to-value.
     pub lltv: Option<Ppm>,
-    /// Collateral and loan track one reference.
+    /// Whether collateral and loan asset track the same reference.
     pub same_peg: bool,
-    /// What the collateral is warned of.
+    /// The collateral's hard-fail flags.
     pub hard_fail_flags: &'a [String],
 }
 
-/// The collateral of all of a vault's markets. Shares are fractions of the vault.
+/// Summary of the collateral in all of a vault's markets. Shares are fractions of the vault.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CollateralSummary {
-    /// Mean score of the scored collateral, weighted by share, to two decimals; null when none is scored.
+    /// Mean score of the scored collateral, weighted by share, rounded to two decimals; null when none is scored.
     pub weighted_score: Option<MilliPoints>,
-    /// The mean's tier.
+    /// Tier of `weighted_score`; null when it is null.
     pub weighted_tier: Option<Tier>,
-    /// The lowest score of any collateral.
+    /// The lowest score of any collateral; null when none is scored.
     pub lowest_score: Option<MilliPoints>,
-    /// Its tier.
+    /// Tier of `lowest_score`; null when it is null.
     pub lowest_tier: Option<Tier>,
-    /// Lent against collateral that has a score …
+    /// Share lent against collateral that has a score.
     pub scored_share: Ppm,
-    /// … and that has none.
+    /// Share lent against collateral that has no score.
     pub unscored_share: Ppm,
     /// The largest market's share; null without markets.
     pub largest_market_share: Option<Ppm>,
-    /// Lent where collateral and loan track one reference.
+    /// Share lent in markets whose collateral and loan asset track the same reference.
     pub same_peg_share: Ppm,
-    /// The highest liquidation loan-to-value.
+    /// The highest liquidation loan-to-value of any market, as a fraction; null when none is known.
     pub highest_lltv: Option<Ppm>,
     /// Hard-fail flags of any collateral, each once, in alphabetical order.
     pub hard_fail_flags: Vec<String>,
 }
 
-/// The summary of `markets`. A market with nothing in it counts for nothing.
+/// The summary of `markets`. A market with a zero share is ignored.
 pub fn summary(markets: &[Backing<'_>]) -> CollateralSummary {
     let lent = || markets.iter().filter(|market| market.share > 0);
     let shares = |filter: fn(&Backing<'_>) -> bool| {
@@ -98,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_market_with_nothing_in_it_weighs_nothing() {
+    fn a_market_with_a_zero_share_is_ignored() {
         let flags = ["depeg".to_string()];
         let empty = Backing { lltv: Some(Ppm(980_000)), hard_fail_flags: &flags, ..market(0, Some(1_000)) };
         let summary = summary(&[market(1_000_000, Some(8_000)), empty]);
@@ -110,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn no_markets_have_no_score() {
+    fn without_markets_there_is_no_score() {
         assert_eq!(summary(&[]), CollateralSummary::default());
     }
 }

@@ -1,25 +1,24 @@
-//! Thinning a series for a chart: fewer points, the same picture.
+//! Thinning a series for a chart (min-max decimation).
 //!
-//! Points are chosen, never made. The first and the last stay, and of every stretch the lowest and the highest point
-//! of each charted column (min-max decimation); room that is left over goes to evenly spaced points.
+//! Points are selected, never interpolated: the first and the last point, then the lowest and the highest point of each charted column
+//! in every bucket of equal length. The rest of the budget goes to evenly spaced points.
 
 use alloc::{vec, vec::Vec};
 
 /// Reads one charted column of a point; null is a gap.
 pub type Series<T> = fn(&T) -> Option<f64>;
 
-/// Chooses at most `budget` of `points`, in their order, keeping the extremes of `series`.
+/// Selects exactly `min(points.len(), budget)` points, in their order, keeping the extremes of `series`.
 ///
-/// Keeps exactly `min(points.len(), budget)` points. The last point is the first to be kept (it is the current
-/// value), then the first one, then the extremes over the whole range, column by column, then those of ever shorter
-/// stretches as far as the budget reaches. Columns that never change have no extremes and cost nothing. The same
-/// input gives the same choice.
+/// Order of preference: the last point (the current value), the first point, the extremes over the whole range column by column, then
+/// the extremes of ever shorter buckets as far as the budget allows. Columns that never change have no extremes. The selection is
+/// deterministic.
 pub fn downsample<'a, T>(points: &'a [T], budget: usize, series: &[Series<T>]) -> Vec<&'a T> {
     if points.len() <= budget {
         return points.iter().collect();
     }
     let mut kept = Kept::ends(points.len(), budget);
-    // A gap is not a number: it is neither above nor below anything.
+    // A gap is NaN, which every comparison ignores.
     let read = |column: &Series<T>| -> Vec<f64> {
         points.iter().map(|point| column(point).filter(|number| number.is_finite()).unwrap_or(f64::NAN)).collect()
     };
@@ -34,7 +33,7 @@ fn varies(column: &[f64]) -> bool {
     values.next().is_some_and(|first| values.any(|value| value != first))
 }
 
-/// Which points stay, and how many more may.
+/// The points kept so far, and how many more may be kept.
 struct Kept {
     flags: Vec<bool>,
     room: usize,
@@ -59,21 +58,21 @@ impl Kept {
         }
     }
 
-    /// Keeps the extremes of the finest split into equal stretches that the budget affords.
+    /// Keeps the extremes of as many equal buckets as the budget allows.
     ///
-    /// Columns often peak together, so far fewer points are needed than two a column and stretch: the number of
-    /// stretches is raised until the next step would not fit. A budget too small even for one stretch takes the
-    /// global extremes in column order.
+    /// Columns often peak together, so far fewer points are needed than two per column and bucket. The number of buckets is therefore
+    /// doubled until it no longer fits, then refined by bisection. A budget too small for one bucket takes the global extremes in
+    /// column order.
     fn keep_extremes(&mut self, columns: &[Vec<f64>]) {
         for at in extremes(columns, self.flags.len()) {
             self.keep(at);
         }
-        let (mut stretches, mut chosen) = (1, Vec::new());
-        while self.room > 0 && stretches < self.flags.len() {
-            stretches *= 2;
-            let finer = self.missing(columns, self.flags.len().div_ceil(stretches));
+        let (mut buckets, mut chosen) = (1, Vec::new());
+        while self.room > 0 && buckets < self.flags.len() {
+            buckets *= 2;
+            let finer = self.missing(columns, self.flags.len().div_ceil(buckets));
             if finer.len() > self.room {
-                self.keep_between(columns, stretches / 2, stretches, &mut chosen);
+                self.bisect(columns, buckets / 2, buckets, &mut chosen);
                 break;
             }
             chosen = finer;
@@ -83,9 +82,8 @@ impl Kept {
         }
     }
 
-    /// Between a number of stretches that fits and one that does not, the largest that fits; its choice replaces
-    /// `chosen`.
-    fn keep_between(&self, columns: &[Vec<f64>], mut fits: usize, mut too_many: usize, chosen: &mut Vec<usize>) {
+    /// Finds the largest number of buckets that fits, between one that fits and one that does not. `chosen` receives its selection.
+    fn bisect(&self, columns: &[Vec<f64>], mut fits: usize, mut too_many: usize, chosen: &mut Vec<usize>) {
         while too_many - fits > 1 {
             let middle = fits.midpoint(too_many);
             let finer = self.missing(columns, self.flags.len().div_ceil(middle));
@@ -97,21 +95,21 @@ impl Kept {
         }
     }
 
-    /// The extremes over stretches of `stretch` points that are not kept yet.
-    fn missing(&self, columns: &[Vec<f64>], stretch: usize) -> Vec<usize> {
-        let mut found = extremes(columns, stretch);
+    /// The extremes of buckets of `bucket_len` points that are not kept yet.
+    fn missing(&self, columns: &[Vec<f64>], bucket_len: usize) -> Vec<usize> {
+        let mut found = extremes(columns, bucket_len);
         found.sort_unstable();
         found.dedup();
         found.retain(|&at| self.flags.get(at) == Some(&false));
         found
     }
 
-    /// Spends what room is left on points spread evenly over those not kept.
+    /// Spends the rest of the budget on points spread evenly over those not kept.
     fn fill_evenly(&mut self) {
         let open: Vec<usize> = self.flags.iter().enumerate().filter_map(|(at, &keep)| (!keep).then_some(at)).collect();
         let (slots, room) = (open.len(), self.room);
         for slot in 0..room.min(slots) {
-            // The middle of each of `room` equal parts; u128 so that no series is too long to multiply.
+            // The middle of each of `room` equal parts; u128 so that the product cannot overflow.
             let middle = (slot as u128 * 2 + 1) * slots as u128 / (room as u128 * 2);
             if let Some(&at) = open.get(middle as usize) {
                 self.keep(at);
@@ -120,13 +118,12 @@ impl Kept {
     }
 }
 
-/// The positions of the highest and the lowest value of every column in every stretch of `stretch` points; the
-/// earliest of equals.
-fn extremes(columns: &[Vec<f64>], stretch: usize) -> Vec<usize> {
-    let stretch = stretch.max(1);
+/// The positions of the highest and the lowest value of every column in every bucket of `bucket_len` points; the earliest of equals.
+fn extremes(columns: &[Vec<f64>], bucket_len: usize) -> Vec<usize> {
+    let bucket_len = bucket_len.max(1);
     let mut found = Vec::new();
     for column in columns {
-        for (start, values) in (0..).step_by(stretch).zip(column.chunks(stretch)) {
+        for (start, values) in (0..).step_by(bucket_len).zip(column.chunks(bucket_len)) {
             let (mut highest, mut lowest) = (None, None);
             let (mut high, mut low) = (f64::NEG_INFINITY, f64::INFINITY);
             for (at, &value) in (start..).zip(values) {
@@ -188,7 +185,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_choice_of_the_given_points_in_their_order_and_exactly_as_many_as_fit(
+        fn the_selection_keeps_the_order_and_uses_the_whole_budget(
             points in series(300), budget in 1usize..120,
         ) {
             let thinned = downsample(&points, budget, COLUMNS);
@@ -215,19 +212,18 @@ mod tests {
 
         #[test]
         fn no_peak_in_the_middle_of_a_window_is_flattened(points in series(600), budget in 60usize..200) {
-            // What the budget affords at the worst: two points a column and stretch, beside the ends and the global
-            // extremes.
-            let stretch = points.len().div_ceil((budget - 6) / 4).max(1);
+            // Worst case of the bucket length: two points per column and bucket, beside the ends and the global extremes.
+            let bucket_len = points.len().div_ceil((budget - 6) / 4).max(1);
             let thinned = downsample(&points, budget, COLUMNS);
             let peak = |points: &mut dyn Iterator<Item = &Point>, column: &Series<Point>| {
                 points.filter_map(column).fold(f64::MIN, f64::max)
             };
             for column in COLUMNS {
-                for window in points.chunks(stretch * 3) {
-                    let middle = peak(&mut window.iter().skip(stretch).take(stretch), column);
+                for window in points.chunks(bucket_len * 3) {
+                    let middle = peak(&mut window.iter().skip(bucket_len).take(bucket_len), column);
                     let within = window[0].0..window[0].0 + window.len();
                     let shown = peak(&mut thinned.iter().copied().filter(|point| within.contains(&point.0)), column);
-                    prop_assert!(shown >= middle, "{shown} is shown where {middle} was reached");
+                    prop_assert!(shown >= middle, "the selection peaks at {shown}, the series at {middle}");
                 }
             }
         }

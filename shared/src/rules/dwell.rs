@@ -1,29 +1,29 @@
 //! Publication: when a raw score becomes the published one.
 //!
-//! A promotion must hold for 6 hours and a soft demotion for 24, each judged by one clock per tier boundary; a hard drop
-//! is published at once. In between the score is clamped into the published band, so that at every instant the published
-//! tier is the tier of the published score. Moves below 0.05 inside a tier are not published.
+//! A promotion must last for 6 hours and a soft demotion for 24, each measured by one clock per tier boundary; a hard drop is published
+//! at once. Until then the score is clamped into the published band, so that the published tier is always the tier of the published
+//! score. Moves below 0.05 inside a tier are not published.
 
 use super::tiers::{CORE_FLOOR, PRIME_FLOOR, SCORE_STEP, Tier, tier_of};
 use crate::scoring::{MilliPoints, named_enum};
 use crate::wire::time::Timestamp;
 use serde::Serialize;
 
-/// How long a higher tier's floor must be held before it is published: 6 hours.
+/// How long the raw score must stay at or above a higher tier's floor before that tier is published: 6 hours.
 pub const PROMOTE_SECONDS: i64 = 6 * 3600;
-/// How long a floor must be missed before the lower tier is published: 24 hours.
+/// How long the raw score must stay below the published tier's floor before the lower tier is published: 24 hours.
 pub const DEMOTE_SECONDS: i64 = 24 * 3600;
-/// A raw score this far under the published floor demotes at once: 1.00.
+/// A raw score this far or further below the published tier's floor demotes at once: 1.00.
 pub const HARD_BELOW_FLOOR: i32 = 1000;
-/// A raw score this far under the anchor demotes at once: 1.50.
+/// A raw score this far or further below the anchor demotes at once: 1.50.
 pub const HARD_BELOW_ANCHOR: i32 = 1500;
 
 /// Which side of one tier boundary the raw score is on, and since when.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BoundaryClock {
-    /// At or above the boundary.
+    /// Whether the raw score is at or above the boundary.
     pub above: bool,
-    /// The run in which it came to this side.
+    /// The run in which the raw score came to this side.
     pub since: Timestamp,
 }
 
@@ -45,12 +45,12 @@ impl BoundaryClock {
     }
 }
 
-/// The published rating of a vault and what the next run judges it by: the state of one row.
+/// The published rating of a vault, with the state that the next run needs; one database row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rating {
     /// The published score; its tier is always [`tier_of`] it.
     pub score: MilliPoints,
-    /// The last score published outside a dwell: what a sudden drop is measured from.
+    /// The last score published outside a dwell; a sudden drop is measured from it.
     pub anchor: MilliPoints,
     /// The boundary between Edge and Core.
     pub core: BoundaryClock,
@@ -58,7 +58,7 @@ pub struct Rating {
     pub prime: BoundaryClock,
 }
 
-/// What is published of a vault; the default is a vault that was never scored.
+/// The publication state of a vault; the default is a vault that was never scored.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Publication {
     /// Null while the vault is unscored.
@@ -67,22 +67,20 @@ pub struct Publication {
 
 named_enum! {
     /// Why a published score or tier changed.
-    ///
-    /// Source: interface, "Score history point".
     pub enum ChangeType {
-        /// The first score, or the first after having been unscored.
+        /// The first score, or the first score after the vault was unscored.
         Initial = "initial",
         /// The score was withdrawn.
         Unscored = "unscored",
-        /// At least 0.05 inside the tier.
+        /// The score moved by at least 0.05 within the tier.
         ScoreMove = "score_move",
-        /// Up, after its dwell.
+        /// The tier rose after its dwell.
         TierPromote = "tier_promote",
-        /// Down, after its dwell.
+        /// The tier fell after its dwell.
         TierDemote = "tier_demote",
-        /// Down at once.
+        /// The tier fell at once, without a dwell.
         HardDemote = "hard_demote",
-        /// The first run under a new methodology: no dwell.
+        /// The first run under a new methodology changed the score; there is no dwell.
         Methodology = "methodology",
     }
 }
@@ -90,27 +88,24 @@ named_enum! {
 /// A change to persist: one score-history point and one `rating.changed`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Change {
-    /// Why.
     pub change_type: ChangeType,
-    /// The score before; null if there was none.
+    /// Null if there was no score before.
     pub prev_score: Option<MilliPoints>,
-    /// The score now; null if it was withdrawn.
+    /// Null if the score was withdrawn.
     pub new_score: Option<MilliPoints>,
-    /// The tier before.
     pub prev_tier: Option<Tier>,
-    /// The tier now.
     pub new_tier: Option<Tier>,
 }
 
-/// A tier that is on its way.
+/// A pending tier change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Dwell {
     /// The tier of the latest raw score.
     pub candidate_tier: Tier,
-    /// Since when the boundary in question has been crossed.
+    /// When the raw score crossed the tier boundary whose dwell is running.
     pub since: Timestamp,
-    /// When a run may publish it if nothing changes; never in the past.
+    /// The earliest time at which a score run publishes the candidate tier if the raw score stays there; never in the past.
     pub publishes_at: Timestamp,
 }
 
@@ -145,7 +140,7 @@ impl Rating {
         }
     }
 
-    /// The tier this run publishes, and why when that is another one.
+    /// The tier this run publishes, and the reason if it differs from the published one.
     fn judge(&self, raw: MilliPoints, hard: bool, now: Timestamp) -> (Tier, Option<ChangeType>) {
         let (published, candidate) = (self.tier(), tier_of(raw));
         if candidate > published {
@@ -183,7 +178,7 @@ impl Rating {
         change
     }
 
-    /// The first run under a new methodology: the raw score without dwell, clocks and anchor started over.
+    /// The first run under a new methodology: publishes the raw score without dwell, and resets the clocks and the anchor.
     fn restate(&mut self, now: Timestamp, raw: MilliPoints) -> Option<ChangeType> {
         let published = self.score;
         *self = Rating::first(raw, now);
@@ -201,7 +196,7 @@ const fn is_a_move(published: MilliPoints, shown: MilliPoints) -> bool {
 }
 
 impl Publication {
-    /// A vault whose first score is published at once. A null score publishes nothing.
+    /// The state after a vault's first run: the score is published at once. A null score publishes nothing.
     pub fn first(now: Timestamp, raw: Option<MilliPoints>) -> Self {
         Publication { rating: raw.map(|raw| Rating::first(raw, now)) }
     }
@@ -216,12 +211,12 @@ impl Publication {
         self.rating.map(|rating| rating.tier())
     }
 
-    /// Takes in one run; answers what changed, if anything did.
+    /// Applies one run; returns the published change, if any.
     ///
-    /// `hard` is [`VaultOutcome::hard`](crate::scoring::vault::VaultOutcome::hard) of the same run. Without a change only
-    /// the clocks may have moved, and `score_computed_at` of the row.
+    /// `hard` is [`VaultOutcome::hard`](crate::scoring::vault::VaultOutcome::hard) of the same run. If nothing is published, only the
+    /// clocks and the anchor may change.
     ///
-    /// Source: methodology, "Publication"; interface, "Score history point" and "Bulk score row", rule 1.
+    /// Source: methodology, "Publication".
     pub fn step(
         &mut self,
         now: Timestamp,
@@ -252,7 +247,7 @@ impl Publication {
         })
     }
 
-    /// The tier that is on its way at `now`, or null.
+    /// The pending tier change at `now`, or null.
     pub fn dwell(&self, now: Timestamp) -> Option<Dwell> {
         let rating = self.rating?;
         let (published, candidate_tier) = (rating.tier(), rating.candidate());
@@ -281,7 +276,7 @@ mod tests {
     }
 
     #[test]
-    fn a_withdrawn_score_returns_as_a_first_one() {
+    fn a_score_after_a_withdrawal_is_published_as_a_first_score() {
         let mut vault = Publication::first(at(0), score(9000));
         let withdrawn = vault.step(at(1), None, false, false).unwrap();
         assert_eq!((withdrawn.change_type, withdrawn.prev_score), (ChangeType::Unscored, score(9000)));
@@ -292,7 +287,7 @@ mod tests {
     }
 
     #[test]
-    fn a_new_methodology_publishes_without_dwell_and_starts_the_clocks_over() {
+    fn a_new_methodology_publishes_without_dwell_and_resets_the_clocks() {
         let mut vault = Publication::first(at(0), score(8200));
         vault.step(at(1), score(7900), false, false);
         assert_eq!(vault.score(), score(8000));
@@ -305,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dwell_says_which_tier_comes_and_when() {
+    fn a_dwell_reports_the_pending_tier_and_its_publication_time() {
         let mut vault = Publication::first(at(0), score(8200));
         assert_eq!(vault.dwell(at(0)), None);
         vault.step(at(1), score(7900), false, false);

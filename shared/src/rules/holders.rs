@@ -1,6 +1,6 @@
 //! How concentrated a vault's shares are, from balances of any size.
 //!
-//! Shares are exact quotients of integers, rounded once, half up, to a millionth. Source: interface, "Holder snapshot".
+//! Shares are exact quotients of integers, rounded once, half up, to a millionth.
 
 use alloc::vec::Vec;
 
@@ -14,11 +14,11 @@ use crate::scoring::Ppm;
 pub struct Balance {
     /// In the token's smallest unit.
     pub raw: BigUint,
-    /// Whether the vault's own protocol manages it.
+    /// Whether the vault's own protocol manages the holder.
     pub managed: bool,
 }
 
-/// Concentration among some holders: fractions of what they hold together.
+/// Concentration among a set of holders, as fractions of their combined balance.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Concentration {
     /// The largest holder.
@@ -31,18 +31,18 @@ pub struct Concentration {
     pub hhi: Ppm,
 }
 
-/// What a list of balances says.
+/// Figures of a list of balances.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct HolderFigures {
     /// Holders with a balance.
     pub holders: u64,
-    /// Those that the protocol does not manage.
+    /// Holders with a balance that the protocol does not manage.
     pub external_holders: u64,
-    /// Among all holders; null when nobody holds anything.
+    /// Among all holders; null without a balance.
     pub all: Option<Concentration>,
-    /// Among the external ones.
+    /// Among the external holders; null without an external balance.
     pub external: Option<Concentration>,
-    /// What the protocol manages, of all; null when nobody holds anything.
+    /// The fraction that the protocol manages; null without a balance.
     pub protocol_managed: Option<Ppm>,
 }
 
@@ -52,7 +52,7 @@ pub fn parse_balance(text: &str) -> Option<BigUint> {
     if plain { BigUint::parse_bytes(text.as_bytes(), 10) } else { None }
 }
 
-/// `part` of `whole`, which is not 0.
+/// `part` / `whole`, rounded half up to a millionth; null when `whole` is 0.
 pub fn share(part: &BigUint, whole: &BigUint) -> Option<Ppm> {
     if *whole == BigUint::ZERO {
         return None;
@@ -62,8 +62,7 @@ pub fn share(part: &BigUint, whole: &BigUint) -> Option<Ppm> {
     i64::try_from(ppm).ok().map(Ppm)
 }
 
-/// `part` of `whole` as a fraction of at most 1, to fifteen decimals: a millionth is too coarse for what one of many holds. Null
-/// when there is nothing to have a part of.
+/// `part` / `whole`, at most 1, truncated to 15 decimals: a millionth is too coarse for one of many holders. Null when `whole` is 0.
 pub fn fraction(part: &BigUint, whole: &BigUint) -> Option<f64> {
     const UNIT: u64 = 1_000_000_000_000_000;
     if *whole == BigUint::ZERO {
@@ -73,7 +72,7 @@ pub fn fraction(part: &BigUint, whole: &BigUint) -> Option<f64> {
     Some(units as f64 / UNIT as f64)
 }
 
-/// The figures of `balances`, in any order. A balance of nothing is no holder.
+/// The figures of `balances`, in any order. A balance of 0 does not count as a holder.
 pub fn figures(balances: &[Balance]) -> HolderFigures {
     let held: Vec<&Balance> = balances.iter().filter(|balance| balance.raw != BigUint::ZERO).collect();
     let (managed, external): (Vec<&Balance>, Vec<&Balance>) = held.iter().partition(|balance| balance.managed);
@@ -87,7 +86,7 @@ pub fn figures(balances: &[Balance]) -> HolderFigures {
     }
 }
 
-/// Coverage is complete when the whole past was read and, where the supply is known, the balances add up to it.
+/// Coverage is complete when the whole history was read and, where the supply is known, the balances add up to it.
 pub fn coverage(backfill_complete: bool, supply: Option<&BigUint>, balances: &[Balance]) -> CoverageStatus {
     let adds_up = supply.is_none_or(|supply| balances.iter().map(|balance| &balance.raw).sum::<BigUint>() == *supply);
     if backfill_complete && adds_up { CoverageStatus::Complete } else { CoverageStatus::Indexing }
@@ -128,7 +127,7 @@ mod tests {
 
     #[test]
     fn figures_of_balances_beyond_any_machine_word_are_exact() {
-        // Twice and once 10^400 + 1, whose quotients a float could not even hold.
+        // 2 · (10⁴⁰⁰ + 1) and 10⁴⁰⁰ + 1: beyond the range of a double.
         let one = "1".to_string() + &"0".repeat(399) + "1";
         let two = "2".to_string() + &"0".repeat(399) + "2";
         let all = figures(&[of(&two, false), of(&one, false)]).all.unwrap();
@@ -136,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_holds_a_share_of_nothing() {
+    fn without_a_balance_there_are_no_shares() {
         let empty = figures(&[of("0", false)]);
         assert_eq!(empty, HolderFigures::default());
         let managed = figures(&[of("7", true)]);
@@ -152,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn coverage_needs_the_whole_past_and_the_whole_supply() {
+    fn coverage_needs_the_whole_history_and_the_whole_supply() {
         let balances = [of("60", false), of("40", false)];
         let supply = |text| parse_balance(text).unwrap();
         let complete = CoverageStatus::Complete;
@@ -168,7 +167,7 @@ mod tests {
             let balances: Vec<Balance> = raw.iter().map(|raw| Balance { raw: (*raw).into(), managed: false }).collect();
             let all = figures(&balances).all.unwrap();
             prop_assert!(all.top1 <= all.top5 && all.top5 <= all.top10 && all.top10 <= Ppm::ONE);
-            // An index lies between that of equal holders and the share of the largest; each is rounded on its own.
+            // The index lies between that of equal holders and the largest share; each is rounded on its own.
             let equal = Ppm::ONE.0 / raw.len() as i64;
             prop_assert!(all.hhi.0 + 1 >= equal && all.hhi.0 <= all.top1.0 + 1);
             if raw.len() <= 10 {

@@ -1,34 +1,34 @@
-//! Hub-and-spoke lending: whether a reserve lends and takes deposits, from the two gates it stands behind.
+//! Hub-and-spoke lending: whether a reserve lends and takes deposits.
 //!
-//! A spoke's reserve draws from a liquidity hub, and either of them can say no. Source: interface, "Market reserve".
+//! A spoke's reserve draws from a liquidity hub, and either of the two can refuse.
 
 use crate::model::status::{BorrowStatus, DepositStatus};
 
 /// The flags of a reserve on its spoke.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SpokeGate {
-    /// Everything is stopped.
+    /// All operations are stopped.
     pub paused: bool,
-    /// Nothing new: neither deposits nor loans.
+    /// New deposits and new loans are refused.
     pub frozen: bool,
-    /// Whether it is lent at all; collateral need not be.
+    /// Whether the reserve is lent at all; a collateral-only reserve is not.
     pub borrowable: bool,
 }
 
-/// What the hub grants one spoke in one asset. Amounts in whole units of the asset; a null cap is none.
+/// The hub's limits for one spoke in one asset. Amounts in whole units of the asset; a null cap is no limit.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct HubGate {
-    /// Whether the spoke is admitted.
+    /// Whether the hub admits the spoke.
     pub active: bool,
-    /// Whether its operations are stopped.
+    /// Whether the spoke's operations are stopped.
     pub halted: bool,
-    /// The most that the spoke may owe.
+    /// Maximum that the spoke may owe.
     pub draw_cap: Option<f64>,
-    /// What it owes.
+    /// Amount the spoke owes.
     pub owed: f64,
-    /// The most that the spoke may have added.
+    /// Maximum that the spoke may have added.
     pub add_cap: Option<f64>,
-    /// What it has added.
+    /// Amount the spoke has added.
     pub added: f64,
 }
 
@@ -41,8 +41,8 @@ impl HubGate {
 
 /// Whether the reserve lends. A gate that could not be read is null.
 ///
-/// A gate that says no is believed whatever became of the other one: `paused` before `disabled` before `capped`. `unknown`
-/// is left for a read that did not resolve while nothing said no, and `open` needs both gates read and passed.
+/// A refusal of one gate is final even if the other could not be read; `paused` precedes `disabled`, which precedes `capped`. Without a
+/// refusal the status is `open` if both gates were read, otherwise `unknown`.
 pub fn borrow_status(spoke: Option<SpokeGate>, hub: Option<HubGate>) -> BorrowStatus {
     if spoke.is_some_and(|gate| gate.paused) || hub.is_some_and(|gate| gate.halted) {
         return BorrowStatus::Paused;
@@ -59,7 +59,7 @@ pub fn borrow_status(spoke: Option<SpokeGate>, hub: Option<HubGate>) -> BorrowSt
     }
 }
 
-/// Whether the reserve takes deposits: never known without the hub, closed when its cap has no room or a gate says no.
+/// Whether the reserve takes deposits: unknown without the hub, closed when the add cap is reached or a gate refuses.
 pub fn deposit_status(spoke: Option<SpokeGate>, hub: Option<HubGate>) -> DepositStatus {
     let Some(gate) = hub else { return DepositStatus::Unknown };
     let full = gate.add_room().is_some_and(|room| room <= 0.0);
@@ -106,9 +106,9 @@ mod tests {
         all
     }
 
-    /// Every combination, against the interface's sentences one by one.
+    /// Checks every combination of gates against a separate statement of each status.
     #[test]
-    fn a_reserve_lends_as_both_gates_together_say() {
+    fn a_reserve_lends_only_if_both_gates_allow_it() {
         for spoke in spokes() {
             for hub in hubs() {
                 let status = borrow_status(spoke, hub);
@@ -135,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn deposits_are_known_only_with_the_hub_and_end_where_its_cap_does() {
+    fn deposits_need_a_known_hub_and_close_at_its_add_cap() {
         for spoke in spokes() {
             assert_eq!(deposit_status(spoke, None).is_depositable(), None);
             for gate in hubs().into_iter().flatten() {

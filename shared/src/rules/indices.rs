@@ -1,17 +1,17 @@
-//! Index levels: what a basket of vaults is worth day by day, chained over the basket's versions.
+//! Index levels: the daily value of a basket of vaults, chained over the basket's versions.
 //!
-//! A version is bought at its weights on the day it is linked, and held until the next one is. With prices per share,
+//! A version is bought at its weights on the day it is linked and held until the next version is linked. With prices per share,
 //!
 //! ```text
 //! level(day) = level(link) · Σ weight · price(day) / price(link)
 //! ```
 //!
-//! The level of a link's own day is that of the version before: a rebalance moves nothing. What nobody has read is no level. A
-//! day of which a price is missing is a gap, and says nothing about the days around it; a version that cannot be linked on its
-//! first day is linked on the first later one on which all of it, and all of the version before it, was read.
+//! The level of a link's own day is that of the previous version, so a rebalance does not move the level. A day with a missing price is
+//! a gap; it does not affect the days around it. A version that cannot be linked on its first day is linked on the first later day on
+//! which all its vaults, and all vaults of the version held, were read.
 //!
-//! Everything is integers: a price in 10⁻¹⁸, a ratio in 10⁻¹², a level in 10⁻⁶, each rounded half to even once. A chain goes on
-//! from the level that was published, so that whoever has prices and weights finds the same digits.
+//! All values are integers: a price in 10⁻¹⁸, a ratio in 10⁻¹², a level in 10⁻⁶, each rounded half to even once. A chain continues from
+//! the rounded, published level, so that a client with the prices and weights computes the same digits.
 
 use crate::scoring::decimal::wide_from_float;
 use crate::scoring::named_enum;
@@ -22,7 +22,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use serde::{Serialize, Serializer};
 
-/// The name of these rules.
+/// Version of these rules.
 pub const METHODOLOGY: &str = "index-1.0.0";
 /// Decimal places of a price.
 pub const PRICE_DECIMALS: u32 = 18;
@@ -31,9 +31,9 @@ pub const RATIO_DECIMALS: u32 = 12;
 /// Decimal places of a level.
 pub const LEVEL_DECIMALS: u32 = 6;
 
-/// One, as a ratio.
+/// The ratio 1.
 const RATIO_ONE: u128 = 10_u128.pow(RATIO_DECIMALS);
-/// What weights sum to.
+/// The sum of a version's weights, in parts per million.
 const WHOLE: u128 = 1_000_000;
 
 /// A level in millionths.
@@ -41,9 +41,9 @@ const WHOLE: u128 = 1_000_000;
 pub struct Level(u64);
 
 impl Level {
-    /// Where every index begins: 1000.
+    /// The level on the base date: 1000.
     pub const BASE: Level = Level(1_000_000_000);
-    /// Beyond it a level is not exactly its decimal text any more, and counts as not computable.
+    /// Largest level, 10⁹: above it a double no longer preserves every digit of a JSON number. A larger level is out of range.
     const MAX: u128 = 1_000_000_000_000_000;
 
     /// In millionths.
@@ -58,36 +58,36 @@ impl Serialize for Level {
     }
 }
 
-/// What one share of a vault redeems for, in 10⁻¹⁸ of its asset; above zero.
+/// The redemption price of one vault share, in 10⁻¹⁸ of the vault's asset; above zero.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Price(u128);
 
 impl Price {
-    /// Shares of a vault that was read correctly are worth less: 100 million of its asset.
+    /// Plausibility bound: 100 million units of the vault's asset per share.
     const MAX: u128 = 10_u128.pow(8 + PRICE_DECIMALS);
 
-    /// From units of 10⁻¹⁸; none where that is no price.
+    /// From units of 10⁻¹⁸; none for 0 or above the plausibility bound.
     pub const fn new(units: u128) -> Option<Self> {
         if units > 0 && units <= Self::MAX { Some(Price(units)) } else { None }
     }
 
-    /// A reading, by its shortest decimal text; none where it is no price.
+    /// From a reading, by its shortest decimal text; none outside the range of a price.
     pub fn read(value: f64) -> Option<Self> {
         u128::try_from(wide_from_float(value, PRICE_DECIMALS).ok()?).ok().and_then(Price::new)
     }
 }
 
-/// The last price that was read of each vault, by UTC day.
+/// The last price read of each vault, by UTC day.
 pub type ClosingPrices = BTreeMap<Day, BTreeMap<String, Price>>;
 
-/// A version of the basket, as far as an index asks.
+/// A basket version: the inputs of an index.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct IndexVersion {
     /// The day on which it comes into force.
     pub effective_on: Day,
-    /// Who is in it, and with how much.
+    /// Vault ids with their weights.
     pub holdings: Vec<(String, Ppm)>,
-    /// Whether one of them is on a chain that is withheld: nothing is said that depends on it.
+    /// Whether a constituent is on a withheld chain; levels that depend on this version are then withheld too.
     pub is_withheld: bool,
 }
 
@@ -95,11 +95,11 @@ named_enum! {
     /// Why a day has no level.
     #[cfg_attr(feature = "schema", schemars(rename = "LevelGap"))]
     pub enum Gap {
-        /// A vault of the version held, or of the one to be linked, was not read on that day.
+        /// A vault of the version held, or of the version to be linked, was not read on that day.
         Unread = "unread",
-        /// A vault's chain is withheld.
+        /// The chain of one of the vaults is withheld.
         Withheld = "withheld",
-        /// Prices lie too far apart for a level.
+        /// The level is outside the range that can be published, because prices moved too far.
         OutOfRange = "out_of_range",
     }
 }
@@ -109,33 +109,33 @@ named_enum! {
 pub struct IndexDay {
     /// The UTC day.
     pub day: Day,
-    /// The version that is held at its end, by place; none before the first link.
+    /// Index of the version held at the end of the day; none before the first link.
     pub held: Option<usize>,
-    /// The level at its end.
+    /// The level at the end of the day.
     pub level: Result<Level, Gap>,
 }
 
 /// Where a version was linked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Link {
-    /// The version, by place.
+    /// Index of the version.
     pub version: usize,
-    /// The day at whose end it is bought.
+    /// The version is bought at the end of this day.
     pub day: Day,
-    /// The level then.
+    /// The level at the end of that day.
     pub level: Level,
 }
 
 /// An index from its basket's first version on.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Chain {
-    /// One a version that was linked, in order; the first one's day is the base date.
+    /// One link per linked version, in order; the first link's day is the base date.
     pub links: Vec<Link>,
-    /// Every day, gaps too.
+    /// Every day, including gaps.
     pub days: Vec<IndexDay>,
 }
 
-/// A version that is held: its link, and what its vaults were worth then.
+/// The version held: its link, and its vaults' prices on the link's day.
 struct Holding<'a> {
     link: Link,
     bought: Vec<(&'a str, Ppm, Price)>,
@@ -165,7 +165,7 @@ impl<'a> Holding<'a> {
         let mut worth: u128 = 0;
         for (id, weight, Price(then)) in &self.bought {
             let Price(now) = read.get(*id).ok_or(Gap::Unread)?;
-            // At most 10³⁸: a price has 26 digits.
+            // A price is at most 10²⁶ and the factor 10¹², so the product is at most 10³⁸ and fits u128.
             let ratio = rhe(now.checked_mul(RATIO_ONE).ok_or(Gap::OutOfRange)?, *then);
             let part = ratio.checked_mul(u128::from(weight.0.unsigned_abs())).ok_or(Gap::OutOfRange)?;
             worth = worth.checked_add(part).ok_or(Gap::OutOfRange)?;
@@ -179,7 +179,7 @@ impl<'a> Holding<'a> {
     }
 }
 
-/// Chains an index over `versions`, which stand in the order in which they came into force, up to and with `through`.
+/// Chains an index over `versions`, given in the order in which they came into force, up to and including `through`.
 pub fn chain(versions: &[IndexVersion], prices: &ClosingPrices, through: Day) -> Chain {
     let mut chain = Chain::default();
     let Some(first) = versions.first() else { return chain };
@@ -207,7 +207,7 @@ pub fn chain(versions: &[IndexVersion], prices: &ClosingPrices, through: Day) ->
     chain
 }
 
-/// The level of a day; the version in force takes the place of the one held where both were read.
+/// The level of a day. The version in force replaces the version held once the vaults of both were read.
 fn step<'a>(
     versions: &'a [IndexVersion],
     held: &mut Option<Holding<'a>>,

@@ -1,4 +1,4 @@
-//! What holds of every index, whatever the prices.
+//! Index levels by example, and properties that hold for any prices.
 
 use super::*;
 use alloc::string::ToString;
@@ -20,7 +20,7 @@ fn version(effective: i64, holdings: &[(&str, i64)]) -> IndexVersion {
     IndexVersion { effective_on: day(effective), holdings, is_withheld: false }
 }
 
-/// Prices by day: each row a day, in the order of `ids`; 0 is not read.
+/// Prices by day: one row per day, one column per id; 0 means not read.
 fn prices(ids: &[&str], rows: &[&[u64]]) -> ClosingPrices {
     let of = |row: &&[u64]| {
         let read = ids.iter().zip(*row).filter(|(_, units)| **units > 0);
@@ -34,7 +34,7 @@ fn levels(chain: &Chain) -> Vec<Result<u64, Gap>> {
 }
 
 #[test]
-fn a_level_is_what_the_basket_would_be_worth_that_was_bought_at_its_weights() {
+fn a_level_is_the_value_of_a_basket_bought_at_its_weights() {
     let versions = [version(0, &[("a", 600_000), ("b", 400_000)])];
     // 0.6 · 1.1 + 0.4 · 0.5 = 0.86; 0.6 · 1 + 0.4 · 2 = 1.4.
     let chain = chain(&versions, &prices(&["a", "b"], &[&[100, 200], &[110, 100], &[100, 400]]), day(2));
@@ -44,7 +44,7 @@ fn a_level_is_what_the_basket_would_be_worth_that_was_bought_at_its_weights() {
 }
 
 #[test]
-fn a_rebalance_moves_nothing_and_the_next_day_is_the_new_baskets() {
+fn a_rebalance_does_not_move_the_level_and_the_next_day_follows_the_new_version() {
     let versions = [version(0, &[("a", 1_000_000)]), version(1, &[("b", 1_000_000)])];
     let chain = chain(&versions, &prices(&["a", "b"], &[&[100, 7], &[150, 5], &[1, 10]]), day(2));
     assert_eq!(levels(&chain), [Ok(1_000_000_000), Ok(1_500_000_000), Ok(3_000_000_000)]);
@@ -53,7 +53,7 @@ fn a_rebalance_moves_nothing_and_the_next_day_is_the_new_baskets() {
 }
 
 #[test]
-fn a_gap_stays_a_gap_and_says_nothing_about_the_days_around_it() {
+fn a_gap_is_not_filled_and_does_not_affect_the_days_around_it() {
     let versions = [version(0, &[("a", 500_000), ("b", 500_000)])];
     let chain = chain(&versions, &prices(&["a", "b"], &[&[0, 1], &[1, 1], &[5, 0], &[], &[2, 2]]), day(5));
     let unread = Err(Gap::Unread);
@@ -61,7 +61,7 @@ fn a_gap_stays_a_gap_and_says_nothing_about_the_days_around_it() {
     assert_eq!(
         (chain.links[0].day, chain.days[0].held),
         (day(1), None),
-        "the base date is the first day that is whole"
+        "the base date is the first complete day"
     );
 }
 
@@ -76,7 +76,7 @@ fn a_version_is_linked_on_the_first_day_on_which_both_were_read() {
 }
 
 #[test]
-fn of_a_withheld_chain_nothing_is_said_until_it_is_served() {
+fn an_index_with_a_withheld_chain_has_gaps_until_the_chain_is_served_again() {
     let mut versions = [version(0, &[("a", 1_000_000)]), version(1, &[("b", 1_000_000)])];
     let read = prices(&["a", "b"], &[&[1, 1], &[1, 1], &[1, 1]]);
     let whole = levels(&chain(&versions, &read, day(2)));
@@ -90,7 +90,7 @@ fn of_a_withheld_chain_nothing_is_said_until_it_is_served() {
 }
 
 #[test]
-fn a_reading_that_is_no_price_is_none() {
+fn a_reading_outside_the_price_range_is_refused() {
     for bad in [0.0, -1.0, f64::NAN, f64::INFINITY, 1e-19, 1e9, 1e300] {
         assert_eq!(Price::read(bad), None, "{bad}");
     }
@@ -99,7 +99,7 @@ fn a_reading_that_is_no_price_is_none() {
 }
 
 #[test]
-fn what_has_no_level_for_its_size_is_a_gap() {
+fn a_level_out_of_range_is_a_gap() {
     let versions = [version(0, &[("a", 1_000_000)])];
     let read = |units: [u128; 2]| {
         let one = |(at, units): (usize, u128)| {
@@ -115,7 +115,7 @@ fn what_has_no_level_for_its_size_is_a_gap() {
 const IDS: [&str; 4] = ["a", "b", "c", "d"];
 const DAYS: usize = 12;
 
-/// Units of 10⁻¹⁸ around one, or not read.
+/// Prices around 1 in units of 10⁻¹⁸; 0 means not read.
 fn table() -> impl Strategy<Value = Vec<Vec<u64>>> {
     let cell = prop_oneof![6 => 500_000_000_000_000_000_u64..2_000_000_000_000_000_000, 1 => Just(0)];
     prop::collection::vec(prop::collection::vec(cell, IDS.len()), DAYS)
@@ -130,7 +130,7 @@ fn weights() -> impl Strategy<Value = Vec<i64>> {
     })
 }
 
-/// Two or three versions of the same names with different weights.
+/// One to three versions of the same names with different weights.
 fn world() -> impl Strategy<Value = (Vec<IndexVersion>, Vec<Vec<u64>>)> {
     (prop::collection::vec((weights(), 1_i64..5), 1..4), table()).prop_map(|(drawn, table)| {
         let mut at = 0;
@@ -151,23 +151,23 @@ fn chained(versions: &[IndexVersion], table: &[Vec<u64>]) -> Chain {
 
 proptest! {
     #[test]
-    fn every_day_is_there_once_and_whole_days_have_levels((versions, table) in world()) {
+    fn every_day_appears_once_and_complete_days_have_levels((versions, table) in world()) {
         let chain = chained(&versions, &table);
         prop_assert_eq!(chain.days.len(), DAYS);
         for (row, it) in table.iter().zip(&chain.days) {
-            // All versions have the same names: a day is whole for all of them or for none.
+            // All versions have the same names, so a day is complete for all of them or for none.
             prop_assert_eq!(it.level.is_ok(), row.iter().all(|units| *units > 0));
         }
     }
 
     #[test]
-    fn prices_that_stand_still_leave_the_level_where_it_was((versions, table) in world()) {
+    fn constant_prices_give_a_constant_level((versions, table) in world()) {
         let still: Vec<Vec<u64>> = table.iter().map(|_| table[0].iter().map(|units| (*units).max(1)).collect()).collect();
         prop_assert!(chained(&versions, &still).days.iter().all(|it| it.level == Ok(Level::BASE)));
     }
 
     #[test]
-    fn in_which_unit_a_vault_is_priced_does_not_matter((versions, table) in world(), factor in 2_u64..9) {
+    fn the_level_does_not_depend_on_the_unit_of_a_vaults_price((versions, table) in world(), factor in 2_u64..9) {
         let scaled: Vec<Vec<u64>> =
             table.iter().map(|row| vec![row[0] * factor, row[1], row[2], row[3]]).collect();
         prop_assert_eq!(chained(&versions, &scaled), chained(&versions, &table));
@@ -183,10 +183,10 @@ proptest! {
     }
 
     #[test]
-    fn a_reading_of_a_day_that_is_no_link_changes_that_day_alone((versions, table) in world(), at in 0..DAYS, one in 0..IDS.len()) {
+    fn a_price_on_a_day_without_a_link_changes_that_day_only((versions, table) in world(), at in 0..DAYS, one in 0..IDS.len()) {
         let before = chained(&versions, &table);
         prop_assume!(before.links.iter().all(|link| link.day != day(i64::try_from(at).unwrap())));
-        // A day that was not whole might become a link.
+        // An incomplete day might become a link.
         prop_assume!(before.days[at].level.is_ok());
         for units in [0, 3_000_000_000_000_000_000] {
             let mut other = table.clone();
@@ -199,7 +199,7 @@ proptest! {
     }
 
     #[test]
-    fn a_dearer_vault_never_lowers_the_level((versions, table) in world(), at in 0..DAYS, one in 0..IDS.len(), by in 1_u64..1_000_000_000_000_000_000) {
+    fn a_higher_price_never_lowers_the_level((versions, table) in world(), at in 0..DAYS, one in 0..IDS.len(), by in 1_u64..1_000_000_000_000_000_000) {
         let before = chained(&versions, &table);
         prop_assume!(before.days[at].level.is_ok() && before.links.first().is_some_and(|link| link.day < before.days[at].day));
         let mut other = table.clone();
@@ -208,7 +208,7 @@ proptest! {
     }
 
     #[test]
-    fn a_level_lies_between_what_its_vaults_did(weights in weights(), then in prop::collection::vec(1_u64..u64::MAX, 4), now in prop::collection::vec(1_u64..u64::MAX, 4)) {
+    fn a_level_lies_between_the_price_ratios(weights in weights(), then in prop::collection::vec(1_u64..u64::MAX, 4), now in prop::collection::vec(1_u64..u64::MAX, 4)) {
         let holdings: Vec<(&str, i64)> = IDS.iter().copied().zip(weights.iter().copied()).collect();
         let chain = chain(&[version(0, &holdings)], &prices(&IDS, &[&then, &now]), day(1));
         let ratios: Vec<f64> = then.iter().zip(&now).map(|(then, now)| *now as f64 / *then as f64).collect();

@@ -1,6 +1,4 @@
-//! What can be withdrawn from a lending vault, and what is missing.
-//!
-//! Source: interface, "Vault (list row)", rules 1 and 2.
+//! Available liquidity and deficit of a lending vault.
 
 use crate::model::status::LiquidityStatus;
 
@@ -9,22 +7,21 @@ use crate::model::status::LiquidityStatus;
 pub struct Liquidity {
     /// Supply that is not lent out; null exactly when the status is `unknown`.
     pub available_usd: Option<f64>,
-    /// What is owed beyond the supply; null exactly when the status is `unknown`.
+    /// Amount lent out beyond the supply; null exactly when the status is `unknown`.
     pub deficit_usd: Option<f64>,
-    /// How the two read.
     pub status: LiquidityStatus,
 }
 
 impl Liquidity {
-    /// Nothing is known, or the vault does not lend.
+    /// The readings are missing, or the vault does not lend.
     pub const UNKNOWN: Liquidity =
         Liquidity { available_usd: None, deficit_usd: None, status: LiquidityStatus::Unknown };
 }
 
-/// The liquidity of a vault that supplies `tvl_usd` of which the fraction `utilization` is lent out.
+/// The liquidity of a vault with supply `tvl_usd`, of which the fraction `utilization` is lent out.
 ///
-/// `utilization` is raw: it may exceed 1, and only then is there a deficit, which is a distress signal and not proof
-/// of bad debt. A reading that cannot be one (not finite, or a negative TVL) counts as unknown.
+/// `utilization` may exceed 1; only then is there a deficit, which is a distress signal and not proof of bad debt. An impossible
+/// reading (not finite, or a negative TVL) counts as unknown.
 pub fn liquidity(tvl_usd: Option<f64>, utilization: Option<f64>) -> Liquidity {
     let (Some(tvl), Some(utilization)) = (tvl_usd, utilization) else { return Liquidity::UNKNOWN };
     if !tvl.is_finite() || !utilization.is_finite() || tvl < 0.0 {
@@ -81,7 +78,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn the_status_always_says_what_the_amounts_say(tvl in 0.0..1e12f64, utilization in -0.5..3.0f64) {
+        fn the_status_always_agrees_with_the_amounts(tvl in 0.0..1e12f64, utilization in -0.5..3.0f64) {
             let (available, deficit, status) = known(tvl, utilization);
             prop_assert!(available >= 0.0 && available <= tvl && deficit >= 0.0);
             prop_assert!(available == 0.0 || deficit == 0.0);

@@ -1,6 +1,4 @@
-//! How severe a loss is by its size, and which cases the loss board shows.
-//!
-//! Source: interface, `GET /v1/security-events/losses`.
+//! How severe a loss is by its size, and which cases the loss board lists.
 
 use crate::model::money::Cents;
 use crate::model::status::Severity;
@@ -8,21 +6,21 @@ use crate::scoring::named_enum;
 use alloc::string::{String, ToString};
 
 named_enum! {
-    /// The bands of a loss.
+    /// The severity band of a loss, by its amount.
     pub enum LossSeverity {
         /// Below 1 million USD.
         Low = "low",
-        /// From 1 million.
+        /// From 1 million USD to below 10 million.
         Medium = "medium",
-        /// From 10 million.
+        /// From 10 million USD to below 50 million.
         High = "high",
-        /// From 50 million.
+        /// 50 million USD or more.
         Critical = "critical",
     }
 }
 
 impl LossSeverity {
-    /// The band that a loss falls in.
+    /// The band of a loss.
     pub const fn of(loss: Cents) -> Self {
         const MILLION: i64 = Cents::dollars(1_000_000).0;
         match loss.0 {
@@ -34,11 +32,11 @@ impl LossSeverity {
     }
 }
 
-/// The severity that a case is shown and found under: the casebook's own label as it was written, else that of the
-/// published registry row, else the band that its loss falls in.
+/// The severity by which a case is shown and filtered: the casebook's own label verbatim, else the severity of the published registry
+/// row, else the band of its loss.
 ///
-/// The interface ends this chain with `Info`. Every case on the board has a loss, and so a band of its own: `Info` would say of fifty
-/// millions that they matter little, only because nobody labelled them.
+/// The documented last resort is `Info`, but every listed case has a loss and therefore a band; `Info` would understate a large loss
+/// that was never labelled.
 pub fn severity_of(label: Option<&str>, registry: Option<Severity>, loss: Cents) -> String {
     match (label, registry) {
         (Some(label), _) => label.into(),
@@ -47,8 +45,8 @@ pub fn severity_of(label: Option<&str>, registry: Option<Severity>, loss: Cents)
     }
 }
 
-/// Whether a case stands on the board: its source still lists it, it lost something, and nobody has verified that the
-/// figure belongs to something else.
+/// Whether the board lists a case: its source still lists it, its loss is above zero, and the figure has not been verified to belong to
+/// another incident.
 pub fn is_listed(active: bool, loss: Option<Cents>, verified_contamination: bool) -> bool {
     active && loss.is_some_and(|loss| loss.0 > 0) && !verified_contamination
 }
@@ -58,7 +56,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_band_begins_at_its_own_bound() {
+    fn a_loss_on_a_bound_belongs_to_the_higher_band() {
         for (cents, band) in [
             (1, LossSeverity::Low),
             (99_999_999, LossSeverity::Low),
@@ -74,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn a_case_keeps_its_label_before_it_borrows_one() {
+    fn a_cases_own_label_precedes_the_registry_and_the_band() {
         let loss = Cents::dollars(50_000_000);
         assert_eq!(severity_of(Some("Sev-1"), Some(Severity::Warning), loss), "Sev-1");
         assert_eq!(severity_of(None, Some(Severity::Warning), loss), "Warning");

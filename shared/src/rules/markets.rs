@@ -1,18 +1,16 @@
-//! What a lending market's reserves add up to.
-//!
-//! Source: interface, "Market" (totals) and "Market reserve".
+//! Totals of a lending market's reserves, and market keys.
 
 use alloc::string::String;
 use core::cmp::Ordering;
 
-/// A member of a pool-shaped market, as far as the totals look at it.
+/// A reserve of a pooled market: the inputs of the totals.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ReserveReading {
     /// Supplied value in USD, borrowed amounts included; null when it was not read.
     pub supplied_usd: Option<f64>,
-    /// Borrowed over supplied, may exceed 1; null when it was not read or nobody can borrow.
+    /// Borrowed over supplied, may exceed 1; null when it was not read or the reserve is not borrowable.
     pub utilization: Option<f64>,
-    /// Whether it takes part: active, and not shut down.
+    /// Whether the reserve counts toward the totals: active, and not shut down.
     pub rolls_up: bool,
 }
 
@@ -27,21 +25,21 @@ impl ReserveReading {
 /// The totals of one market. Amounts in USD.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct MarketTotals {
-    /// Reserves that take part.
+    /// Reserves that count toward the totals.
     pub reserve_count: u64,
-    /// Those of them whose supply was read.
+    /// Reserves whose supply was read.
     pub supplied_observed_count: u64,
-    /// Those of them whose borrow side was read.
+    /// Reserves whose borrow side was read.
     pub borrow_observed_count: u64,
-    /// Sum of what was read; 0 when nothing was.
+    /// Sum of the supplies read; 0 when none was.
     pub supplied_usd: f64,
     /// Sum over the observed borrow sides; null, never 0, without any.
     pub borrowed_usd: Option<f64>,
-    /// `borrowed_usd` over the supply of those same reserves; null where there is nothing to divide by.
+    /// `borrowed_usd` over the supply of the same reserves; null when that supply is 0.
     pub utilization: Option<f64>,
 }
 
-/// Adds reserves up, in the order given, so that equal members give equal sums to the bit.
+/// Adds reserves up in the order given: the same reserves in the same order give bit-identical sums.
 pub fn totals(reserves: impl IntoIterator<Item = ReserveReading>) -> MarketTotals {
     let mut totals = MarketTotals::default();
     let (mut borrowed, mut lendable) = (0.0, 0.0);
@@ -63,7 +61,7 @@ pub fn totals(reserves: impl IntoIterator<Item = ReserveReading>) -> MarketTotal
     totals
 }
 
-/// The order of a market's reserves: largest supply first, the unread last; the caller breaks ties.
+/// The order of a market's reserves: largest supply first, reserves without a reading last; the caller breaks ties.
 pub fn by_supply(a: Option<f64>, b: Option<f64>) -> Ordering {
     match (known(a), known(b)) {
         (Some(a), Some(b)) => b.total_cmp(&a),
@@ -71,12 +69,12 @@ pub fn by_supply(a: Option<f64>, b: Option<f64>) -> Ordering {
     }
 }
 
-/// Longest key that is made of a name, before its number.
+/// Maximum length of a key derived from a name, before its number is appended.
 const KEY_CHARS: usize = 48;
 
-/// The market key that a name gives: lower-case letters and digits of ASCII, runs of anything else as one hyphen.
+/// The market key derived from a name: lower-case ASCII letters and digits, with each run of other characters replaced by one hyphen.
 ///
-/// Only the first sight of a contract asks for it; see [`numbered_key`] for names that were taken.
+/// A contract's key is derived once, when the contract is first seen; [`numbered_key`] resolves a key that is already taken.
 pub fn key_of(name: &str) -> String {
     let mut key = String::new();
     for character in name.chars() {
@@ -93,7 +91,7 @@ pub fn key_of(name: &str) -> String {
     String::from(if trimmed.is_empty() { "market" } else { trimmed })
 }
 
-/// The key for the `number`-th contract, from 1, that would have the same one.
+/// The key of the `number`-th contract (counted from 1) whose name gives the same key.
 pub fn numbered_key(key: &str, number: u64) -> String {
     if number <= 1 { String::from(key) } else { alloc::format!("{key}-{number}") }
 }
@@ -113,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn without_an_observed_borrow_side_nothing_is_said_to_be_borrowed() {
+    fn without_an_observed_borrow_side_the_borrowed_value_is_null() {
         let found = totals([reserve(Some(100.0), None), reserve(None, Some(0.5)), reserve(Some(1.0), Some(f64::NAN))]);
         assert_eq!((found.borrowed_usd, found.utilization, found.borrow_observed_count), (None, None, 0));
         assert_eq!((found.supplied_usd, found.reserve_count, found.supplied_observed_count), (101.0, 3, 2));
@@ -126,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn an_idle_market_has_borrowed_nothing_which_is_known() {
+    fn an_idle_market_has_a_known_borrowed_value_of_zero() {
         let found = totals([reserve(Some(100.0), Some(0.0))]);
         assert_eq!((found.borrowed_usd, found.utilization), (Some(0.0), Some(0.0)));
         let empty = totals([reserve(Some(0.0), Some(0.0))]);
@@ -134,13 +132,13 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shut_down_or_gone_adds_nothing() {
+    fn reserves_that_are_shut_down_or_inactive_add_nothing() {
         let closed = ReserveReading { rolls_up: false, ..reserve(Some(1e9), Some(0.9)) };
         assert_eq!(totals([closed]), MarketTotals::default());
     }
 
     #[test]
-    fn reserves_stand_by_supply_with_the_unread_last() {
+    fn reserves_are_ordered_by_supply_with_unread_ones_last() {
         let mut supplies = [None, Some(1.0), Some(f64::NAN), Some(7.0), Some(0.0)];
         supplies.sort_by(|a, b| by_supply(*a, *b));
         assert_eq!(
@@ -150,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_made_of_a_name_and_numbered_when_it_is_taken() {
+    fn a_key_is_derived_from_a_name_and_numbered_when_it_is_taken() {
         let keys = ["Prime", "ethena_ecosystem", "  USDC / wstETH (86%) ", "Größe", "ÄÖ"].map(key_of);
         assert_eq!(keys, ["prime", "ethena-ecosystem", "usdc-wsteth-86", "gr-e", "market"]);
         assert_eq!(key_of(&"x".repeat(100)).len(), KEY_CHARS);
@@ -159,14 +157,14 @@ mod tests {
 
     proptest! {
         #[test]
-        fn every_name_gives_a_key_that_a_path_can_hold(name in "\\PC{0,80}") {
+        fn every_name_gives_a_key_that_is_valid_in_a_path(name in "\\PC{0,80}") {
             let key = key_of(&name);
             let allowed = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
             prop_assert!(!key.is_empty() && key.chars().all(allowed) && !key.starts_with('-') && !key.ends_with('-'));
         }
 
         #[test]
-        fn the_parts_make_the_whole(
+        fn the_totals_agree_with_the_reserves(
             members in proptest::collection::vec(
                 (proptest::option::of(0.0f64..1e9), proptest::option::of(0.0f64..2.0), any::<bool>()), 0..20),
         ) {

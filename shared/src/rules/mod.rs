@@ -1,26 +1,26 @@
-//! Derived facts: what follows from observations by a rule that can be written down.
+//! Derivation rules: pure functions from observations to published figures.
 //!
 //! | module | knows |
 //! |---|---|
-//! | [`liquidity`] | what can be withdrawn from a lending vault, and what is missing |
-//! | [`borrow`] | what borrowing costs once campaigns are counted |
-//! | [`yields`] | what a net rate is made of, and when it is believable |
+//! | [`liquidity`] | available liquidity and deficit of a lending vault |
+//! | [`borrow`] | the cost of borrowing, net of incentive campaigns |
+//! | [`yields`] | the share of interest in a net rate, and the high-confidence rule |
 //! | [`tiers`] | the bands a score falls in |
 //! | [`dwell`] | when a new score becomes the published one |
-//! | [`changes`] | which readings are news: gates, bad debt, allocations |
+//! | [`changes`] | which readings raise an event: deposit status, bad debt, allocations |
 //! | [`holders`] | how concentrated a vault's shares are |
-//! | [`collateral`] | what stands behind a vault's lending markets |
+//! | [`collateral`] | the collateral of a vault's lending markets |
 //! | [`downsampling`] | thinning a series for a chart |
-//! | [`markets`], [`hub_spoke`] | what a market's reserves add up to, and the gates of hub-and-spoke reserves |
+//! | [`markets`], [`hub_spoke`] | totals of a market's reserves, and the gates of hub-and-spoke reserves |
 //! | [`oracles`] | when a price feed is stale |
 //! | [`losses`] | how severe a loss is, and which cases are listed |
-//! | [`symbol_history`], [`portfolio`] | days of a symbol, the risk of a set of positions |
+//! | [`symbol_history`], [`portfolio`] | daily totals of a symbol, the mean score of a set of positions |
 //! | [`attestation`] | the text that a reviewer signs |
-//! | [`canonical_aum`] | what real-world assets are worth, each product once |
-//! | [`rwa_sources`] | how sources of those figures do, and what to look at |
-//! | [`platform`] | how the parts of the service do, and what they add up to |
+//! | [`canonical_aum`] | assets under management of real-world assets, each product once |
+//! | [`rwa_sources`] | the state of the sources of those figures, and what operators should look at |
+//! | [`platform`] | the status of each part of the service, and of the whole |
 //! | [`baskets`] | reference baskets: eligibility, weights, rebalances, versions |
-//! | [`indices`], [`reference_rates`] | what baskets of vaults are worth day by day, and what the vaults of an asset pay |
+//! | [`indices`], [`reference_rates`] | daily index levels of vault baskets, and the mean net rate of an asset's vaults |
 
 pub mod attestation;
 pub mod baskets;

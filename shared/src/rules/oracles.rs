@@ -1,7 +1,7 @@
-//! Price feeds: how old their latest word is, and whether that is too old.
+//! Price feeds: the age of the latest update, and whether the feed is stale.
 //!
-//! A feed promises to speak at least once a heartbeat, whether its price moved or not. One that has been silent for longer
-//! is stale. Without a known heartbeat or a known update nothing is said.
+//! A feed promises an update at least once per heartbeat, whether its price moved or not; it is stale when its latest update is older
+//! than that. Without a known heartbeat or a known update its status is unknown.
 
 use crate::scoring::named_enum;
 use crate::wire::time::Timestamp;
@@ -9,29 +9,30 @@ use crate::wire::time::Timestamp;
 named_enum! {
     /// Whether a feed keeps its heartbeat.
     pub enum FeedStatus {
-        /// Its latest update is at most a heartbeat old.
+        /// The latest update is at most one heartbeat old.
         Fresh = "fresh",
-        /// It has been silent for longer than a heartbeat.
+        /// The latest update is older than one heartbeat.
         Stale = "stale",
         /// The heartbeat or the latest update is not known.
         Unknown = "unknown",
     }
 }
 
-/// Whole seconds since the feed's latest update: null when none is known, 0 when it lies ahead of this clock.
+/// Whole seconds since the feed's latest update: null when none is known, 0 when the update is in the future.
 pub fn age_seconds(updated_at: Option<Timestamp>, now: Timestamp) -> Option<u64> {
     updated_at.map(|updated| u64::try_from(now.seconds_since(updated)).unwrap_or(0))
 }
 
-/// The last instant at which the feed is fresh without another update: the end of the second in which its age in whole
-/// seconds reaches the heartbeat, so that status and age never contradict each other. Null when that cannot be said.
+/// The last instant at which the feed is fresh without another update; null without a heartbeat or an update.
+///
+/// It is the end of the second in which the age in whole seconds reaches the heartbeat, so that status and age never contradict.
 pub fn fresh_until(updated_at: Option<Timestamp>, heartbeat_seconds: Option<u64>) -> Option<Timestamp> {
     let (updated, heartbeat) = updated_at.zip(heartbeat_seconds)?;
     let until = updated.plus_seconds(i64::try_from(heartbeat).unwrap_or(i64::MAX)).as_micros();
     Some(Timestamp::from_micros(until.saturating_add(999_999)))
 }
 
-/// How the feed stands at `now`.
+/// The feed's status at `now`.
 pub fn status(fresh_until: Option<Timestamp>, now: Timestamp) -> FeedStatus {
     match fresh_until {
         None => FeedStatus::Unknown,
@@ -57,7 +58,7 @@ mod tests {
     }
 
     #[test]
-    fn within_a_second_status_and_age_say_the_same() {
+    fn status_and_age_agree_at_every_microsecond() {
         let until = fresh_until(Some(UPDATED), Some(60));
         for micros in [59_999_999, 60_000_000, 60_000_001, 60_999_999, 61_000_000] {
             let now = Timestamp::from_micros(UPDATED.as_micros() + micros);
@@ -70,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn without_a_heartbeat_or_an_update_nothing_is_said() {
+    fn without_a_heartbeat_or_an_update_the_status_is_unknown() {
         for until in [fresh_until(None, Some(60)), fresh_until(Some(UPDATED), None)] {
             assert_eq!(status(until, UPDATED), FeedStatus::Unknown);
         }

@@ -1,6 +1,4 @@
-//! How the parts of the service do: what makes each degraded or down, and what they add up to.
-//!
-//! Source: interface, "Platform component rules" and "Health and status records".
+//! The status of the service's components: when each is degraded or down, and the overall status.
 
 use crate::model::health::FailSafeMode;
 use crate::model::status_feed::{Component, ComponentName, ComponentStatus, StatusFeed, StatusSignals, Uptime};
@@ -10,41 +8,41 @@ use alloc::borrow::Cow;
 use alloc::format;
 use alloc::vec::Vec;
 
-/// The span that errors and overflows are looked at over, in seconds.
+/// The period over which errors and queue overflows are counted, in seconds.
 pub const RECENT_SECONDS: i64 = 15 * 60;
-/// The newest vault sync may be this old, in seconds.
+/// Maximum age of the newest vault sync, in seconds.
 pub const FRESH_SECONDS: i64 = 90 * 60;
-/// Fewer answers say nothing of their errors.
-const LEAST_REQUESTS: u64 = 200;
-/// More 5xx than this in a thousand answers are too many: 0.5 percent.
-const ERRORS_IN_A_THOUSAND: u64 = 5;
-/// Failed samples in a row that mean down.
+/// The error rate is judged from this many responses on.
+const MIN_REQUESTS: u64 = 200;
+/// Maximum 5xx responses per thousand: 0.5 percent.
+const MAX_ERRORS_PER_MILLE: u64 = 5;
+/// Consecutive failed samples from which on the component is down.
 const FAILED_SAMPLES: u64 = 3;
-/// Fewer attempts say nothing of deliveries.
-const LEAST_ATTEMPTS: u64 = 10;
-/// Percent of attempts that have to succeed.
-const DELIVERED_PERCENT: u64 = 80;
+/// The delivery rate is judged from this many attempts on.
+const MIN_ATTEMPTS: u64 = 10;
+/// Minimum percentage of attempts that succeed.
+const MIN_DELIVERED_PERCENT: u64 = 80;
 
-/// What was found of a part: how it does, and why where there is something to say.
+/// A component's status, with a detail for the reader where there is one.
 pub type Found = (ComponentStatus, Option<Cow<'static, str>>);
 
 const FINE: Found = (Operational, None);
 
-/// The API: whether its heartbeat, which asks its own readiness at its own door, got a good answer.
-pub const fn api(beats: bool) -> Found {
-    if beats {
+/// The API: whether the heartbeat, a readiness request that the process sends to its own listener, succeeded.
+pub const fn api(heartbeat_succeeded: bool) -> Found {
+    if heartbeat_succeeded {
         FINE
     } else {
         (
             Down,
             Some(Cow::Borrowed(
-                "the heartbeat fails: the service's own door or its database does not answer, or it is starting or stopping",
+                "the heartbeat fails: the listener or the database does not answer, or the service is starting or stopping",
             )),
         )
     }
 }
 
-/// The way from outside: `None` where no sample was taken lately, be it that nobody does or that none could be written down.
+/// Reachability from outside: `None` where no sample was recorded within [`RECENT_SECONDS`].
 pub fn reachability(failed_in_a_row: Option<u64>) -> Found {
     match failed_in_a_row {
         None => (Operational, Some("not sampled from outside within 15 minutes".into())),
@@ -56,11 +54,11 @@ pub fn reachability(failed_in_a_row: Option<u64>) -> Found {
     }
 }
 
-/// The share of answers that were faults of ours.
+/// The share of responses within [`RECENT_SECONDS`] that were 5xx.
 pub fn errors(requests: u64, failed: u64) -> Found {
-    let too_many = failed.saturating_mul(1_000) > requests.saturating_mul(ERRORS_IN_A_THOUSAND);
-    match requests >= LEAST_REQUESTS && too_many {
-        true => (Degraded, Some(format!("{failed} of {requests} answers in 15 minutes were errors of ours").into())),
+    let too_many = failed.saturating_mul(1_000) > requests.saturating_mul(MAX_ERRORS_PER_MILLE);
+    match requests >= MIN_REQUESTS && too_many {
+        true => (Degraded, Some(format!("{failed} of {requests} responses in 15 minutes were server errors").into())),
         false => FINE,
     }
 }
@@ -70,22 +68,22 @@ pub const fn events_stream(overflowed: bool) -> Found {
     if overflowed { (Degraded, Some(Cow::Borrowed("a subscriber's queue overflowed within 15 minutes"))) } else { FINE }
 }
 
-/// Webhooks: how the last hour's attempts went, and whether any delivery was given up.
+/// Webhooks: the share of attempts in the last hour that succeeded, and whether any delivery was given up and not replayed.
 pub fn webhooks(attempts: u64, delivered: u64, has_dead_letters: bool) -> Found {
     if has_dead_letters {
-        return (Degraded, Some("deliveries were given up and not replayed".into()));
+        return (Degraded, Some("some deliveries were given up and have not been replayed".into()));
     }
-    let too_few = delivered.saturating_mul(100) < attempts.saturating_mul(DELIVERED_PERCENT);
-    match attempts >= LEAST_ATTEMPTS && too_few {
-        true => (Degraded, Some(format!("{delivered} of {attempts} attempts in an hour were delivered").into())),
+    let too_few = delivered.saturating_mul(100) < attempts.saturating_mul(MIN_DELIVERED_PERCENT);
+    match attempts >= MIN_ATTEMPTS && too_few {
+        true => (Degraded, Some(format!("{delivered} of {attempts} delivery attempts in an hour succeeded").into())),
         false => FINE,
     }
 }
 
-/// The data: how old the newest vault sync is at `now`.
+/// Data freshness: the age of the newest vault sync at `now`.
 pub fn data_freshness(newest: Option<Timestamp>, now: Timestamp) -> Found {
     match newest {
-        None => (Degraded, Some("no vault was read yet".into())),
+        None => (Degraded, Some("no vault has been read yet".into())),
         Some(at) if now.seconds_since(at) > FRESH_SECONDS => {
             let minutes = now.seconds_since(at) / 60;
             (Degraded, Some(format!("the newest vault sync is {minutes} minutes old").into()))
@@ -94,16 +92,16 @@ pub fn data_freshness(newest: Option<Timestamp>, now: Timestamp) -> Found {
     }
 }
 
-/// Writes: whether the database refuses them. What is there is read all the same.
+/// Writes: whether the database refuses them. Reads continue.
 pub const fn writes(are_refused: bool) -> Found {
     if are_refused {
-        (Degraded, Some(Cow::Borrowed("the database refuses writes: facts wait, and changes are answered 503")))
+        (Degraded, Some(Cow::Borrowed("the database refuses writes: new facts wait, and changes are answered 503")))
     } else {
         FINE
     }
 }
 
-/// Scores: whether they are current, with the reason where they are not.
+/// Scores: whether they are current, and the reason if not.
 pub fn fail_safe(mode: FailSafeMode, reason: Option<&str>) -> Found {
     let because = |what: &str| match reason {
         Some(reason) => Some(format!("{what}: {reason}").into()),
@@ -116,7 +114,7 @@ pub fn fail_safe(mode: FailSafeMode, reason: Option<&str>) -> Found {
     }
 }
 
-/// Nothing could be found of a part, for this reason.
+/// The component's state could not be read, for this reason.
 pub const fn unread(reason: &'static str) -> Found {
     (Degraded, Some(Cow::Borrowed(reason)))
 }
@@ -127,7 +125,7 @@ pub fn uptime(up: u64, minutes: u64) -> Option<f64> {
     Some(thousandths as f64 / 1_000.0)
 }
 
-/// The feed of these components.
+/// The status feed of these components.
 pub fn feed(components: Vec<Component>, uptime: Uptime, signals: StatusSignals, now: Timestamp) -> StatusFeed {
     let worst = |counts: fn(ComponentName) -> bool| {
         let counted = components.iter().filter(|component| counts(component.name));
@@ -137,14 +135,14 @@ pub fn feed(components: Vec<Component>, uptime: Uptime, signals: StatusSignals, 
     StatusFeed { status: worst(leads), rollup: worst(|_| true), last_checked_at: now, uptime, components, signals }
 }
 
-/// What a host before the service says when the service gives no feed: nothing is known of its parts, but for `api`.
+/// The feed that the edge serves when the origin delivers none: no component is known except `api`.
 ///
-/// One that `answers`, with an error, is there: how it does could not be read, as of any part. Without an answer it is down.
+/// `answers` is whether the origin answered with an error; then `api` is degraded, otherwise down.
 pub fn untold(answers: bool, now: Timestamp) -> StatusFeed {
     let found = |name| match (name, answers) {
         (ComponentName::Api, true) => unread("could not be read: the service answered with an error"),
         (ComponentName::Api, false) => (Down, Some(Cow::Borrowed("the service does not answer"))),
-        (_, true) => unread("could not be read: the service could not tell"),
+        (_, true) => unread("could not be read: the service answered with an error"),
         (_, false) => unread("could not be read: the service does not answer"),
     };
     let component = |name: &ComponentName| {

@@ -1,4 +1,4 @@
-//! The bounds of every component, from both sides.
+//! Tests of every component's bounds, on both sides.
 
 use super::*;
 use proptest::prelude::*;
@@ -8,7 +8,7 @@ fn at(seconds: i64) -> Timestamp {
 }
 
 #[test]
-fn each_part_turns_at_its_bound_and_not_before() {
+fn each_component_degrades_at_its_bound_and_not_before() {
     for (found, expected) in [
         (api(true), Operational),
         (api(false), Down),
@@ -34,20 +34,20 @@ fn each_part_turns_at_its_bound_and_not_before() {
         (fail_safe(FailSafeMode::FailClosed, None), Down),
     ] {
         assert_eq!(found.0, expected, "{found:?}");
-        assert!(found.1.is_some() || expected == Operational, "what is wrong is said: {found:?}");
+        assert!(found.1.is_some() || expected == Operational, "a problem has a detail: {found:?}");
     }
 }
 
 #[test]
-fn the_reason_of_the_mode_is_told() {
+fn the_detail_includes_the_reason_of_the_fail_safe_mode() {
     let (_, detail) = fail_safe(FailSafeMode::FailClosed, Some("a source lies"));
     assert_eq!(detail.as_deref(), Some("scores are withheld: a source lies"));
 }
 
 #[test]
-fn three_parts_make_the_status_and_all_of_them_the_rollup() {
+fn three_components_determine_the_status_and_all_of_them_the_rollup() {
     let component = |name, status| Component { name, status, detail: None, checked_at: at(0) };
-    let told = |changed: ComponentName, status| {
+    let statuses = |changed: ComponentName, status| {
         let of = |name: &ComponentName| component(*name, if *name == changed { status } else { Operational });
         let feed =
             feed(ComponentName::ALL.iter().map(of).collect(), Uptime::default(), StatusSignals::default(), at(0));
@@ -55,13 +55,13 @@ fn three_parts_make_the_status_and_all_of_them_the_rollup() {
     };
     for name in ComponentName::ALL {
         let leads = matches!(name.as_str(), "api" | "reachability" | "errors");
-        assert_eq!(told(*name, Down), (if leads { Down } else { Operational }, Down), "{name}");
-        assert_eq!(told(*name, Degraded), (if leads { Degraded } else { Operational }, Degraded), "{name}");
+        assert_eq!(statuses(*name, Down), (if leads { Down } else { Operational }, Down), "{name}");
+        assert_eq!(statuses(*name, Degraded), (if leads { Degraded } else { Operational }, Degraded), "{name}");
     }
 }
 
 #[test]
-fn a_service_that_gives_no_feed_is_down_only_where_it_does_not_answer_and_claims_nothing_else() {
+fn without_a_feed_the_service_is_down_only_if_it_does_not_answer() {
     for (answers, status) in [(false, Down), (true, Degraded)] {
         let feed = untold(answers, at(7));
         assert_eq!((feed.status, feed.rollup, feed.last_checked_at), (status, status, at(7)));
@@ -80,12 +80,12 @@ fn a_hundred_percent_means_every_minute() {
 }
 
 proptest! {
-    /// 5xx degrade exactly when they are more than one in two hundred of at least two hundred.
+    /// Degraded exactly when more than 1 in 200 of at least 200 responses are 5xx.
     #[test]
     fn errors_are_judged_by_the_rate_and_never_panic(requests in 0u64..=u64::MAX, failed in 0u64..=u64::MAX) {
         let failed = failed.min(requests);
         let expected = requests >= 200 && u128::from(failed) * 200 > u128::from(requests);
-        // Beyond what a service answers in fifteen minutes the products saturate.
+        // Above this number of requests the products saturate.
         if requests < u64::MAX / 1_000 {
             prop_assert_eq!(errors(requests, failed).0 == Degraded, expected);
         }

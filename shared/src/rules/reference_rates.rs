@@ -1,12 +1,12 @@
-//! Reference rates: what the vaults of an asset pay, weighted by what they hold.
+//! Reference rates: the mean net rate of an asset's vaults, weighted by their value.
 //!
 //! ```text
 //! rate = Σ value · net rate / Σ value
 //! ```
 //!
-//! over the vaults that count: active, open to deposits or not known to be closed, not under review, with a value and a rate that
-//! were read within two days. Values are whole cents and rates hundred-millionths, both by their shortest decimal text; the sums are
-//! exact and the quotient is rounded half to even once. Who does not count is told by number and reason.
+//! over the vaults that count: active, not known to be closed to deposits, not under review, with a value and a rate read within two
+//! days. Values are converted to whole cents and rates to hundred-millionths, both from their shortest decimal text. The sums are exact
+//! and the quotient is rounded half to even once. Excluded vaults are counted by reason.
 
 use crate::model::money::Cents;
 use crate::scoring::decimal::from_float;
@@ -16,17 +16,17 @@ use crate::wire::time::Timestamp;
 use alloc::vec::Vec;
 use serde::{Serialize, Serializer};
 
-/// The name of these rules.
+/// Version of these rules, published with every rate.
 pub const METHODOLOGY: &str = "rate-1.0.0";
 /// Decimal places of a rate.
 pub const RATE_DECIMALS: u32 = 8;
-/// A reading counts so long: twice the cadence of the slowest source.
+/// Maximum age of a reading: twice the cadence of the slowest source.
 pub const FRESH_SECONDS: i64 = 2 * 86_400;
 
-/// Nothing that was read correctly is worth more: a quadrillion dollars.
-const MOST_CENTS: i64 = 100_000_000_000_000_000;
-/// Nor does anything pay more, or cost more: ten thousand times itself in a year.
-const MOST_RATE: i64 = 1_000_000_000_000;
+/// Plausibility bound of a vault's value: a quadrillion dollars.
+const MAX_CENTS: i64 = 100_000_000_000_000_000;
+/// Plausibility bound of a rate's magnitude: 10,000 (1,000,000 %) a year.
+const MAX_RATE: i64 = 1_000_000_000_000;
 
 /// A rate in hundred-millionths, as a fraction; may be negative.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -38,14 +38,14 @@ impl Serialize for Rate {
     }
 }
 
-/// What is known of a vault, as far as a rate asks. Rates are fractions.
+/// The inputs of one vault. Rates are fractions.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct VaultReading {
     /// Supplied value in USD; none when it was not read.
     pub tvl_usd: Option<f64>,
     /// Interest and rewards, net of fees.
     pub apr_net: Option<f64>,
-    /// When both were read.
+    /// When the value and the rate were read.
     pub read_at: Option<Timestamp>,
     /// Whether deposits are known to be closed.
     pub is_closed: bool,
@@ -54,15 +54,15 @@ pub struct VaultReading {
 }
 
 named_enum! {
-    /// Why a vault does not count.
+    /// Why a vault does not count toward the rate.
     pub enum LeftOut {
-        /// It takes no deposits.
+        /// The vault takes no deposits.
         Closed = "closed",
-        /// Its reading is under review.
+        /// The vault's reading is under review.
         UnderReview = "under_review",
-        /// It was not read within two days.
+        /// The vault was not read within two days.
         Stale = "stale",
-        /// Its value or its rate is unknown or beyond belief, or it holds nothing.
+        /// The vault's value or rate is unknown or implausible, or the vault is empty.
         Unread = "unread",
     }
 }
@@ -70,13 +70,12 @@ named_enum! {
 /// A vault that counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Counted {
-    /// Its value; above zero.
+    /// Above zero.
     pub tvl: Cents,
-    /// Its net rate.
     pub rate: Rate,
 }
 
-/// Whether a vault counts at `now`, and with what.
+/// The value and rate that a vault contributes at `now`, or why it does not count.
 pub fn count(reading: &VaultReading, now: Timestamp) -> Result<Counted, LeftOut> {
     if reading.is_closed {
         return Err(LeftOut::Closed);
@@ -90,33 +89,33 @@ pub fn count(reading: &VaultReading, now: Timestamp) -> Result<Counted, LeftOut>
     let exactly = |value: Option<f64>, scale| value.and_then(|value| from_float(value, scale).ok());
     let (tvl, rate) = (exactly(reading.tvl_usd, 2), exactly(reading.apr_net, RATE_DECIMALS));
     match (tvl, rate) {
-        (Some(tvl @ 1..=MOST_CENTS), Some(rate)) if rate.unsigned_abs() <= MOST_RATE.unsigned_abs() => {
+        (Some(tvl @ 1..=MAX_CENTS), Some(rate)) if rate.unsigned_abs() <= MAX_RATE.unsigned_abs() => {
             Ok(Counted { tvl: Cents(tvl), rate: Rate(rate) })
         }
         _ => Err(LeftOut::Unread),
     }
 }
 
-/// What the vaults of an asset add up to.
+/// The reference rate of an asset, with the vaults it is made of.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Reference {
-    /// The rate; none where no vault counts.
+    /// None where no vault counts.
     pub rate: Option<Rate>,
-    /// What the vaults hold together.
+    /// Total value of the vaults that count.
     pub tvl: Cents,
-    /// How many count.
+    /// Number of vaults that count.
     pub vaults: usize,
-    /// The share of the largest of them; none where no vault counts.
+    /// The largest vault's share of `tvl`; none where no vault counts.
     pub largest_share: Option<Ppm>,
 }
 
-/// Adds up the vaults that count.
+/// The reference rate over the vaults that count.
 pub fn reference(counted: &[Counted]) -> Reference {
     let mut total: u128 = 0;
     let mut weighted: i128 = 0;
     for Counted { tvl, rate } in counted {
         total += u128::from(tvl.0.unsigned_abs());
-        // At most 10²⁹ each: a thousand million vaults fit.
+        // Each product is at most 10²⁹, so i128 holds the sum of 10⁹ vaults.
         weighted = weighted.saturating_add(i128::from(tvl.0).saturating_mul(i128::from(rate.0)));
     }
     let largest = counted.iter().map(|it| it.tvl).max();
@@ -128,7 +127,7 @@ pub fn reference(counted: &[Counted]) -> Reference {
     }
 }
 
-/// The shares of vaults in what they hold together, in their order: each rounded on its own.
+/// Each vault's share of the total value, in the order given. Each is rounded on its own, so they may not sum to exactly 1.
 pub fn shares(counted: &[Counted]) -> Vec<Ppm> {
     let total = counted.iter().map(|it| u128::from(it.tvl.0.unsigned_abs())).sum();
     counted.iter().map(|it| share(it.tvl, total)).collect()
@@ -139,7 +138,7 @@ fn share(part: Cents, total: u128) -> Ppm {
     Ppm(i64::try_from(millionths).unwrap_or(i64::MAX))
 }
 
-/// Half to even is the same on both sides of zero.
+/// Rounds the magnitude half to even, then restores the sign.
 fn signed_rhe(n: i128, d: u128) -> i64 {
     let size = i64::try_from(rhe(n.unsigned_abs(), d)).unwrap_or(i64::MAX);
     if n < 0 { -size } else { size }
@@ -175,13 +174,13 @@ mod tests {
     }
 
     #[test]
-    fn nobody_who_counts_is_no_rate_and_not_zero() {
+    fn without_a_vault_that_counts_the_rate_is_null_and_not_zero() {
         assert_eq!(reference(&[]), Reference { rate: None, tvl: Cents(0), vaults: 0, largest_share: None });
         assert_eq!(shares(&[]), []);
     }
 
     #[test]
-    fn who_does_not_count_has_a_reason() {
+    fn every_excluded_vault_has_a_reason() {
         let good = reading(1.0, 0.0);
         assert!(count(&good, NOW).is_ok());
         for (reading, why) in [
@@ -205,20 +204,20 @@ mod tests {
     }
 
     fn counted() -> impl Strategy<Value = Vec<Counted>> {
-        let one = (1..=MOST_CENTS, -MOST_RATE..=MOST_RATE)
+        let one = (1..=MAX_CENTS, -MAX_RATE..=MAX_RATE)
             .prop_map(|(tvl, rate)| Counted { tvl: Cents(tvl), rate: Rate(rate) });
         prop::collection::vec(one, 1..12)
     }
 
     proptest! {
         #[test]
-        fn a_rate_lies_between_those_it_is_made_of(counted in counted()) {
+        fn a_rate_lies_between_the_lowest_and_the_highest_vault_rate(counted in counted()) {
             let rate = reference(&counted).rate.unwrap();
             prop_assert!(counted.iter().any(|it| it.rate <= rate) && counted.iter().any(|it| it.rate >= rate));
         }
 
         #[test]
-        fn neither_the_order_nor_a_split_matters(counted in counted()) {
+        fn the_rate_does_not_depend_on_vault_order_or_on_splitting_a_vault(counted in counted()) {
             let whole = reference(&counted);
             let mut other: Vec<Counted> = counted.iter().rev().copied().collect();
             prop_assert_eq!(reference(&other), whole);
@@ -228,14 +227,14 @@ mod tests {
         }
 
         #[test]
-        fn rates_on_the_other_side_of_zero_are_the_same_with_another_sign(counted in counted()) {
+        fn negating_every_rate_negates_the_reference_rate(counted in counted()) {
             let turned: Vec<Counted> =
                 counted.iter().map(|it| Counted { rate: Rate(-it.rate.0), ..*it }).collect();
             prop_assert_eq!(reference(&turned).rate, reference(&counted).rate.map(|Rate(rate)| Rate(-rate)));
         }
 
         #[test]
-        fn no_reading_breaks_the_count(tvl in any::<f64>(), apr in any::<f64>(), at in any::<i64>()) {
+        fn every_counted_vault_has_a_positive_value(tvl in any::<f64>(), apr in any::<f64>(), at in any::<i64>()) {
             let reading = VaultReading { read_at: Some(Timestamp::from_micros(at)), ..reading(tvl, apr) };
             if let Ok(counted) = count(&reading, NOW) {
                 prop_assert!(counted.tvl.0 > 0);

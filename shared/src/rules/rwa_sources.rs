@@ -1,6 +1,6 @@
-//! The state of a source of real-world-asset figures, and what its operators are told about the whole.
+//! The state of a source of real-world-asset figures, and the findings that operators should look at.
 //!
-//! Source: interface, "RWA", `GET /v1/rwa/coverage`, and "Platform and data statuses". The thresholds are ours.
+//! The thresholds are this service's own choice.
 
 use alloc::format;
 use alloc::string::String;
@@ -10,47 +10,47 @@ use crate::scoring::named_enum;
 use crate::wire::time::Timestamp;
 
 named_enum! {
-    /// How a source does.
+    /// The state of a source.
     pub enum SourceState {
-        /// It has a publication that is fresh; publications never change.
+        /// The source's newest publication is fresh.
         Active = "active",
-        /// Its newest publication is older than it may be.
+        /// The source's newest publication is older than its maximum age.
         Stale = "stale",
-        /// Reading it failed since its newest publication.
+        /// The latest attempt to read the source failed, and it has published nothing since.
         Failing = "failing",
-        /// It is set up and has published nothing yet.
+        /// The source is configured and has published nothing yet.
         Unseen = "unseen",
-        /// It is known and not set up.
+        /// The source is registered but not configured.
         Registered = "registered",
-        /// It is switched off.
+        /// The source is switched off.
         Disabled = "disabled",
     }
 }
 
 named_enum! {
-    /// What a source is good for.
+    /// Where a source's figures come from.
     pub enum SourceType {
-        /// The issuer's own statements.
+        /// Statements of the issuer.
         IssuerFeed = "issuer_feed",
-        /// Read from chains.
+        /// On-chain data.
         Onchain = "onchain",
-        /// Somebody who collects figures.
+        /// A third party that collects figures.
         Aggregator = "aggregator",
-        /// A list of products; states no figures of its own.
+        /// A list of products without figures of its own.
         MarketCatalog = "market_catalog",
     }
 }
 
 named_enum! {
-    /// How far a deployment in the discovery queue has come.
+    /// The state of a deployment in the discovery queue.
     pub enum CandidateState {
-        /// Surfaced.
+        /// The deployment was found and is not yet under review.
         Discovered = "discovered",
-        /// Being looked at.
+        /// The deployment is under review.
         Classifying = "classifying",
-        /// It became an asset of the registry, or is no real-world asset.
+        /// The deployment became an asset of the registry, or was found not to be a real-world asset.
         Classified = "classified",
-        /// Not wanted.
+        /// The deployment was rejected.
         Rejected = "rejected",
     }
 }
@@ -63,37 +63,35 @@ impl CandidateState {
 }
 
 named_enum! {
-    /// How soon something must be done.
+    /// How soon a finding must be handled.
     pub enum Urgency {
-        /// Totals are wrong or absent.
+        /// Totals are wrong or missing.
         P0 = "P0",
-        /// Totals will be wrong when nothing happens.
+        /// Totals will become wrong unless somebody acts.
         P1 = "P1",
-        /// Coverage that is missing.
+        /// Coverage is incomplete.
         P2 = "P2",
     }
 }
 
-/// What the state of a source follows from.
+/// The inputs of a source's state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SourceRecord {
-    /// Switched on.
     pub is_enabled: bool,
-    /// Set up to be read.
     pub is_configured: bool,
-    /// How old its newest publication may be.
+    /// Maximum age of the newest publication.
     pub max_age_seconds: i64,
-    /// When its newest publication was published.
+    /// When the newest publication was published; null without one.
     pub published_at: Option<Timestamp>,
-    /// The latest attempt to read it, and whether it worked.
+    /// The latest attempt to read the source, and whether it succeeded.
     pub last_attempt: Option<(Timestamp, bool)>,
 }
 
 impl SourceRecord {
-    /// The state at `now`.
+    /// The source's state at `now`.
     pub fn state(&self, now: Timestamp) -> SourceState {
         let failed_since = |published: Option<Timestamp>| {
-            self.last_attempt.is_some_and(|(at, worked)| !worked && published.is_none_or(|published| at > published))
+            self.last_attempt.is_some_and(|(at, ok)| !ok && published.is_none_or(|published| at > published))
         };
         match self.published_at {
             _ if !self.is_enabled => SourceState::Disabled,
@@ -106,51 +104,50 @@ impl SourceRecord {
     }
 }
 
-/// One thing that somebody should look at.
+/// An observation that an operator should look at.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Finding {
-    /// How soon.
     pub urgency: Urgency,
-    /// What kind of thing.
+    /// Stable identifier of the kind of finding.
     pub code: &'static str,
-    /// What it is about: a source, a product, a slug; null for the whole.
+    /// The source, product, asset slug, candidate or field concerned; null for the registry as a whole.
     pub subject: Option<String>,
-    /// In words.
+    /// Description for an operator.
     pub message: String,
 }
 
-/// What the findings follow from.
+/// The inputs of the findings.
 #[derive(Debug, Clone, Default)]
 pub struct Census<'a> {
-    /// Every source but catalogs, with its state.
+    /// Every source except catalogs, with its state.
     pub sources: Vec<(&'a str, SourceState)>,
-    /// Products that a signed review mapped and that have no figure now.
+    /// Products mapped by a signed review that have no current figure.
     pub products_without_value: Vec<&'a str>,
-    /// Deployments that reviewers disagree about, by slug.
+    /// Slugs of the deployments that signed reviews map to different products.
     pub disputed: Vec<&'a str>,
-    /// Deployments, and how many of them are mapped.
+    /// Number of deployments mapped to a product, and of all deployments.
     pub mapped: (u64, u64),
     /// Per source, its share of the total in basis points.
     pub shares: Vec<(&'a str, u64)>,
-    /// Products whose figure is of an earlier day.
+    /// Products whose figure is from an earlier day.
     pub carried_forward: Vec<&'a str>,
-    /// Candidates that wait, with the days they have waited.
+    /// Candidates without a decision, with the days they have waited.
     pub waiting: Vec<(&'a str, i64)>,
-    /// Legacy fields with the number of deployments that have them, out of all.
+    /// Legacy fields, with the number of deployments that have the field and of all deployments.
     pub fields: Vec<(&'a str, u64, u64)>,
 }
 
-/// One source should not stand for more than this: 80 percent.
+/// Maximum share of the total that may come from one source: 80 percent.
 pub const CONCENTRATION_BASIS_POINTS: u64 = 8_000;
-/// Mapped deployments should be at least this many in a hundred.
+/// Minimum percentage of deployments that should be mapped to a product.
 pub const MAPPED_PERCENT: u64 = 80;
-/// A field should be there for at least this many deployments in a hundred.
+/// Minimum percentage of deployments that should have a field.
 pub const FIELD_PERCENT: u64 = 50;
-/// A candidate should not wait longer.
+/// Maximum number of days that a candidate should wait for a decision.
 pub const QUEUE_DAYS: i64 = 14;
 
 impl Census<'_> {
-    /// The findings, most urgent first, then by code and subject: the same facts give the same list.
+    /// The findings, most urgent first, then by code and subject.
     pub fn findings(&self) -> Vec<Finding> {
         let mut found = Vec::new();
         let mut add = |urgency, code, subject: Option<&str>, message: String| {
@@ -178,25 +175,25 @@ impl Census<'_> {
         for (source, state) in &self.sources {
             match state {
                 SourceState::Failing => {
-                    add(Urgency::P1, "source_failing", Some(source), "the latest attempt to read it failed".into())
+                    add(Urgency::P1, "source_failing", Some(source), "the latest read of the source failed".into())
                 }
                 SourceState::Stale => add(
                     Urgency::P1,
                     "source_stale",
                     Some(source),
-                    "its newest publication is older than it may be".into(),
+                    "the newest publication is older than the source's maximum age".into(),
                 ),
                 SourceState::Unseen => {
-                    add(Urgency::P2, "source_unseen", Some(source), "it is set up and has published nothing".into())
+                    add(Urgency::P2, "source_unseen", Some(source), "the source has published nothing yet".into())
                 }
                 SourceState::Registered => {
-                    add(Urgency::P2, "source_not_configured", Some(source), "it is registered and not set up".into())
+                    add(Urgency::P2, "source_not_configured", Some(source), "the source is not configured".into())
                 }
                 SourceState::Active | SourceState::Disabled => {}
             }
         }
         for (source, share) in self.shares.iter().filter(|(_, share)| *share > CONCENTRATION_BASIS_POINTS) {
-            let message = format!("{}.{:02} % of the total comes from it", share / 100, share % 100);
+            let message = format!("{}.{:02} % of the total comes from this source", share / 100, share % 100);
             add(Urgency::P1, "source_concentration", Some(source), message);
         }
         let (mapped, all) = self.mapped;
@@ -209,10 +206,10 @@ impl Census<'_> {
             );
         }
         for product in &self.carried_forward {
-            add(Urgency::P2, "value_carried_forward", Some(product), "its figure is of an earlier day".into());
+            add(Urgency::P2, "value_carried_forward", Some(product), "the figure is from an earlier day".into());
         }
         for (candidate, days) in self.waiting.iter().filter(|(_, days)| *days > QUEUE_DAYS) {
-            add(Urgency::P2, "candidate_waiting", Some(candidate), format!("it has waited {days} days for a decision"));
+            add(Urgency::P2, "candidate_waiting", Some(candidate), format!("no decision for {days} days"));
         }
         for (field, present, all) in &self.fields {
             if present.saturating_mul(100) < all.saturating_mul(FIELD_PERCENT) {
@@ -229,7 +226,7 @@ mod tests {
     use super::*;
     use alloc::vec;
 
-    const SET_UP: SourceRecord = SourceRecord {
+    const CONFIGURED: SourceRecord = SourceRecord {
         is_enabled: true,
         is_configured: true,
         max_age_seconds: 100,
@@ -241,18 +238,18 @@ mod tests {
     fn a_source_is_active_only_with_a_fresh_publication() {
         let at = Timestamp::from_seconds;
         let states = [
-            (SourceRecord { is_enabled: false, ..SET_UP }, 1_000, SourceState::Disabled),
-            (SourceRecord { is_configured: false, ..SET_UP }, 1_000, SourceState::Registered),
-            (SourceRecord { published_at: None, ..SET_UP }, 1_000, SourceState::Unseen),
+            (SourceRecord { is_enabled: false, ..CONFIGURED }, 1_000, SourceState::Disabled),
+            (SourceRecord { is_configured: false, ..CONFIGURED }, 1_000, SourceState::Registered),
+            (SourceRecord { published_at: None, ..CONFIGURED }, 1_000, SourceState::Unseen),
             (
-                SourceRecord { published_at: None, last_attempt: Some((at(5), false)), ..SET_UP },
+                SourceRecord { published_at: None, last_attempt: Some((at(5), false)), ..CONFIGURED },
                 9,
                 SourceState::Failing,
             ),
-            (SourceRecord { last_attempt: Some((at(1_001), false)), ..SET_UP }, 1_050, SourceState::Failing),
-            (SourceRecord { last_attempt: Some((at(999), false)), ..SET_UP }, 1_050, SourceState::Active),
-            (SourceRecord { last_attempt: Some((at(1_050), true)), ..SET_UP }, 1_100, SourceState::Active),
-            (SET_UP, 1_101, SourceState::Stale),
+            (SourceRecord { last_attempt: Some((at(1_001), false)), ..CONFIGURED }, 1_050, SourceState::Failing),
+            (SourceRecord { last_attempt: Some((at(999), false)), ..CONFIGURED }, 1_050, SourceState::Active),
+            (SourceRecord { last_attempt: Some((at(1_050), true)), ..CONFIGURED }, 1_100, SourceState::Active),
+            (CONFIGURED, 1_101, SourceState::Stale),
         ];
         for (record, now, state) in states {
             assert_eq!(record.state(at(now)), state, "{record:?} at {now}");
@@ -270,10 +267,10 @@ mod tests {
             fields: vec![("custodian_name", 4, 10), ("auditor_name", 5, 10)],
             ..Census::default()
         };
-        let told: Vec<_> = census.findings().into_iter().map(|it| (it.urgency.as_str(), it.code, it.subject)).collect();
+        let rows: Vec<_> = census.findings().into_iter().map(|it| (it.urgency.as_str(), it.code, it.subject)).collect();
         let some = |text: &str| Some(String::from(text));
         assert_eq!(
-            told,
+            rows,
             [
                 ("P0", "no_active_source", None),
                 ("P0", "product_without_value", some("fund")),
@@ -289,7 +286,7 @@ mod tests {
     }
 
     #[test]
-    fn a_healthy_census_has_nothing_to_say() {
+    fn a_healthy_registry_has_no_findings() {
         let census = Census { sources: vec![("a", SourceState::Active)], mapped: (8, 10), ..Census::default() };
         assert_eq!(census.findings(), []);
     }

@@ -1,18 +1,16 @@
-//! A day of one symbol: what the vaults that hold it were worth, and what they paid.
+//! Daily totals of one symbol: value and mean net rate of the vaults that hold it.
 //!
-//! A vault that was not read on a day did not lose its deposits: its last value stands in for [`CARRIED_DAYS`], on days on which
-//! another vault of the symbol was read. Its rate does not, because the rate is that of vaults which report one that day.
-//!
-//! Source: interface, "Assets", the symbol history.
+//! A vault without a reading on a day keeps its last value for up to [`CARRIED_DAYS`] days, on days on which another vault of the
+//! symbol was read. Its rate is not carried: the day's rate is that of the vaults that report one that day.
 
 use alloc::collections::BTreeMap;
 
 use crate::wire::time::Day;
 
-/// Days for which the last value of a vault stands in for readings that are missing. A vault that nobody reads for longer leaves the sum.
+/// Days for which a vault's last value replaces missing readings. After that the vault leaves the sum.
 pub const CARRIED_DAYS: i64 = 7;
 
-/// What is known of one vault on one day: its last reading.
+/// The last reading of one vault on one day.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DayReading {
     /// The UTC day.
@@ -21,32 +19,31 @@ pub struct DayReading {
     pub tvl_usd: f64,
     /// Net rate as a fraction; null when the vault reported none.
     pub apr_net: Option<f64>,
-    /// The reading is of an earlier day: on this one the vault was not read.
+    /// Whether the reading is from an earlier day, because the vault was not read on this one.
     pub is_carried: bool,
 }
 
-/// What a symbol's vaults add up to on one day.
+/// Totals of a symbol's vaults on one day.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DayTotal {
-    /// Sum of their values in USD.
+    /// Sum of the values in USD.
     pub tvl_usd: f64,
-    /// Their net rate weighted by value, over those that reported one that day; null when none did.
+    /// Mean net rate weighted by value, over the vaults that reported one that day; null when none did.
     pub apr_net: Option<f64>,
-    /// Vaults that are in the sum.
+    /// Number of vaults in the sum.
     pub vaults: u64,
-    /// Those of them that were not read that day.
+    /// Number of vaults in the sum that were not read that day.
     pub carried: u64,
 }
 
 impl DayTotal {
-    /// Whether every vault in it was read that day.
+    /// Whether every vault in the sum was read that day.
     pub fn is_whole(&self) -> bool {
         self.carried == 0
     }
 }
 
-/// Adds readings up by day, in the order given. A day on which no vault was read is not in the answer: it is missing, not zero, and
-/// not what it was the day before.
+/// Adds readings up by day, in the order given. A day on which no vault was read is absent from the result, neither zero nor carried.
 pub fn by_day(readings: impl IntoIterator<Item = DayReading>) -> BTreeMap<Day, DayTotal> {
     #[derive(Default)]
     struct Sum {
@@ -112,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_reporting_is_null_and_a_missing_day_is_missing() {
+    fn a_day_without_a_reported_rate_has_a_null_rate_and_an_unread_day_is_absent() {
         let days = by_day([reading(3, 5.0, None), reading(6, 0.0, Some(0.5))]);
         assert_eq!(days.keys().copied().collect::<alloc::vec::Vec<_>>(), [Day::from_number(3), Day::from_number(6)]);
         assert!(days.values().all(|day| day.apr_net.is_none()));

@@ -3,9 +3,9 @@
 use crate::scoring::{MilliPoints, named_enum};
 
 named_enum! {
-    /// A risk tier; ordered from the riskiest band upwards. A null score has a null tier.
+    /// A risk tier, ordered from the riskiest band to the safest. A null score has a null tier.
     ///
-    /// Source: methodology, "Tiers"; interface, "Vault (list row)".
+    /// Source: methodology, "Tiers".
     pub enum Tier {
         Edge = "Edge",
         Core = "Core",
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn every_score_a_clamp_can_show_lies_in_its_own_tier() {
+    fn a_clamped_score_lies_in_the_tier_it_is_clamped_to() {
         for tier in Tier::ALL {
             assert_eq!((tier_of(tier.floor()), tier_of(tier.ceiling())), (*tier, *tier));
         }

@@ -1,4 +1,4 @@
-//! What a vault's net rate is made of, and when it is believable.
+//! The share of interest in a vault's net rate, and the high-confidence rule.
 
 use core::ops::RangeInclusive;
 
@@ -6,21 +6,19 @@ use crate::scoring::MilliPoints;
 
 /// The part of a vault's net rate that is interest and not rewards, 0 to 1.
 ///
-/// Null when either rate is unknown or the net rate is not positive: a share of nothing says nothing.
+/// Null when either rate is unknown or the net rate is not positive.
 pub fn real_yield_share(base_apr: Option<f64>, apr_net: Option<f64>) -> Option<f64> {
     let (base, net) = base_apr.zip(apr_net)?;
     let share = base / net;
     (net > 0.0 && share.is_finite()).then(|| share.clamp(0.0, 1.0))
 }
 
-/// The least score of a vault that is listed with high confidence: 7.50.
+/// Minimum score of a high-confidence vault: 7.50.
 pub const HIGH_CONFIDENCE_SCORE: MilliPoints = MilliPoints::saturating(7_500);
-/// The net rates it may have, as fractions.
+/// Range of net rates of a high-confidence vault, as fractions.
 pub const HIGH_CONFIDENCE_APR: RangeInclusive<f64> = 0.03..=0.10;
 
-/// The curated rule behind `is_high_confidence`: a score of at least 7.5 and a net rate from 3 to 10 percent.
-///
-/// Source: interface, "Bulk score row", rule 3.
+/// The rule behind the field `is_high_confidence`: a score of at least 7.5 and a net rate from 3 to 10 percent.
 pub fn is_high_confidence(total_score: Option<MilliPoints>, apr_net: Option<f64>) -> bool {
     total_score.is_some_and(|score| score >= HIGH_CONFIDENCE_SCORE)
         && apr_net.is_some_and(|apr| HIGH_CONFIDENCE_APR.contains(&apr))
@@ -47,7 +45,7 @@ mod tests {
     }
 
     #[test]
-    fn confidence_needs_both_a_good_score_and_a_plain_rate() {
+    fn high_confidence_needs_both_a_high_score_and_a_moderate_rate() {
         let score = |points| Some(MilliPoints::saturating(points));
         assert!(is_high_confidence(score(7_500), Some(0.03)));
         assert!(is_high_confidence(score(10_000), Some(0.10)));

@@ -1,6 +1,6 @@
-//! Canonical JSON (the integer subset of RFC 8785): one text for one value, so that its hash means something.
+//! Canonical JSON (the integer subset of RFC 8785): equal values have equal texts, and so equal hashes.
 //!
-//! Object keys are ASCII and sorted, numbers are integers, nothing is spaced. Floats cannot be expressed.
+//! Object keys are ASCII and sorted, numbers are integers, and there is no whitespace. Floats cannot be expressed.
 
 use super::MilliPoints;
 use alloc::collections::BTreeMap;
@@ -8,7 +8,7 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use core::fmt;
 
-/// A value with one canonical text, which is what it prints as.
+/// A value whose `Display` is its canonical text.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Canonical {
     /// `null`
@@ -25,9 +25,8 @@ pub enum Canonical {
     Object(BTreeMap<&'static str, Canonical>),
 }
 
-/// What a scoring run hashes of its inputs.
+/// A value that can be hashed or signed by its canonical JSON.
 pub trait Canonicalize {
-    /// The inputs as a canonical value.
     fn canonical(&self) -> Canonical;
 }
 
@@ -50,7 +49,7 @@ impl From<bool> for Canonical {
 }
 
 impl From<i64> for Canonical {
-    /// Text beyond 2^53, where a JSON reader no longer keeps a number exact.
+    /// Beyond 2^53 a string, because JSON readers that use doubles lose precision there.
     fn from(value: i64) -> Self {
         if value.unsigned_abs() <= 1 << 53 { Canonical::Integer(value) } else { Canonical::Text(value.to_string()) }
     }
@@ -139,7 +138,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn keys_are_sorted_and_nothing_is_spaced() {
+    fn keys_are_sorted_and_there_is_no_whitespace() {
         let value = Canonical::object([
             ("b", Canonical::list([1_i64.into(), Option::<bool>::None.into()])),
             ("a", true.into()),

@@ -1,7 +1,7 @@
 //! The three exponentials of the methodology as Q63 fractions, by binary powering.
 //!
-//! Start at 2^63; for every set bit k of the age in days, ascending, multiply by `table[k]` and drop 63 bits. The
-//! procedure is normative: it gives the same bits natively and in wasm. Each entry is round(2^63 · rate^(2^k)).
+//! Start with 2^63; for every set bit k of the age in days, in ascending order, multiply by `table[k]` and drop the low 63 bits. The
+//! procedure is normative, because it gives the same bits natively and in wasm. Entry k is round(2^63 · rate^(2^k)).
 
 use super::number::{MilliPoints, milli};
 
@@ -14,7 +14,7 @@ pub const LAST_DAY: u32 = 8191;
 #[derive(Debug)]
 pub struct Decay([u64; 13]);
 
-/// e^(−days/365): how young a deployed version still is.
+/// e^(−days/365), applied to the age of the deployed version.
 pub const MATURITY: Decay = Decay([
     9198137108604553229,
     9172971222522558208,
@@ -31,7 +31,7 @@ pub const MATURITY: Decay = Decay([
     123387949302188,
 ]);
 
-/// e^(−days/180): how unseasoned a vault still is.
+/// e^(−days/180), applied to the age of the vault.
 pub const SEASONING: Decay = Decay([
     9172273153863215303,
     9121457366450208040,
@@ -48,7 +48,7 @@ pub const SEASONING: Decay = Decay([
     1208585881,
 ]);
 
-/// 2^(−days/365): how much an incident still weighs.
+/// 2^(−days/365), applied to the age of an incident.
 pub const INCIDENT: Decay = Decay([
     9205873166288449476,
     9188407495127923267,
@@ -66,7 +66,7 @@ pub const INCIDENT: Decay = Decay([
 ]);
 
 impl Decay {
-    /// The fractions left after 2^k days, k ascending: what [`after`](Self::after) multiplies.
+    /// The fractions left after 2^k days, k ascending; the factors of [`after`](Self::after).
     pub const fn powers(&self) -> &[u64; 13] {
         &self.0
     }
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
     use crate::scoring::number::rhe;
 
-    /// Days, maturity, seasoning and what is left of an incident, all in thousandths.
+    /// Days, maturity and seasoning in milli-points, and the remaining fraction of an incident in 10⁻⁴.
     const KNOWN: [(u32, i32, i32, u128); 10] = [
         (0, 0, 0, 10000),
         (1, 27, 55, 9981),
@@ -106,7 +106,7 @@ mod tests {
     ];
 
     #[test]
-    fn the_published_table_of_ages_is_met_exactly() {
+    fn the_published_table_of_ages_is_reproduced_exactly() {
         for (days, maturity, seasoning, incident) in KNOWN {
             assert_eq!(MATURITY.grown(days).get(), maturity, "maturity at {days}");
             assert_eq!(SEASONING.grown(days).get(), seasoning, "seasoning at {days}");
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn a_day_more_never_takes_anything_away() {
+    fn the_fraction_left_never_grows_with_age() {
         for table in [&MATURITY, &SEASONING, &INCIDENT] {
             assert!((0..=LAST_DAY).all(|day| table.after(day + 1) <= table.after(day)));
         }

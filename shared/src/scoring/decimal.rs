@@ -1,4 +1,4 @@
-//! Decimal text to integers, exactly: how an observed number enters the methodology.
+//! Exact conversion of decimal text to integers: how an observed number enters the methodology.
 
 use alloc::borrow::Cow;
 use alloc::string::{String, ToString};
@@ -7,11 +7,11 @@ use core::fmt;
 /// Why a number was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DecimalError {
-    /// Not an optional sign, digits, and an optional point with digits behind it.
+    /// The text is not an optional sign, digits, and an optional point followed by digits.
     NotDecimal,
-    /// More significant digits behind the point than the unit can hold.
+    /// There are more significant decimal places than the scale allows.
     TooPrecise,
-    /// Beyond what the unit's integer can hold.
+    /// The value does not fit the integer type.
     OutOfRange,
     /// NaN or infinite.
     NonFinite,
@@ -30,7 +30,7 @@ impl fmt::Display for DecimalError {
 
 impl core::error::Error for DecimalError {}
 
-/// What to do with digits the unit cannot hold.
+/// How to treat digits beyond the scale.
 #[derive(Clone, Copy, PartialEq)]
 enum Excess {
     Refuse,
@@ -40,48 +40,48 @@ enum Excess {
 
 /// Reads decimal text as an integer of `10^-scale` units, exactly: `parse_decimal("7.95", 3)` is 7950.
 ///
-/// Trailing zeros beyond the scale are fine, other digits there are [`DecimalError::TooPrecise`].
+/// Trailing zeros beyond the scale are accepted; other digits there are [`DecimalError::TooPrecise`].
 pub fn parse_decimal(text: &str, scale: u32) -> Result<i64, DecimalError> {
     narrow(read(text, scale, Excess::Refuse))
 }
 
-/// A number that came out of JSON as a float, as an integer of `10^-scale` units.
+/// A JSON number parsed as a float, as an integer of `10^-scale` units.
 ///
-/// It goes through its shortest decimal text, which is the text it was written as (up to 15 digits), and is then rounded
-/// half to even at the scale: 2.675 stays 2.675 and is never read as the binary fraction below it.
+/// The float is converted through its shortest decimal text, which is the original text for up to 15 digits, then rounded half to even
+/// at the scale: 2.675 is read as 2.675, not as the binary fraction below it.
 pub fn from_float(value: f64, scale: u32) -> Result<i64, DecimalError> {
     narrow(wide_from_float(value, scale))
 }
 
-/// [`from_float`] for what 64 bits cannot hold: amounts of money in millionths.
+/// [`from_float`] for values that do not fit 64 bits, such as amounts of money in millionths.
 pub fn wide_from_float(value: f64, scale: u32) -> Result<i128, DecimalError> {
     read(&finite(value)?.to_string(), scale, Excess::HalfEven)
 }
 
-/// A number as it is written in JSON, as an integer of `10^-scale` units, rounded half to even at the scale. No float is between
-/// the text and the units, however many digits it has.
+/// The text of a JSON number as an integer of `10^-scale` units, rounded half to even at the scale. The conversion uses no float, so it
+/// is exact for any number of digits.
 pub fn wide_from_json(text: &str, scale: u32) -> Result<i128, DecimalError> {
     read(&plain(text)?, scale, Excess::HalfEven)
 }
 
-/// What is left of a number when the digits beyond the scale are dropped.
+/// A number whose digits beyond the scale were dropped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Truncated {
-    /// The integer of `10^-scale` units, towards zero.
+    /// The integer of `10^-scale` units, rounded towards zero.
     pub units: i64,
     /// Whether a digit other than 0 was dropped.
     pub is_short: bool,
 }
 
-/// [`wide_from_json`], dropping what lies beyond the scale and saying so: 0.29999999999999999999 at scale 6 is a little more than
-/// 299 999.
+/// Like [`wide_from_json`], but drops the digits beyond the scale and reports whether any was not 0: 0.29999999999999999999 at scale 6
+/// is 299 999 with `is_short`.
 pub fn truncate_json(text: &str, scale: u32) -> Result<Truncated, DecimalError> {
     let plain = plain(text)?;
     let units = narrow(read(&plain, scale, Excess::Truncate))?;
     Ok(Truncated { units, is_short: read(&plain, scale, Excess::Refuse) == Err(DecimalError::TooPrecise) })
 }
 
-/// The number without an exponent. Of one that is smaller than any unit only so much is left that it is not zero.
+/// The number without an exponent. A number far below every unit is replaced by a larger one that is still below every unit.
 fn plain(text: &str) -> Result<Cow<'_, str>, DecimalError> {
     let Some((front, exponent)) = text.split_once(['e', 'E']) else { return Ok(text.into()) };
     let exponent = exponent.strip_prefix('+').unwrap_or(exponent);
@@ -96,11 +96,11 @@ fn plain(text: &str) -> Result<Cow<'_, str>, DecimalError> {
     if zeros.is_empty() || !zeros.bytes().all(|byte| byte.is_ascii_digit()) {
         return Err(DecimalError::NotDecimal);
     }
-    // An exponent that no integer holds is out of reach in its direction, as the bounds below are.
+    // An exponent that does not fit i64 saturates; the bounds below treat it like any other extreme exponent.
     let shift: i64 = exponent.parse().unwrap_or(if exponent.starts_with('-') { i64::MIN } else { i64::MAX });
     let dropped = i64::try_from(all.len() - significant.len()).unwrap_or(i64::MAX);
     let before_point = i64::try_from(whole.len()).unwrap_or(i64::MAX).saturating_add(shift).saturating_sub(dropped);
-    if before_point > WIDEST {
+    if before_point > MAX_PLACES {
         return Err(DecimalError::OutOfRange);
     }
     Ok(match usize::try_from(before_point) {
@@ -110,15 +110,15 @@ fn plain(text: &str) -> Result<Cow<'_, str>, DecimalError> {
             alloc::format!("{sign}0{whole}.{fraction}").into()
         }
         Err(_) => {
-            let zeros = (-before_point.max(-WIDEST)).unsigned_abs();
+            let zeros = (-before_point.max(-MAX_PLACES)).unsigned_abs();
             let zeros: String = (0..zeros).map(|_| '0').collect();
             alloc::format!("{sign}0.{zeros}{significant}").into()
         }
     })
 }
 
-/// More places than any unit's integer has.
-const WIDEST: i64 = 40;
+/// More decimal digits than `i128` has.
+const MAX_PLACES: i64 = 40;
 
 fn finite(value: f64) -> Result<f64, DecimalError> {
     if value.is_finite() { Ok(value) } else { Err(DecimalError::NonFinite) }
@@ -152,7 +152,7 @@ fn read(text: &str, scale: u32, excess: Excess) -> Result<i128, DecimalError> {
     if !lost.is_empty() && excess == Excess::Refuse {
         return Err(DecimalError::TooPrecise);
     }
-    // `lost` has no trailing zeros, so it is exactly a half only when it is the single digit 5.
+    // `lost` has no trailing zeros, so it is exactly one half only if it is the single digit 5.
     let up = lost > "5" || (lost == "5" && units % 2 == 1);
     let up = up && excess == Excess::HalfEven;
     let rounded = units.checked_add(i128::from(up)).ok_or(DecimalError::OutOfRange)?;
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_refused_number_says_why() {
+    fn each_kind_of_invalid_number_has_its_own_error() {
         for text in ["", "-", ".5", "5.", "1e3", "0x1", "1,5", " 1", "NaN", "1.2.3", "--1"] {
             assert_eq!(parse_decimal(text, 3), Err(DecimalError::NotDecimal), "{text:?}");
         }
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_number_in_json_is_read_to_its_last_digit_wherever_its_point_is() {
+    fn a_json_number_is_read_exactly_with_or_without_an_exponent() {
         for (text, micros) in [
             ("0.1", 100_000),
             ("123456789012345.123456", 123_456_789_012_345_123_456),
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_dropped_of_a_number_in_json_is_told_however_little_it_is() {
+    fn truncation_reports_any_dropped_digit_that_is_not_zero() {
         for (text, units, is_short) in [
             ("0.3", 300_000, false),
             ("0.300000000000000000000", 300_000, false),
@@ -239,7 +239,7 @@ mod tests {
 
     #[test]
     fn a_float_is_read_as_the_decimal_it_was_written_as() {
-        // In binary 2.675 lies below the half and 1.005 too; their decimal text does not.
+        // The doubles 2.675 and 1.005 lie below the half; their decimal texts are exactly on it.
         assert_eq!(from_float(2.675, 2), Ok(268));
         assert_eq!(from_float(1.005, 2), Ok(100));
         assert_eq!(from_float(0.9, 6), Ok(900_000));

@@ -6,12 +6,12 @@
 //! | [`number`], [`decimal`], [`decay`] | units, rounding, exact decimal text, the three exponentials |
 //! | [`asset`] | an asset's score: weighted dimensions, then overlays that only lower it |
 //! | [`vault`] | a vault's score: four vectors, then the lowest cap |
-//! | [`provenance`] | what is published so that anyone can recompute a vault's score |
-//! | [`methodology`] | all of the rules as the document that is served |
-//! | [`run`], [`canonical`] | what one scoring run hashes, and when it must not be published |
+//! | [`provenance`] | the inputs and steps that are published, so that clients can recompute a vault's score |
+//! | [`methodology`] | all rules, as the document that is served |
+//! | [`run`], [`canonical`] | the input hash of a score run, and the sanity checks that hold a run back |
 //!
-//! A score is a minimum, never an average that lets a strength pay for a fatal weakness. A missing fact is counted
-//! conservatively and shown. What is rounded is rounded once and published as it was used: [`number`] says where.
+//! Caps bound every score, so that a strength cannot compensate for a fatal weakness. A missing fact is counted conservatively and
+//! flagged. Each result is rounded once, and later steps use the rounded, published value; [`number`] lists the places.
 
 pub mod asset;
 pub mod canonical;

@@ -2,10 +2,10 @@
 
 use core::fmt;
 
-/// A text that names no value of the vocabulary it was read as.
+/// The text is not a value of the vocabulary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct UnknownName {
-    /// What was being read, for example `Oracle`.
+    /// Type name of the vocabulary, for example `Oracle`.
     pub vocabulary: &'static str,
 }
 

@@ -1,8 +1,8 @@
-//! Units and rounding: the integers every score is made of.
+//! Units and rounding: the integers that scores are computed in.
 //!
-//! Rounding happens in three places only, always half to even ([`rhe`]): to two decimals on what is published with two
-//! ([`cents`]), to milli-points on four inner results (maturity, seasoning, incident sum, merged exposure), and to sum
-//! units on the two multiplying overlays. Weighted sums are exact.
+//! Rounding happens in four places only, always half to even ([`rhe`]): to two decimals on values published with two ([`cents`]), to
+//! milli-points on four intermediate results (maturity, seasoning, incident sum, merged exposure), to parts per million on the chain
+//! multiplier, and to sum units on the two multiplying overlays. Weighted sums are exact.
 
 use crate::wire::page::write_u64;
 use alloc::vec::Vec;
@@ -12,14 +12,14 @@ use serde::{Serialize, Serializer};
 /// An exact decimal: `units / 10^scale`. Prints and serialises as a JSON number without trailing zeros.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Decimal {
-    /// The integer before the point is placed.
+    /// The value times `10^scale`.
     pub units: i64,
-    /// How many digits stand behind the point.
+    /// Number of decimal places.
     pub scale: u32,
 }
 
 impl Decimal {
-    /// The same value with the fewest digits behind the point.
+    /// The same value with the fewest decimal places.
     const fn reduced(self) -> Self {
         let Decimal { mut units, mut scale } = self;
         while scale > 0 && units % 10 == 0 {
@@ -29,7 +29,7 @@ impl Decimal {
         Decimal { units, scale }
     }
 
-    /// Appends what [`Display`](fmt::Display) prints, without the formatting machinery: for rows that are served by the million.
+    /// Appends the text of [`Display`](fmt::Display) without `core::fmt`, for speed: rows are encoded by the million.
     pub fn write(self, out: &mut Vec<u8>) {
         let Decimal { units, scale } = self.reduced();
         let one = 10_u64.saturating_pow(scale);
@@ -66,7 +66,7 @@ impl Serialize for Decimal {
         let Decimal { units, scale } = self.reduced();
         match scale {
             0 => serializer.serialize_i64(units),
-            // The shortest text of the nearest float is the decimal itself up to 15 digits; no unit here has more.
+            // Up to 15 significant digits, the shortest text of the nearest double is the decimal itself; no unit here has more digits.
             _ => serializer.serialize_f64(units as f64 / power_of_ten(scale)),
         }
     }
@@ -108,7 +108,7 @@ impl MilliPoints {
         self.0
     }
 
-    /// This value moved by `milli`, held inside 0..=10 000.
+    /// This value plus `milli`, clamped to 0..=10 000.
     pub const fn offset(self, milli: i32) -> Self {
         Self::saturating(self.0 as i64 + milli as i64)
     }
@@ -122,13 +122,13 @@ impl MilliPoints {
         Decimal { units: self.0 as i64, scale: 3 }
     }
 
-    /// Non-negative, as [`rhe`] takes it.
+    /// As an operand of [`rhe`]; never negative.
     pub(crate) const fn wide(self) -> u128 {
         self.0.unsigned_abs() as u128
     }
 }
 
-/// A weighted sum, or a running score under overlays: percent × milli-points; 10.00 points = 1 000 000.
+/// A weighted sum, or a running score under overlays, in percent × milli-points; 10.00 points = 1 000 000.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SumUnits(i64);
 
@@ -136,7 +136,7 @@ impl SumUnits {
     /// Sum units in one milli-point.
     pub const PER_MILLI: i64 = 100;
 
-    /// From sum units; a running score never falls below 0.
+    /// From sum units; a negative value becomes 0.
     pub const fn new(units: i64) -> Self {
         SumUnits(if units < 0 { 0 } else { units })
     }
@@ -155,7 +155,7 @@ impl SumUnits {
         Decimal { units: self.0, scale: 5 }
     }
 
-    /// Non-negative, as [`rhe`] takes it.
+    /// As an operand of [`rhe`]; never negative.
     pub(crate) const fn wide(self) -> u128 {
         self.0.unsigned_abs() as u128
     }
@@ -166,7 +166,7 @@ impl SumUnits {
 pub struct Ppm(pub i64);
 
 impl Ppm {
-    /// One, the whole.
+    /// The fraction 1.
     pub const ONE: Self = Ppm(1_000_000);
 
     const fn decimal(self) -> Decimal {
@@ -190,10 +190,10 @@ macro_rules! printed_as_decimal {
 }
 printed_as_decimal!(MilliPoints, SumUnits, Ppm);
 
-/// n/d rounded half to even. 0 for d = 0, which no caller passes.
+/// n/d rounded half to even; 0 for d = 0.
 pub fn rhe(n: u128, d: u128) -> u128 {
     let (Some(quotient), Some(rest)) = (n.checked_div(d), n.checked_rem(d)) else { return 0 };
-    // Compared with what is left to the next integer, so that nothing is doubled and nothing overflows.
+    // Compares with the distance to the next integer instead of doubling `rest`, which could overflow.
     match rest.cmp(&(d - rest)) {
         core::cmp::Ordering::Less => quotient,
         core::cmp::Ordering::Equal => quotient + (quotient & 1),
@@ -247,7 +247,7 @@ mod tests {
     }
 
     #[test]
-    fn a_score_outside_its_range_cannot_be_made() {
+    fn a_score_outside_its_range_cannot_be_constructed() {
         assert_eq!(MilliPoints::new(10_001), None);
         assert_eq!(MilliPoints::new(-1), None);
         assert_eq!(MilliPoints::saturating(i64::MAX), MilliPoints::MAX);

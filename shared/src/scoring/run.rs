@@ -1,4 +1,4 @@
-//! One scoring run: what it hashes of its inputs, and when it must not be published.
+//! One score run: the hash of its inputs, and the sanity checks that hold it back.
 
 use super::MilliPoints;
 use super::canonical::{Canonical, Canonicalize};
@@ -12,30 +12,30 @@ use sha2::{Digest, Sha256};
 
 /// The SHA-256 of a run's canonical inputs: the array of `{id, inputs}`, sorted by id, as canonical JSON.
 ///
-/// Streams: a run of any size needs no more memory than its largest member.
+/// The hash is streamed, so a run of any size needs no more memory than its largest subject.
 #[derive(Clone, Debug, Default)]
 pub struct InputsHasher {
     hash: Sha256,
     last_id: Option<String>,
 }
 
-/// A subject came out of order, or twice.
+/// The ids of the subjects do not ascend, or one is repeated.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct OutOfOrder {
-    /// The id that is not above its predecessor.
+    /// The id that is not greater than its predecessor.
     pub id: String,
 }
 
 impl fmt::Display for OutOfOrder {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?} is not above the id before it", self.id)
+        write!(f, "id {:?} is not greater than the id before it", self.id)
     }
 }
 
 impl core::error::Error for OutOfOrder {}
 
 impl InputsHasher {
-    /// A run without subjects so far.
+    /// A run without subjects.
     pub fn new() -> Self {
         Self::default()
     }
@@ -60,40 +60,40 @@ impl InputsHasher {
     }
 }
 
-/// What is known of a run before it is published.
+/// The counts that the sanity checks of a run are based on.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RunFacts {
-    /// Readings of vaults and evidence of assets that the run goes by.
+    /// Readings of vaults and evidence of assets that the run uses.
     pub inputs: u64,
     /// Inputs that were NaN or infinite.
     pub non_finite_inputs: u64,
-    /// Those of them that are older than twice their cadence.
+    /// Inputs older than twice their cadence.
     pub stale_inputs: u64,
-    /// Results that contradict themselves: a score out of its range, or a tier that is not that of its score.
+    /// Results with a score out of range, or with a tier that is not the score's tier.
     pub contradictions: u64,
     /// Subjects with a published tier.
     pub published: u64,
-    /// Published tiers that the run would move.
+    /// Published tiers that the run would change.
     pub moved: u64,
 }
 
 named_enum! {
-    /// Why a run is not published and the platform is degraded.
+    /// Why a score run was held back and the platform is degraded.
     pub enum Withheld {
         /// An input was NaN or infinite.
         NonFiniteInput = "non_finite_input",
-        /// A result contradicts itself.
+        /// A score is out of range, or a tier is not that of its score.
         Contradiction = "contradiction",
-        /// Every single input is stale, vaults' readings and assets' evidence alike: what failed is the reading, not the market. Where
-        /// only vaults' readings stopped, the status feed's `data_freshness` says so, and each row its age.
+        /// Every input is stale, both vault readings and asset evidence, which indicates that reading failed. If only vault readings
+        /// stop, the run is not held back; the component `data_freshness` of the status feed reports that.
         StaleInputs = "stale_inputs",
-        /// At least a fifth of the published tiers would move at once.
+        /// At least a fifth of the published tiers would change at once.
         MassMove = "mass_move",
     }
 }
 
 impl Withheld {
-    /// The reason in words, for operators and for the status feed.
+    /// The reason as text, for operators and for the status feed.
     pub const fn in_words(self) -> &'static str {
         match self {
             Withheld::NonFiniteInput => "an input of the latest score run is not a finite number",
@@ -105,7 +105,7 @@ impl Withheld {
 }
 
 impl RunFacts {
-    /// Counts a reading of this age; older than twice its cadence it is stale. Both in seconds.
+    /// Counts a reading. It is stale if `age` exceeds twice `cadence`; both in seconds.
     pub fn read(&mut self, age: i64, cadence: i64) {
         self.inputs = self.inputs.saturating_add(1);
         if age > cadence.saturating_mul(STALE_CADENCES) {
@@ -113,21 +113,21 @@ impl RunFacts {
         }
     }
 
-    /// Counts a result: the score in milli-points and the tier that go with each other, or neither.
+    /// Counts a contradiction unless `tier` is the tier of `score` (in milli-points), or both are none.
     pub fn resulted(&mut self, score: Option<i32>, tier: Option<&str>) {
-        let is_so = match score.map(MilliPoints::new) {
+        let is_consistent = match score.map(MilliPoints::new) {
             None => tier.is_none(),
             Some(None) => false,
             Some(Some(score)) => tier == Some(tier_of(score).as_str()),
         };
-        if !is_so {
+        if !is_consistent {
             self.contradictions = self.contradictions.saturating_add(1);
         }
     }
 
-    /// The first reason to withhold the run, if there is one.
+    /// The first reason to hold the run back, if any.
     ///
-    /// A first run under a new methodology moves many tiers on purpose: pass `methodology_changed` to let it.
+    /// The first run under a new methodology may change many tiers, so `methodology_changed` skips the check for mass moves.
     pub fn withheld(&self, methodology_changed: bool) -> Option<Withheld> {
         if self.non_finite_inputs > 0 {
             return Some(Withheld::NonFiniteInput);
@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn the_stream_hashes_the_same_text_as_the_whole_array() {
+    fn the_streamed_hash_equals_the_hash_of_the_whole_array() {
         let inputs = VaultInput::new(AssetMode::Lending).canonical().to_string();
         let whole = std::format!(r#"[{{"id":"a","inputs":{inputs}}},{{"id":"b","inputs":{inputs}}}]"#);
         assert_eq!(digest(&["a", "b"]), <[u8; 32]>::from(Sha256::digest(whole)));
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_is_withheld_when_its_inputs_or_its_moves_cannot_be_right() {
+    fn a_run_is_held_back_when_its_inputs_or_tier_changes_are_implausible() {
         let healthy = RunFacts { inputs: 50, stale_inputs: 49, published: 100, moved: 19, ..RunFacts::default() };
         assert_eq!(healthy.withheld(false), None);
         let withheld = |facts: RunFacts| facts.withheld(false);
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn a_tier_is_that_of_its_score_or_the_result_contradicts_itself() {
+    fn a_tier_that_is_not_that_of_its_score_is_a_contradiction() {
         let contradicts = |score, tier| {
             let mut facts = RunFacts::default();
             facts.resulted(score, tier);

@@ -3,6 +3,11 @@
 //! The database notes every day whose readings change, whoever writes them (`vault_day_change`). [`refresh`] sums those days again
 //! from their readings, so a sum always equals what the readings say: late readings, corrections and deletions take the same way
 //! as new ones. A vault counts as summed once it has a row in `vault_sums`; until then its readings are read as before.
+//!
+//! # Invariants
+//!
+//! - Daily sums follow from `vault_snapshot` alone. A trigger notes every day whose readings change, whoever writes them; a run sums noted days again under
+//!   the writers' lock. A vault without sums is scored from its readings (`tests/it/vault_days.rs`).
 
 mod signals;
 mod sql;

@@ -1,4 +1,4 @@
-//! How a version's weights are spread: figures that follow from its constituents alone.
+//! How a version's weights are spread: figures computed from its constituents alone.
 
 use super::weights::Constituent;
 use crate::scoring::number::{Decimal, rhe};
@@ -6,21 +6,21 @@ use crate::scoring::{MilliPoints, Ppm};
 use alloc::collections::BTreeMap;
 use serde::Serialize;
 
-/// The spread of a version. Every figure is exact, or rounded half to even where its digits are said.
+/// How the weights of a basket version are spread. Figures are exact, or rounded half to even where a precision is given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Analytics {
-    /// Names.
+    /// Number of constituents.
     pub constituents: usize,
-    /// Who stands behind them.
+    /// Number of distinct issuers of the constituents.
     pub issuers: usize,
     /// Σ weight · score, to thousandths of a point.
     pub weighted_score: MilliPoints,
-    /// The heaviest name's weight.
+    /// The largest weight of a single constituent, as a fraction.
     pub largest_weight: Ppm,
-    /// What the heaviest issuer's names weigh together.
+    /// The largest combined weight of one issuer's constituents, as a fraction.
     pub largest_issuer_weight: Ppm,
-    /// How many names of equal weight would be as concentrated: 1 / Σ weight², to two decimals.
+    /// Effective number of constituents: 1 / Σ weight², to two decimals. It equals `constituents` when all weights are equal.
     pub effective_constituents: Decimal,
 }
 
@@ -59,7 +59,7 @@ mod tests {
     }
 
     #[test]
-    fn equal_weights_count_in_full_and_one_heavy_name_counts_for_little_more_than_one() {
+    fn the_effective_number_is_full_for_equal_weights_and_near_one_for_a_dominant_name() {
         let equal =
             [("a", 8000), ("b", 8500), ("c", 9000), ("d", 9500)].map(|(id, it)| constituent(id, id, it, 250_000));
         let spread = serde_json::to_value(Analytics::of(&equal)).unwrap();

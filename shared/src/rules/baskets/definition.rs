@@ -1,4 +1,4 @@
-//! A basket's rules as data: what its methodology version fixes.
+//! A basket's rules as data, fixed by its methodology version.
 
 use crate::model::content_hash::ContentHash;
 use crate::rules::tiers::Tier;
@@ -13,18 +13,15 @@ use serde::ser::{Serialize, SerializeStruct, Serializer};
 /// One basket under one version of its methodology.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Definition {
-    /// The basket's id.
     pub basket_id: String,
     /// The version of these rules; every basket version names it.
     pub methodology_version: String,
-    /// Who may be in.
     pub eligibility: EligibilityRule,
-    /// How those who are in are weighed.
     pub weighting: Weighting,
 }
 
 impl Definition {
-    /// SHA-256 of [`Canonicalize::canonical`]: two methodology versions with one hash are the same rules.
+    /// SHA-256 of [`Canonicalize::canonical`]: equal hashes mean equal rules.
     pub fn content_hash(&self) -> ContentHash {
         ContentHash::of(&self.canonical())
     }
@@ -66,44 +63,44 @@ impl Canonicalize for EligibilityRule {
     }
 }
 
-/// Who may be in. An empty list or a null bound asks nothing; a fact that a condition asks for and nobody knows fails it.
+/// Conditions a candidate must meet to be in the basket. An empty list or a null bound sets no condition. A candidate whose value is
+/// unknown fails the condition.
 #[derive(Clone, Debug, Default, PartialEq, Eq, serde::Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct EligibilityRule {
-    /// The candidate's own category.
+    /// Allowed categories of the asset; for a vault, of its deposit asset.
     pub asset_category: Vec<AssetCategory>,
-    /// How far it has been reviewed.
+    /// Allowed review statuses of that asset.
     pub review_status: Vec<ReviewStatus>,
-    /// The category of what stands at the end of its chain of underlyings.
+    /// Allowed categories of the asset at the end of the candidate's chain of underlyings.
     pub terminal_underlying_category: Vec<AssetCategory>,
-    /// The least part of that terminal underlying's backing that is held off chain.
+    /// Minimum percentage of the terminal underlying's backing that is held off chain.
     #[cfg_attr(feature = "schema", schemars(with = "Option<Decimal>"))]
     #[serde(rename = "terminal_underlying_min_backing_offchain_pct", serialize_with = "percent")]
     pub terminal_underlying_min_backing_offchain: Option<Ppm>,
-    /// The published tier.
+    /// Allowed published tiers.
     pub tier: Vec<Tier>,
-    /// Whole dollars.
+    /// Minimum TVL in whole USD.
     pub min_tvl_usd: Option<u64>,
-    /// Whole days since the candidate was first seen.
+    /// Minimum number of whole days since the candidate was first seen.
     pub min_age_days: Option<u32>,
-    /// At most this part of the eligible names, by count, may be of one protocol (one name always may).
+    /// Maximum percentage of the eligible constituents, by count, that may belong to one protocol; one constituent is always allowed.
     #[cfg_attr(feature = "schema", schemars(with = "Option<Decimal>"))]
     #[serde(rename = "max_per_protocol_pct", serialize_with = "percent")]
     pub max_per_protocol: Option<Ppm>,
 }
 
-/// How the eligible are weighed: in proportion to score − pivot, within the caps.
+/// How eligible names are weighted: in proportion to score − pivot, within the caps.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Weighting {
-    /// A name at or under it has no weight.
+    /// A name with a score at or below the pivot has no weight.
     pub pivot: MilliPoints,
-    /// The bounds of a weight.
     pub caps: Caps,
-    /// A basket of fewer names is not built.
+    /// A basket with fewer names is not built.
     pub min_constituents: u32,
 }
 
-/// The bounds of a weight; each is above 0 and at most one, the floor may be 0 and is at most the single-name cap.
+/// The bounds of a weight in parts per million. Both caps are above 0 and at most one; the floor is between 0 and the single-name cap.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Caps {
     single_name: u32,
@@ -112,16 +109,16 @@ pub struct Caps {
 }
 
 impl Weighting {
-    /// The pivot of a basket of Prime alone: 7.00.
+    /// The pivot of a basket of Prime names only: 7.00.
     pub const PRIME_PIVOT: MilliPoints = MilliPoints::saturating(7_000);
     /// The pivot of a basket of several tiers: 5.00.
     pub const MIXED_PIVOT: MilliPoints = MilliPoints::saturating(5_000);
 }
 
 impl Caps {
-    /// A basket of vaults: 20 % a name, 35 % an issuer, 2 % floor.
+    /// A basket of vaults: at most 20 % per name and 35 % per issuer, 2 % floor.
     pub const VAULTS: Self = Caps { single_name: 200_000, issuer: 350_000, floor: 20_000 };
-    /// A basket of assets: 25 % a name, 40 % an issuer, 2 % floor.
+    /// A basket of assets: at most 25 % per name and 40 % per issuer, 2 % floor.
     pub const ASSETS: Self = Caps { single_name: 250_000, issuer: 400_000, floor: 20_000 };
 
     /// `None` when a cap is not in (0, 1] or the floor not in 0..=`single_name`.
@@ -132,17 +129,17 @@ impl Caps {
         Some(Caps { single_name, issuer, floor })
     }
 
-    /// No name weighs more.
+    /// Maximum weight of one name.
     pub const fn single_name(self) -> Ppm {
         Ppm(self.single_name as i64)
     }
 
-    /// All names of an issuer together weigh no more.
+    /// Maximum combined weight of one issuer's names.
     pub const fn issuer(self) -> Ppm {
         Ppm(self.issuer as i64)
     }
 
-    /// A name that would weigh less is left out.
+    /// Minimum weight: a name that would have less is dropped.
     pub const fn floor(self) -> Ppm {
         Ppm(self.floor as i64)
     }
@@ -183,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn rules_that_differ_in_anything_have_another_hash() {
+    fn a_change_to_any_rule_changes_the_hash() {
         let rules = Definition {
             basket_id: "b".into(),
             methodology_version: "m".into(),
@@ -214,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn caps_that_bound_nothing_or_contradict_each_other_cannot_be_made() {
+    fn caps_out_of_range_or_below_the_floor_are_refused() {
         assert_eq!(Caps::new(Ppm(200_000), Ppm(350_000), Ppm(20_000)), Some(Caps::VAULTS));
         for (single_name, issuer, floor) in [
             (0, 350_000, 0),

@@ -1,4 +1,4 @@
-//! Eligibility: which candidates may be in a basket, and why each of the others may not.
+//! Eligibility: which candidates may be in a basket, and why the others may not.
 
 use super::definition::EligibilityRule;
 use super::weights::Name;
@@ -10,51 +10,50 @@ use alloc::collections::BTreeMap;
 use alloc::string::String;
 use alloc::vec::Vec;
 
-/// What is known of a vault or an asset that may be in a basket. Null is a fact that nobody knows.
+/// The facts about a vault or an asset that may be in a basket. Null is an unknown fact.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Candidate {
-    /// Its id.
     pub id: String,
-    /// What the issuer cap groups by: the protocol of a vault, the issuer of an asset.
+    /// The key of the issuer cap: the protocol of a vault, the issuer of an asset.
     pub issuer: String,
-    /// The protocol; null where there is none.
+    /// Null where there is none.
     pub protocol: Option<String>,
     /// The published score; its tier is [`tier_of`] it.
     pub score: Option<MilliPoints>,
-    /// The asset's category, or that of the vault's deposit asset.
+    /// The asset's category; for a vault, that of its deposit asset.
     pub asset_category: Option<AssetCategory>,
-    /// The review of that asset.
+    /// The review status of that asset.
     pub review_status: Option<ReviewStatus>,
-    /// The category of what stands at the end of the chain of underlyings.
+    /// The category of the asset at the end of the chain of underlyings.
     pub terminal_underlying_category: Option<AssetCategory>,
-    /// How much of that underlying's backing is held off chain.
+    /// The fraction of that underlying's backing that is held off chain.
     pub terminal_underlying_backing_offchain: Option<Ppm>,
     /// Whole dollars, rounded down.
     pub tvl_usd: Option<u64>,
-    /// Whole days since it was first seen.
+    /// Whole days since the candidate was first seen.
     pub age_days: Option<u32>,
-    /// When its newest hard fail was raised; null without one, counting those that still cool down.
+    /// When the newest hard fail was raised, including hard fails still in cool-down; null without one.
     pub hard_fail_since: Option<Timestamp>,
-    /// Why its facts cannot be built on; empty when they can.
+    /// Why the facts are not good enough to build a version on; empty when they are.
     pub stale: Vec<StaleInput>,
 }
 
 named_enum! {
-    /// Why a candidate's facts are not good enough to make a version of a basket from.
+    /// Why a candidate's facts are not good enough to build a basket version on.
     ///
     /// Source: methodology, "Halt closed".
     pub enum StaleInput {
-        /// Evidence older than twice its cadence.
+        /// The evidence is older than twice its cadence.
         EvidenceOverdue = "evidence_overdue",
         /// `tvl_status` is `unavailable`.
         TvlUnavailable = "tvl_unavailable",
-        /// A data-quality quarantine (`needs_risk_review`).
+        /// The candidate is in data-quality quarantine (`needs_risk_review`).
         Quarantine = "quarantine",
     }
 }
 
 named_enum! {
-    /// Why a candidate may not be in, in the order the conditions are asked.
+    /// Why a candidate may not be in the basket, in the order the conditions are checked.
     pub enum Ineligible {
         Unscored = "unscored",
         AssetCategory = "asset_category",
@@ -64,21 +63,21 @@ named_enum! {
         Tier = "tier",
         Tvl = "min_tvl_usd",
         Age = "min_age_days",
-        /// Better names of its protocol fill what the protocol may hold.
+        /// Better candidates of the same protocol fill the protocol's maximum share.
         ProtocolShare = "max_per_protocol_pct",
     }
 }
 
-/// Every candidate, in the order given, with what keeps it out; the eligible have nothing.
+/// Every candidate, in the order given, with the conditions it fails; an eligible candidate fails none.
 pub fn judge<'a>(rule: &EligibilityRule, candidates: &'a [Candidate]) -> Vec<(&'a Candidate, Vec<Ineligible>)> {
     let mut judged: Vec<_> = candidates.iter().map(|candidate| (candidate, own_faults(rule, candidate))).collect();
     if let Some(part) = rule.max_per_protocol {
-        crowd_out(part, &mut judged);
+        apply_protocol_cap(part, &mut judged);
     }
     judged
 }
 
-/// The eligible as the weights take them.
+/// The eligible candidates, as input of the weights.
 pub fn eligible(rule: &EligibilityRule, candidates: &[Candidate]) -> Vec<Name> {
     let judged = judge(rule, candidates).into_iter().filter(|(_, faults)| faults.is_empty());
     let name = |candidate: &Candidate| {
@@ -87,7 +86,7 @@ pub fn eligible(rule: &EligibilityRule, candidates: &[Candidate]) -> Vec<Name> {
     judged.filter_map(|(candidate, _)| name(candidate)).collect()
 }
 
-/// The conditions that look at one candidate only.
+/// The failed conditions that depend on one candidate only.
 fn own_faults(rule: &EligibilityRule, candidate: &Candidate) -> Vec<Ineligible> {
     let listed = |wanted: &[AssetCategory], known: Option<AssetCategory>| {
         wanted.is_empty() || known.is_some_and(|known| wanted.contains(&known))
@@ -118,23 +117,23 @@ fn at_least<T: PartialOrd>(bound: Option<T>, known: Option<T>) -> bool {
     bound.is_none_or(|bound| known.is_some_and(|known| known >= bound))
 }
 
-/// Leaves out the lesser names of a protocol that holds too many places, until no protocol does.
+/// Excludes the lowest-ranked names of each protocol above its maximum share, until no protocol exceeds it.
 ///
-/// The best score stays, then the greater TVL, then the smaller id. With every name that leaves the basket is smaller, so
-/// the places of a protocol are counted again; both only fall, so this ends.
-fn crowd_out(part: Ppm, judged: &mut [(&Candidate, Vec<Ineligible>)]) {
+/// Names rank by score, then by TVL (both descending), then by id. Excluding a name shrinks the basket and so the limit, which is
+/// recomputed each round; the loop ends because both only shrink.
+fn apply_protocol_cap(part: Ppm, judged: &mut [(&Candidate, Vec<Ineligible>)]) {
     loop {
         let mut open: Vec<_> = judged.iter_mut().filter(|(_, faults)| faults.is_empty()).collect();
         open.sort_by(|(a, _), (b, _)| (b.score, b.tvl_usd).cmp(&(a.score, a.tvl_usd)).then_with(|| a.id.cmp(&b.id)));
         let names = i64::try_from(open.len()).unwrap_or(i64::MAX);
-        let places = (names.saturating_mul(part.0) / Ppm::ONE.0).max(1);
+        let limit = (names.saturating_mul(part.0) / Ppm::ONE.0).max(1);
         let mut taken: BTreeMap<&str, i64> = BTreeMap::new();
         let mut left_out = false;
         for (candidate, faults) in open {
             let Some(protocol) = candidate.protocol.as_deref() else { continue };
             let taken = taken.entry(protocol).or_default();
             *taken += 1;
-            if *taken > places {
+            if *taken > limit {
                 faults.push(Ineligible::ProtocolShare);
                 left_out = true;
             }
@@ -151,7 +150,7 @@ pub(super) mod tests {
     use alloc::string::ToString;
     use alloc::vec;
 
-    /// A candidate of which everything is known and good.
+    /// A candidate whose facts are all known and good.
     pub(in crate::rules::baskets) fn candidate(id: &str, protocol: &str, milli: i32) -> Candidate {
         Candidate {
             id: id.into(),
@@ -187,7 +186,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_candidate_at_every_bound_is_in_and_each_miss_is_named() {
+    fn a_candidate_at_every_bound_is_eligible_and_each_missed_condition_is_named() {
         let good = candidate("a", "p", 8000);
         assert_eq!(faults(&strict(), &good), []);
         let misses = [
@@ -211,7 +210,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_protocol_keeps_its_best_names_up_to_its_part_of_the_places() {
+    fn a_protocol_keeps_its_best_names_up_to_its_maximum_share() {
         let rule = EligibilityRule { max_per_protocol: Some(Ppm(400_000)), ..EligibilityRule::default() };
         let mut candidates: Vec<_> = [
             ("a", "p", 8000),
@@ -223,7 +222,7 @@ pub(super) mod tests {
         ]
         .map(|(id, protocol, milli)| candidate(id, protocol, milli))
         .into();
-        // Six names give p two places, the four that stay only one.
+        // Six names allow p two of them; the four that remain allow it only one.
         let ids = |candidates: &[Candidate]| -> Vec<String> {
             eligible(&rule, candidates).iter().map(|name| name.id.to_string()).collect()
         };
@@ -232,7 +231,7 @@ pub(super) mod tests {
         assert_eq!(ids(&candidates), ["c", "e", "f"]);
         candidates.reverse();
         assert_eq!(ids(&candidates), ["f", "e", "c"]);
-        // A vault of no protocol is never crowded out.
+        // The protocol cap does not apply to a vault without a protocol.
         candidates.iter_mut().for_each(|candidate| candidate.protocol = None);
         assert_eq!(ids(&candidates).len(), 6);
     }

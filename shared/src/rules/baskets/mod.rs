@@ -1,16 +1,16 @@
-//! Reference baskets: who is in, with what weight, when that is asked again, and how a version is named by its content.
+//! Reference baskets: constituents, weights, rebalance triggers, and content-addressed versions.
 //!
 //! | module | knows |
 //! |---|---|
 //! | [`definition`] | a basket's rules as data: eligibility, pivot, caps, minimum |
 //! | [`eligibility`] | which candidates may be in, and why the others may not |
-//! | [`weights`] | the one set of weights that obeys the caps, in parts per million |
-//! | [`refresh`] | the calendar and the events that ask for a rebalance |
+//! | [`weights`] | capped weights in proportion to excess score, in parts per million |
+//! | [`refresh`] | the calendar and the events that trigger a rebalance |
 //! | [`version`] | an immutable version, its content hash, and what changed since the one before |
 //! | [`analytics`] | how a version's weights are spread |
-//! | [`rebalance`] | all of it in order; a version that cannot be built honestly is not built |
+//! | [`rebalance`] | the steps in order; a stale constituent or infeasible weights halt the rebalance |
 //!
-//! Source: methodology, "Baskets"; interface, "Basket".
+//! Source: methodology, "Baskets".
 
 pub mod analytics;
 pub mod definition;

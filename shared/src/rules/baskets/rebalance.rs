@@ -1,4 +1,4 @@
-//! A rebalance: eligible names, their weights, and the next version, or the reason why there is none.
+//! A rebalance: eligible names, their weights, and the next version, or the reason there is none.
 
 use super::definition::Definition;
 use super::eligibility::{Candidate, StaleInput, eligible};
@@ -13,44 +13,42 @@ use core::fmt;
 /// The version in force.
 #[derive(Clone, Copy, Debug)]
 pub struct Current<'a> {
-    /// Its id; the next version's `prior_version_id`.
+    /// The id that becomes the next version's `prior_version_id`.
     pub version_id: &'a str,
-    /// What it is.
     pub version: &'a BasketVersion,
     /// When a rebalance was last carried out, whether or not it made a version.
     pub last_rebalanced_at: Timestamp,
-    /// The rules that it went by: another version than the one in force was made by, where those reproduced it.
+    /// Methodology version of that rebalance. It is newer than the version's own when the newer rules reproduced its weights.
     pub confirmed_under: &'a str,
 }
 
-/// What a rebalance came to.
+/// The result of a rebalance.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
-    /// Nothing asks for one.
+    /// No trigger applies.
     NotDue,
-    /// One was due and reproduces the current weights: no version, but the basket counts as rebalanced now.
+    /// The rebalance reproduced the current weights: there is no new version, but the basket counts as rebalanced now.
     Unchanged,
-    /// The next version.
+    /// There is a new version.
     Rebalanced {
-        /// It is in force from the instant of the rebalance.
+        /// In force from the instant of the rebalance.
         version: BasketVersion,
-        /// Its `trigger_reason`.
+        /// The version's `trigger_reason`.
         trigger: Trigger,
-        /// What differs from the version before; everything is added in the first.
+        /// Differences from the version before; in the first version every constituent is added.
         changes: ChangeSet,
     },
 }
 
-/// Why no version is made: the one in force stays, the basket stays due, and an event is raised.
+/// Why no version is made. The version in force stays, the basket stays due, and an event is raised.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Halt {
-    /// No weights obey the rules.
+    /// No weights satisfy the rules.
     Infeasible(Infeasible),
-    /// What is known of a name is too old or in doubt.
+    /// The facts about a name are too old or under review.
     Stale {
-        /// The name: of the version in force, or of the next one.
+        /// A name of the version in force or of the next one.
         id: String,
-        /// What is wrong with it.
         input: StaleInput,
     },
 }
@@ -72,9 +70,9 @@ impl From<Infeasible> for Halt {
     }
 }
 
-/// Rebalances when something asks for it.
+/// Rebalances if a trigger applies.
 ///
-/// A stale name halts when it is in the version in force, too: a TVL that could not be read must not throw its vault out.
+/// A stale name also halts the rebalance if it is only in the version in force: an unreadable TVL must not remove a vault.
 ///
 /// Source: methodology, "Baskets".
 pub fn rebalance(
@@ -90,7 +88,7 @@ pub fn rebalance(
     }
 }
 
-/// Rebalances now, for a reason already known.
+/// Rebalances now, for the given trigger.
 pub fn rebalance_for(
     trigger: Trigger,
     definition: &Definition,
@@ -115,7 +113,7 @@ pub fn rebalance_for(
     Ok(Outcome::Rebalanced { version, trigger, changes })
 }
 
-/// Refuses when a name of either version stands on stale facts; the smallest id is named.
+/// Refuses if a name of either version has stale facts; reports the smallest such id.
 fn refuse_stale(candidates: &[Candidate], held: &[Constituent], next: &[Constituent]) -> Result<(), Halt> {
     let touched: BTreeSet<&str> = held.iter().chain(next).map(|constituent| constituent.id.as_str()).collect();
     let stale = candidates.iter().filter(|candidate| touched.contains(candidate.id.as_str()));

@@ -1,4 +1,4 @@
-//! When a basket is asked for anew: the calendar, and what happened to its constituents since the last version.
+//! Rebalance triggers: the calendar, the methodology, and changes of the constituents since the last version.
 
 use super::eligibility::Candidate;
 use super::rebalance::Current;
@@ -11,38 +11,38 @@ use alloc::vec::Vec;
 use jiff::civil::{Date, Weekday};
 use jiff::tz::TimeZone;
 
-/// A fall of this much under the score of the last version asks for a rebalance: 0.30.
+/// A constituent's score drop since the last version that triggers a rebalance: 0.30.
 pub const SCORE_DOWN: i32 = 300;
-/// A rise of this much above it does too; smaller rises are suppressed: 1.00.
+/// A constituent's score rise since the last version that triggers a rebalance: 1.00.
 pub const SCORE_UP: i32 = 1000;
 /// The hour of the quarterly rebalance, UTC.
 const HOUR: i8 = 16;
 
 named_enum! {
-    /// What asks for a rebalance, the gravest first: a version's `trigger_reason` is the first that applied.
+    /// What triggers a rebalance, most severe first. A version's `trigger_reason` is the first trigger that applied.
     ///
-    /// A new methodology stands before the moves that it causes itself, a hard fail before the tier that it costs.
+    /// A new methodology precedes the score changes it causes, and a hard fail precedes the tier change it causes.
     pub enum Trigger {
-        /// There is no version yet.
+        /// The basket has no version yet.
         Inception = "inception",
-        /// The rules are others than those of the current version.
+        /// The methodology differs from that of the last rebalance.
         Methodology = "methodology",
-        /// A constituent's hard fail was raised since.
+        /// A hard fail of a constituent was raised since the current version took effect.
         HardFail = "hard_fail",
-        /// A constituent's tier is another, or it lost its score.
+        /// A constituent's tier changed, or the constituent lost its score.
         TierCross = "tier_cross",
-        /// A constituent's score fell by [`SCORE_DOWN`] or more.
+        /// A constituent's score fell by 0.30 points or more.
         ScoreDown = "score_down",
-        /// A constituent's score rose by [`SCORE_UP`] or more.
+        /// A constituent's score rose by 1.00 point or more.
         ScoreUp = "score_up",
-        /// The quarter's day has come since the basket was last rebalanced.
+        /// The quarterly rebalance became due since the basket was last rebalanced.
         Calendar = "calendar",
     }
 }
 
 /// The last time the quarterly rebalance was due at or before `now`: 16:00 UTC on the last business day of a quarter.
 ///
-/// A business day is Monday to Friday; holidays differ from place to place and are not kept.
+/// A business day is Monday to Friday; public holidays differ by country and are not considered.
 pub fn latest_quarter_end(now: Timestamp) -> Option<Timestamp> {
     let today = jiff::Timestamp::from_microsecond(now.as_micros()).ok()?.to_zoned(TimeZone::UTC).date();
     let this_quarter = Date::new(today.year(), (today.month() + 2) / 3 * 3, 1).ok()?;
@@ -64,10 +64,10 @@ fn last_business_day(day: Date) -> Option<Timestamp> {
     Some(Timestamp::from_micros(due.timestamp().as_microsecond()))
 }
 
-/// Everything that asks for a rebalance at `now`, the gravest first; empty when nothing does.
+/// Every trigger that applies at `now`, most severe first.
 ///
-/// A constituent that is no longer among the candidates is left to the next rebalance. Rules that a rebalance has gone by since, and
-/// under which it changed nothing, do not ask again.
+/// A constituent that is no longer a candidate triggers nothing; the next rebalance drops it. A new methodology that already
+/// reproduced the current weights does not trigger again.
 ///
 /// Source: methodology, "Definition" (refresh_rule).
 pub fn triggers(
@@ -97,7 +97,7 @@ pub fn triggers(
     found
 }
 
-/// What happened to one constituent since the version took effect.
+/// The triggers of one constituent since the version took effect.
 fn moves(then: &Constituent, now: &Candidate, effective_from: Timestamp) -> impl Iterator<Item = Trigger> {
     let moved = now.score.map(|score| score.get() - then.score.get());
     let found = [
@@ -133,7 +133,7 @@ mod tests {
         }
     }
 
-    /// The version as nothing was rebalanced since.
+    /// The version in force, without a rebalance since it took effect.
     fn begun(version: &BasketVersion) -> Current<'_> {
         Current {
             version_id: "v1",
@@ -154,7 +154,7 @@ mod tests {
             ("2026-11-21T00:00:00Z", "2026-09-30T16:00:00.000Z"),
             ("2026-12-31T15:59:59.999999Z", "2026-09-30T16:00:00.000Z"),
             ("2026-12-31T16:00:00Z", "2026-12-31T16:00:00.000Z"),
-            // The last day of a month inside the quarter is none.
+            // The end of a month inside the quarter is not a quarter end.
             ("2027-01-31T20:00:00Z", "2026-12-31T16:00:00.000Z"),
             // 30 June 2024 was a Sunday, 31 March 2018 a Saturday.
             ("2024-06-30T20:00:00Z", "2024-06-28T16:00:00.000Z"),
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_fall_of_a_third_of_a_point_asks_and_a_rise_of_less_than_one_does_not() {
+    fn a_fall_of_0_30_points_triggers_and_a_rise_below_1_00_does_not() {
         let now = "2026-11-21T00:00:00Z";
         for (milli, expected) in [
             (8500, &[][..]),
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hard_fail_asks_only_when_the_version_does_not_know_it_yet() {
+    fn only_a_hard_fail_raised_after_the_version_took_effect_triggers() {
         let failing = |since| Candidate { hard_fail_since: Some(at(since)), ..candidate("a", "p", 8500) };
         let now = "2026-11-21T00:00:00Z";
         assert_eq!(found("m1", failing("2026-10-05T00:00:00Z"), now), []);
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn the_gravest_reason_comes_first_and_each_is_named_once() {
+    fn triggers_are_listed_once_with_the_most_severe_first() {
         let version = version();
         let fallen = candidate("a", "p", 4000);
         let all = triggers("m2", Some(begun(&version)), &[fallen], at("2027-01-01T00:00:00Z"));
@@ -201,12 +201,12 @@ mod tests {
     }
 
     #[test]
-    fn rules_that_changed_nothing_when_they_were_gone_by_ask_no_more() {
+    fn a_methodology_that_reproduced_the_weights_does_not_trigger_again() {
         let version = version();
         let confirmed = Current { confirmed_under: "m2", ..begun(&version) };
         let now = at("2026-11-21T00:00:00Z");
         assert_eq!(triggers("m2", Some(confirmed), &[], now), []);
         assert_eq!(triggers("m3", Some(confirmed), &[], now), [Trigger::Methodology]);
-        assert_eq!(triggers("m1", Some(confirmed), &[], now), [Trigger::Methodology], "back to what it was made by");
+        assert_eq!(triggers("m1", Some(confirmed), &[], now), [Trigger::Methodology], "back to the version's rules");
     }
 }

@@ -1,4 +1,4 @@
-//! A basket version: immutable, named by its content, and compared with the one before it.
+//! A basket version: immutable, identified by its content hash, and compared with its predecessor.
 
 use super::weights::Constituent;
 use crate::model::content_hash::ContentHash;
@@ -10,25 +10,24 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use serde::Serialize;
 
-/// What a basket version is: all that its content hash covers.
+/// The fields of a basket version that its content hash covers.
 ///
-/// Source: interface, "Basket"; methodology, "Content hash".
+/// Source: methodology, "Content hash".
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct BasketVersion {
-    /// The basket.
     pub basket_id: String,
-    /// Who is in; any order, each id once.
+    /// In any order, each id once.
     pub constituents: Vec<Constituent>,
-    /// From when it is the current one, that instant included.
+    /// The version is in force from this instant on, inclusive.
     pub effective_from: Timestamp,
-    /// The rules it was made by.
+    /// Version of the rules it was built under.
     pub methodology_version: String,
-    /// The version it follows; null for the first.
+    /// Null for the first version.
     pub prior_version_id: Option<String>,
 }
 
 impl BasketVersion {
-    /// SHA-256 of [`Canonicalize::canonical`]: anyone recomputes it from the published fields.
+    /// SHA-256 of [`Canonicalize::canonical`]; clients can recompute it from the published fields.
     pub fn content_hash(&self) -> ContentHash {
         ContentHash::of(&self.canonical())
     }
@@ -56,32 +55,29 @@ impl Canonicalize for BasketVersion {
     }
 }
 
-/// What differs between a version and the one before it; each list is sorted by id.
-///
-/// Source: interface, "Basket" (change row).
+/// Differences between a version and the one before it; each list is sorted by id.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct ChangeSet {
-    /// In now and not before.
+    /// Constituents of the new version only.
     pub added: Vec<Constituent>,
-    /// In before and not now, as they last were.
+    /// Constituents of the previous version only, with the values they had there.
     pub removed: Vec<Constituent>,
-    /// In both, with another weight.
+    /// Constituents of both versions whose weight differs.
     pub weight_changed: Vec<WeightChange>,
 }
 
-/// A constituent whose weight moved.
+/// A constituent whose weight changed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct WeightChange {
-    /// Its id.
     pub id: String,
     /// Its weight in the version before.
     pub previous_weight: Ppm,
-    /// Its weight now.
+    /// Its weight in the new version.
     pub weight: Ppm,
 }
 
 impl ChangeSet {
-    /// From the constituents of one version to those of the next.
+    /// The differences from the constituents of one version to those of the next.
     pub fn between(before: &[Constituent], after: &[Constituent]) -> Self {
         let (old, new) = (by_id(before), by_id(after));
         let only_in = |here: &BTreeMap<&str, &Constituent>, there: &BTreeMap<&str, &Constituent>| {
@@ -95,13 +91,13 @@ impl ChangeSet {
         ChangeSet { added: only_in(&new, &old), removed: only_in(&old, &new), weight_changed: weight_changed.collect() }
     }
 
-    /// Everybody who is in it.
+    /// The ids of all constituents that were added, removed or reweighted.
     pub fn ids(&self) -> impl Iterator<Item = &str> {
         let whole = self.added.iter().chain(&self.removed).map(|it| it.id.as_str());
         whole.chain(self.weight_changed.iter().map(|it| it.id.as_str()))
     }
 
-    /// The same names with the same weights.
+    /// Whether both versions have the same names with the same weights.
     pub const fn is_empty(&self) -> bool {
         self.added.is_empty() && self.removed.is_empty() && self.weight_changed.is_empty()
     }
@@ -121,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_change_log_names_who_came_who_went_and_whose_weight_moved() {
+    fn a_change_log_lists_added_removed_and_reweighted_constituents() {
         let before = [constituent("c", 300_000), constituent("a", 500_000), constituent("b", 200_000)];
         let after = [constituent("d", 100_000), constituent("b", 200_000), constituent("a", 700_000)];
         let changes = ChangeSet::between(&before, &after);
@@ -139,7 +135,7 @@ mod tests {
     }
 
     #[test]
-    fn the_hash_covers_every_field_and_no_order() {
+    fn the_hash_covers_every_field_but_not_the_order_of_constituents() {
         let version = BasketVersion {
             basket_id: "b".into(),
             constituents: [constituent("a", 400_000), constituent("b", 600_000)].into(),

@@ -1,6 +1,6 @@
-//! Weights: the one distribution in proportion to excess score that obeys every cap, then parts per million.
+//! Weights: in proportion to excess score, within every cap, then rounded to parts per million.
 //!
-//! All of it is exact: a weight is a fraction until the last step, and the order of the names plays no part.
+//! The computation is exact: weights are fractions until the last step, and the order of the names does not matter.
 
 use super::definition::{Caps, Weighting};
 use crate::scoring::{MilliPoints, Ppm};
@@ -17,28 +17,27 @@ const WHOLE: u128 = 1_000_000;
 /// A name that may be in the basket.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Name {
-    /// Its id: a vault's or an asset's.
+    /// Id of a vault or an asset.
     pub id: String,
-    /// Who stands behind it: what the issuer cap groups by.
+    /// The key of the issuer cap.
     pub issuer: String,
     /// The published score.
     pub score: MilliPoints,
 }
 
-/// A name that is in, with its weight.
+/// A name in the basket, with its weight.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Constituent {
-    /// Its id.
     pub id: String,
-    /// Who stands behind it.
+    /// The key of the issuer cap.
     pub issuer: String,
-    /// The published score it was weighed by.
+    /// The published score the weight was computed from.
     pub score: MilliPoints,
-    /// Its part of the basket; all of them sum to one exactly.
+    /// Fraction of the basket; the weights of all constituents sum to exactly one.
     pub weight: Ppm,
 }
 
-/// The integers that the content hash covers, and the same two as numbers for a reader.
+/// Score and weight appear twice: as decimal numbers, and as the integers that the content hash covers.
 impl Serialize for Constituent {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut constituent = serializer.serialize_struct("Constituent", 6)?;
@@ -52,64 +51,63 @@ impl Serialize for Constituent {
     }
 }
 
-/// Why no weights obey the rules: the old version stays and an event is raised.
+/// Why no weights satisfy the rules. The version in force stays and an event is raised.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Infeasible {
-    /// Fewer names above the pivot than the basket must have.
+    /// Fewer names than the basket must have.
     TooFewNames {
-        /// Names above the pivot that the floor left.
+        /// Names above the pivot that the floor did not drop.
         names: usize,
         /// Names the basket must have.
         minimum: usize,
     },
-    /// The caps let the names hold less than the whole.
+    /// The maximum weights of all names together are less than the whole.
     CapsTooTight {
-        /// What they can hold together.
+        /// The sum of those maximum weights.
         attainable: Ppm,
     },
-    /// One id was given twice; which of the two counts is not for the weights to say.
-    RepeatedName {
-        /// The id.
-        id: String,
-    },
+    /// The same id was given twice.
+    RepeatedName { id: String },
 }
 
 impl fmt::Display for Infeasible {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Infeasible::TooFewNames { names, minimum } => {
-                write!(f, "{names} names can be weighed, the basket needs {minimum}")
+                write!(f, "{names} names can be weighted, the basket needs {minimum}")
             }
-            Infeasible::CapsTooTight { attainable } => write!(f, "the caps let the names hold {attainable} of one"),
-            Infeasible::RepeatedName { id } => write!(f, "{id} was given twice"),
+            Infeasible::CapsTooTight { attainable } => {
+                write!(f, "the caps limit the sum of weights to {attainable}, it must be 1")
+            }
+            Infeasible::RepeatedName { id } => write!(f, "candidate {id} was given twice"),
         }
     }
 }
 
 impl core::error::Error for Infeasible {}
 
-/// The weights of `names`, sorted by id; names at or under the pivot, and those the floor drops, are not among them.
+/// The weights of `names`, sorted by id, without the names at or below the pivot and those the floor drops.
 ///
 /// Source: methodology, "Weights".
 pub fn weigh(names: &[Name], weighting: &Weighting) -> Result<Vec<Constituent>, Infeasible> {
-    let mut standing = above_pivot(names, weighting.pivot)?;
+    let mut weighted = above_pivot(names, weighting.pivot)?;
     loop {
-        check_feasible(&standing, weighting)?;
-        distribute(&mut standing, weighting.caps);
-        round(&mut standing, weighting.caps);
-        let Some(place) = lightest_under_floor(&standing, weighting.caps) else {
-            return Ok(standing.iter().map(Standing::constituent).collect());
+        check_feasible(&weighted, weighting)?;
+        distribute(&mut weighted, weighting.caps);
+        round(&mut weighted, weighting.caps);
+        let Some(place) = lightest_under_floor(&weighted, weighting.caps) else {
+            return Ok(weighted.iter().map(Weighted::constituent).collect());
         };
-        standing.remove(place);
+        weighted.remove(place);
     }
 }
 
-/// A name still in the running.
-struct Standing<'a> {
+/// A name that has not been dropped, with its weight so far.
+struct Weighted<'a> {
     name: &'a Name,
     /// Milli-points above the pivot; never 0.
     excess: u128,
-    /// Whether it stands at the single-name cap.
+    /// Whether its weight is fixed at the single-name cap.
     full: bool,
     /// The exact weight in parts per million: `share / of`.
     share: u128,
@@ -118,7 +116,7 @@ struct Standing<'a> {
     units: u128,
 }
 
-impl<'a> Standing<'a> {
+impl<'a> Weighted<'a> {
     fn issuer(&self) -> &'a str {
         &self.name.issuer
     }
@@ -134,27 +132,27 @@ impl<'a> Standing<'a> {
 }
 
 /// The names above the pivot, sorted by id.
-fn above_pivot(names: &[Name], pivot: MilliPoints) -> Result<Vec<Standing<'_>>, Infeasible> {
+fn above_pivot(names: &[Name], pivot: MilliPoints) -> Result<Vec<Weighted<'_>>, Infeasible> {
     let mut ids = BTreeSet::new();
     if let Some(twice) = names.iter().find(|name| !ids.insert(&name.id)) {
         return Err(Infeasible::RepeatedName { id: twice.id.clone() });
     }
     let above = names.iter().filter(|name| name.score > pivot);
-    let mut standing: Vec<_> = above
-        .map(|name| Standing { name, excess: name.score.wide() - pivot.wide(), full: false, share: 0, of: 1, units: 0 })
+    let mut weighted: Vec<_> = above
+        .map(|name| Weighted { name, excess: name.score.wide() - pivot.wide(), full: false, share: 0, of: 1, units: 0 })
         .collect();
-    standing.sort_unstable_by(|a, b| a.name.id.cmp(&b.name.id));
-    Ok(standing)
+    weighted.sort_unstable_by(|a, b| a.name.id.cmp(&b.name.id));
+    Ok(weighted)
 }
 
-fn check_feasible(standing: &[Standing<'_>], weighting: &Weighting) -> Result<(), Infeasible> {
+fn check_feasible(weighted: &[Weighted<'_>], weighting: &Weighting) -> Result<(), Infeasible> {
     let minimum = usize::try_from(weighting.min_constituents).unwrap_or(usize::MAX).max(1);
-    if standing.len() < minimum {
-        return Err(Infeasible::TooFewNames { names: standing.len(), minimum });
+    if weighted.len() < minimum {
+        return Err(Infeasible::TooFewNames { names: weighted.len(), minimum });
     }
     let (single_name, issuer) = (units(weighting.caps.single_name()), units(weighting.caps.issuer()));
     let mut held: BTreeMap<&str, u128> = BTreeMap::new();
-    for name in standing {
+    for name in weighted {
         *held.entry(name.issuer()).or_default() += single_name;
     }
     let attainable: u128 = held.values().map(|held| issuer.min(*held)).sum();
@@ -164,13 +162,13 @@ fn check_feasible(standing: &[Standing<'_>], weighting: &Weighting) -> Result<()
     Ok(())
 }
 
-/// Gives every name its exact weight: issuers above their cap are fixed at it, the others share what remains.
-fn distribute(standing: &mut [Standing<'_>], caps: Caps) {
+/// Gives every name its exact weight: issuers above the issuer cap are fixed at it, the others share the rest.
+fn distribute(weighted: &mut [Weighted<'_>], caps: Caps) {
     let (single_name, issuer_cap) = (units(caps.single_name()), units(caps.issuer()));
     let mut capped: BTreeSet<&str> = BTreeSet::new();
     loop {
         let fixed = capped.iter().fold(0, |fixed, _| fixed + issuer_cap);
-        let mut others: Vec<_> = standing.iter_mut().filter(|name| !capped.contains(name.issuer())).collect();
+        let mut others: Vec<_> = weighted.iter_mut().filter(|name| !capped.contains(name.issuer())).collect();
         let of = fill(&mut others, WHOLE.saturating_sub(fixed), single_name);
         let mut held: BTreeMap<&str, u128> = BTreeMap::new();
         for name in others {
@@ -183,13 +181,13 @@ fn distribute(standing: &mut [Standing<'_>], caps: Caps) {
         }
     }
     for issuer in capped {
-        let mut names: Vec<_> = standing.iter_mut().filter(|name| name.issuer() == issuer).collect();
+        let mut names: Vec<_> = weighted.iter_mut().filter(|name| name.issuer() == issuer).collect();
         fill(&mut names, issuer_cap, single_name);
     }
 }
 
-/// Shares `total` among the names in proportion to excess, none above `single_name`; answers the denominator they share.
-fn fill(names: &mut [&mut Standing<'_>], total: u128, single_name: u128) -> u128 {
+/// Shares `total` among the names in proportion to excess, none above `single_name`; returns the common denominator.
+fn fill(names: &mut [&mut Weighted<'_>], total: u128, single_name: u128) -> u128 {
     names.iter_mut().for_each(|name| name.full = false);
     loop {
         let free = names.iter().filter(|name| !name.full);
@@ -201,7 +199,7 @@ fn fill(names: &mut [&mut Standing<'_>], total: u128, single_name: u128) -> u128
             more = true;
         }
         if !more {
-            // Nothing is free when every name stands at its cap; one is then as good a denominator as any.
+            // When every name is at its cap, the excess of the free names is 0; any denominator works, so use 1.
             let of = excess.max(1);
             for name in names.iter_mut() {
                 name.share = if name.full { single_name * of } else { left * name.excess };
@@ -212,17 +210,17 @@ fn fill(names: &mut [&mut Standing<'_>], total: u128, single_name: u128) -> u128
     }
 }
 
-/// To whole parts per million by largest remainder (ties: smaller id), lifting nothing above a cap.
-fn round(standing: &mut [Standing<'_>], caps: Caps) {
+/// Rounds to whole parts per million by the largest-remainder method (ties: smaller id), without exceeding a cap.
+fn round(weighted: &mut [Weighted<'_>], caps: Caps) {
     let (single_name, issuer_cap) = (units(caps.single_name()), units(caps.issuer()));
     let mut held: BTreeMap<&str, u128> = BTreeMap::new();
     let mut total = 0;
-    for name in standing.iter_mut() {
+    for name in weighted.iter_mut() {
         name.units = name.share / name.of;
         total += name.units;
         *held.entry(name.issuer()).or_default() += name.units;
     }
-    let mut by_remainder: Vec<_> = standing.iter_mut().collect();
+    let mut by_remainder: Vec<_> = weighted.iter_mut().collect();
     by_remainder.sort_by(|a, b| larger_remainder(a, b).then_with(|| a.name.id.cmp(&b.name.id)));
     let mut given = true;
     while total < WHOLE && given {
@@ -239,18 +237,18 @@ fn round(standing: &mut [Standing<'_>], caps: Caps) {
     }
 }
 
-fn larger_remainder(a: &Standing<'_>, b: &Standing<'_>) -> Ordering {
+fn larger_remainder(a: &Weighted<'_>, b: &Weighted<'_>) -> Ordering {
     (b.remainder() * a.of).cmp(&(a.remainder() * b.of))
 }
 
 /// The name to drop: the lightest under the floor; ties: the lower score, then the greater id.
-fn lightest_under_floor(standing: &[Standing<'_>], caps: Caps) -> Option<usize> {
+fn lightest_under_floor(weighted: &[Weighted<'_>], caps: Caps) -> Option<usize> {
     let floor = units(caps.floor());
-    let under = standing.iter().enumerate().rev().filter(|(_, name)| name.units < floor);
+    let under = weighted.iter().enumerate().rev().filter(|(_, name)| name.units < floor);
     under.min_by_key(|(_, name)| (name.units, name.excess)).map(|(place, _)| place)
 }
 
-/// A cap or floor as [`Caps`] holds it: never negative.
+/// A cap or floor in parts per million; [`Caps`] never holds a negative one.
 fn units(share: Ppm) -> u128 {
     share.0.unsigned_abs().into()
 }

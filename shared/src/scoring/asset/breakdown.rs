@@ -1,4 +1,4 @@
-//! `risk_score_breakdown`: everything a reader needs to recompute an asset's score.
+//! `risk_score_breakdown`: everything a client needs to recompute an asset's score.
 
 use super::{
     AssetCategory, AssetFlag, AssetInput, AssetOutcome, Dimension, Overlay, OverlayKind, OverlayRule, Override,
@@ -11,27 +11,28 @@ use alloc::vec::Vec;
 use serde::{Serialize, Serializer};
 
 named_enum! {
-    /// Whether the stored score follows from the stored evidence.
+    /// Whether the stored score can be recomputed from the stored evidence.
     pub enum Reconstructed {
-        /// Every weighted dimension is present and recomputing comes within 0.05 of the stored score.
+        /// Every weighted dimension has evidence, and the recomputed score differs from the stored one by at most 0.05.
         Full = "full",
+        /// A weighted dimension has no evidence, or the recomputed score differs from the stored one by more than 0.05.
         Partial = "partial",
     }
 }
 
-/// An overlay that lowered the score, as it is published.
+/// An overlay that lowered the score.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AppliedOverlay {
-    /// For example `dependency:usdc`.
+    /// Identifies the rule, for example `dependency:usdc`.
     pub id: OverlayRule,
-    /// Subtract, cap or multiply.
+    /// How the overlay changed the running score.
     pub kind: OverlayKind,
-    /// The running score it found, unrounded.
+    /// The running score before the overlay, in points, not rounded to two decimals.
     pub before: SumUnits,
-    /// The running score it left, unrounded.
+    /// The running score after the overlay, in points, not rounded to two decimals.
     pub after: SumUnits,
-    /// A short fixed text per id.
+    /// A short explanation, fixed per rule.
     pub reason: String,
 }
 
@@ -47,41 +48,39 @@ impl From<&Overlay> for AppliedOverlay {
     }
 }
 
-/// The published breakdown of a scored asset.
-///
-/// Source: interface, "Enriched asset", `risk_score_breakdown`; `flags` is additive.
+/// How an asset's score was computed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AssetBreakdown {
-    /// Chooses the weights.
+    /// The category, which determines the weights.
     pub category: AssetCategory,
     /// The category's weights as fractions; they sum to 1.
     #[cfg_attr(feature = "schema", schemars(with = "alloc::collections::BTreeMap<Dimension, Decimal>"))]
     #[serde(serialize_with = "fractions")]
     pub weights: &'static [(Dimension, u8)],
-    /// The category's dimensions only; null where there is no evidence.
+    /// The values of the category's weighted dimensions, 0 to 10; null where there is no evidence.
     #[cfg_attr(feature = "schema", schemars(with = "alloc::collections::BTreeMap<Dimension, Option<MilliPoints>>"))]
     #[serde(serialize_with = "object")]
     pub dimensions: Vec<(Dimension, Option<MilliPoints>)>,
-    /// Before any overlay.
+    /// The weighted sum of the dimensions, in points, before any overlay.
     pub weighted_sum: SumUnits,
-    /// In the order they applied.
+    /// The overlays that lowered the score, in the order they applied.
     pub overlays_applied: Vec<AppliedOverlay>,
-    /// Two decimals.
+    /// The recomputed score, 0 to 10, rounded to two decimals.
     pub score: MilliPoints,
     /// The tier of `score`.
     pub tier: Tier,
-    /// The rules that made it.
+    /// Version of the methodology that computed the score.
     pub methodology_version: &'static str,
-    /// Whether the stored score follows from this evidence.
+    /// Whether the stored score can be recomputed from this evidence.
     pub reconstructed: Reconstructed,
-    /// What was counted conservatively.
+    /// Evidence that was missing and counted conservatively.
     pub flags: Vec<AssetFlag>,
-    /// Hard-fail flags that people lifted, with who, why and until when.
+    /// Overrides in force, which lift hard-fail flags until they expire.
     pub hard_fail_overrides: Vec<Override>,
 }
 
-/// The breakdown of an outcome, against the score that is stored; `None` for an unscored asset.
+/// The breakdown of an outcome, compared with the stored score; `None` for an unscored asset.
 pub fn breakdown(input: &AssetInput, outcome: &AssetOutcome, stored: Option<MilliPoints>) -> Option<AssetBreakdown> {
     let (weighted_sum, score, tier) = (outcome.weighted_sum?, outcome.score?, outcome.tier?);
     let weights = tables::weights(input.category);

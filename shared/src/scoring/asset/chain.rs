@@ -1,4 +1,4 @@
-//! The chain overlay: what it costs an asset to live on a young or centralised chain.
+//! The chain overlay: lowers the score of an asset on a young or centralised chain.
 
 use super::AssetFlag;
 use crate::scoring::number::rhe;
@@ -27,7 +27,7 @@ pub fn multiplier_ppm(profile: &ChainSubScores) -> u128 {
     tables::CHAIN_FLOOR_PPM + rhe(total * gain, per)
 }
 
-/// What the profile could not say.
+/// The flags for missing sub-scores of the profile.
 pub(super) fn flags(profile: &ChainSubScores) -> Vec<AssetFlag> {
     if is_unprofiled(profile) {
         return alloc::vec![AssetFlag::ChainUnprofiled];
@@ -40,21 +40,19 @@ fn is_unprofiled(profile: &ChainSubScores) -> bool {
     profile.iter().all(Option::is_none)
 }
 
-/// The chain overlay as an asset row carries it.
-///
-/// Source: interface, "Enriched asset", `chain_overlay`.
+/// The chain overlay of an asset. Sub-scores range from 0 (worst) to 10 (best); null means that there is no evidence.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ChainOverlay {
-    /// What the running score is multiplied by.
+    /// Factor by which the running score is multiplied.
     pub multiplier: Ppm,
-    /// How many parties can move the bridge's funds.
+    /// Sub-score for the number of parties that can move the bridge's funds.
     pub bridge_centralization: Option<MilliPoints>,
-    /// How many parties order transactions.
+    /// Sub-score for the number of parties that order transactions.
     pub sequencer_centralization: Option<MilliPoints>,
-    /// How broad the validator set is.
+    /// Sub-score for the size of the validator set.
     pub validator_set_size_score: Option<MilliPoints>,
-    /// How long the chain has been live.
+    /// Sub-score for the age of the chain.
     pub chain_age_score: Option<MilliPoints>,
     /// The reviewer's reason.
     pub rationale: Option<String>,
@@ -92,7 +90,7 @@ mod tests {
     }
 
     #[test]
-    fn a_partial_profile_is_published_with_its_gap() {
+    fn a_partial_profile_is_published_with_nulls() {
         let overlay = chain_overlay(&[BEST, None, BEST, BEST], Some("one sequencer")).unwrap();
         let json = serde_json::to_string(&overlay).unwrap();
         assert_eq!(

@@ -1,13 +1,11 @@
-//! The sixteen questions asked of an asset.
+//! The sixteen dimensions of an asset's review.
 
 use super::AssetCategory;
 use crate::scoring::{MilliPoints, named_enum, tables};
 use serde::{Serialize, Serializer};
 
 named_enum! {
-    /// One question asked of an asset, answered from 0 to 10.
-    ///
-    /// Source: interface, "Enriched asset", `dimensions`.
+    /// A dimension of an asset's risk, scored from 0 (worst) to 10 (best).
     pub enum Dimension {
         PegStability = "peg_stability",
         IssuerCustody = "issuer_custody",
@@ -28,30 +26,30 @@ named_enum! {
     }
 }
 
-/// The answers, each a value or null. Serialises as an object of all sixteen keys.
+/// The value of every dimension, or null. Serialises as an object of all sixteen keys.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Dimensions([Option<MilliPoints>; 16]);
 
 impl Dimensions {
-    /// The answer to one question.
+    /// The value of one dimension.
     pub fn get(&self, dimension: Dimension) -> Option<MilliPoints> {
         self.0.get(dimension as usize).copied().flatten()
     }
 
-    /// Replaces one answer.
+    /// Replaces the value of one dimension.
     pub fn set(&mut self, dimension: Dimension, value: Option<MilliPoints>) {
         if let Some(slot) = self.0.get_mut(dimension as usize) {
             *slot = value;
         }
     }
 
-    /// The answers to what is asked of `category`: all others are null, as they do not apply to it.
+    /// The values of the dimensions that `category` weights; all others are null.
     pub fn asked_of(&self, category: AssetCategory) -> Dimensions {
         let asked = tables::weights(category).iter();
         asked.filter_map(|(dimension, _)| Some((*dimension, self.get(*dimension)?))).collect()
     }
 
-    /// All sixteen, in the interface's order.
+    /// All sixteen, in the order of [`Dimension::ALL`].
     pub fn iter(&self) -> impl Iterator<Item = (Dimension, Option<MilliPoints>)> {
         Dimension::ALL.iter().map(|dimension| (*dimension, self.get(*dimension)))
     }

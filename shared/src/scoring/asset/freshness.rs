@@ -1,4 +1,4 @@
-//! How old an asset's evidence may be, and what its age is called.
+//! How often an asset's evidence should be renewed, and the freshness status of its age.
 
 use super::AssetCategory;
 use crate::scoring::{named_enum, tables};
@@ -25,17 +25,21 @@ pub const fn cadence_seconds(category: AssetCategory, attestation: Option<Attest
 }
 
 named_enum! {
-    /// The published name of an age: at most 1, 2, 4 cadences, or more.
+    /// The age of an asset's evidence, measured in cadences.
     pub enum FreshnessStatus {
+        /// At most 1 cadence old.
         Fresh = "fresh",
+        /// More than 1 and at most 2 cadences old.
         Aging = "aging",
+        /// More than 2 and at most 4 cadences old.
         Stale = "stale",
+        /// More than 4 cadences old.
         Expired = "expired",
     }
 }
 
 impl FreshnessStatus {
-    /// Names an age. The bounds are those of the staleness overlays, and as strict.
+    /// The status of an age. The bounds match those of the staleness overlays.
     pub fn of(age_seconds: i64, cadence_seconds: i64) -> Self {
         let within = |cadences: i64| age_seconds <= cadence_seconds.saturating_mul(cadences);
         let named = tables::FRESHNESS.iter().find(|(cadences, _)| within(*cadences));
@@ -48,13 +52,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn evidence_exactly_on_its_bound_has_not_crossed_it() {
+    fn evidence_exactly_on_a_bound_has_the_fresher_status() {
         let names = [10, 11, 20, 21, 40, 41].map(|age| FreshnessStatus::of(age, 10).as_str());
         assert_eq!(names, ["fresh", "aging", "aging", "stale", "stale", "expired"]);
     }
 
     #[test]
-    fn an_attestation_cadence_wins_over_the_category() {
+    fn an_attestation_cadence_precedes_the_default_of_the_category() {
         assert_eq!(cadence_seconds(AssetCategory::Lst, None), 604_800);
         assert_eq!(cadence_seconds(AssetCategory::TokenizedEquity, None), 2_678_400);
         assert_eq!(cadence_seconds(AssetCategory::Lst, Some(AttestationCadence::Annual)), 31_622_400);

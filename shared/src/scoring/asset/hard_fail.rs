@@ -1,7 +1,7 @@
-//! Hard-fail flags: what caps an asset at once, and how a flag leaves again.
+//! Hard-fail flags: conditions that cap an asset's score at once, and how a flag expires.
 //!
-//! triggered → cleared → cooldown → gone, folded from events. The cap holds through the cooldown, and a new trigger
-//! starts over.
+//! A flag's state is folded from its events: triggered → cleared → cooldown → gone. The cap applies until the end of the cooldown; a new
+//! trigger makes the flag active again.
 
 use crate::scoring::{MilliPoints, named_enum, tables};
 use crate::wire::time::Timestamp;
@@ -10,29 +10,29 @@ use core::fmt;
 use serde::{Serialize, Serializer};
 
 named_enum! {
-    /// A condition that caps an asset's score while it holds and for a cooldown after.
+    /// A condition that caps an asset's score while it applies and for a cooldown afterwards.
     ///
-    /// Ordered as the methodology's table: the first active flag has the lowest cap.
+    /// Ordered by ascending cap: the first active flag has the lowest cap.
     pub enum HardFailFlag {
-        /// Issuer, contract or reserve address is on a sanctions list.
+        /// The issuer, the contract or a reserve address is on a sanctions list.
         SanctionsExposure = "sanctions_exposure",
-        /// Funds are being taken, or were and the hole is open.
+        /// Funds are being stolen, or were stolen and the vulnerability is still open.
         ActiveExploit = "active_exploit",
         /// The issuer failed to honour a due claim.
         IssuerDefault = "issuer_default",
-        /// Unauthorised mint, or a mint key known to have leaked.
+        /// There was an unauthorised mint, or a mint key is known to have leaked.
         MintKeyCompromise = "mint_key_compromise",
-        /// At least 5 % from the reference for 24 hours, time-weighted.
+        /// The price deviated from the reference by at least 5 % for 24 hours, time-weighted.
         DepegSevere = "depeg_severe",
-        /// Redemption closed outside its published terms.
+        /// Redemption is closed contrary to its published terms.
         RedemptionSuspended = "redemption_suspended",
-        /// The minting or burning side of the bridge stopped.
+        /// The minting or burning side of the bridge has stopped.
         BridgeHalted = "bridge_halted",
         /// The token contract's source is not verified.
         UnverifiedContract = "unverified_contract",
         /// One externally owned key can mint.
         EoaMintAuthority = "eoa_mint_authority",
-        /// At least 2 % from the reference for 24 hours, time-weighted.
+        /// The price deviated from the reference by at least 2 % for 24 hours, time-weighted.
         DepegActive = "depeg_active",
         /// The reserve attestation is older than two cadences.
         AttestationOverdue = "attestation_overdue",
@@ -40,7 +40,7 @@ named_enum! {
 }
 
 impl HardFailFlag {
-    /// Why, in a few fixed words.
+    /// A short explanation, published with the overlay.
     pub const fn reason(self) -> &'static str {
         match self {
             HardFailFlag::SanctionsExposure => "exposed to sanctions",
@@ -58,7 +58,7 @@ impl HardFailFlag {
     }
 }
 
-/// The flags that cap an asset now: active or cooling down. Iterates and serialises in table order.
+/// The flags that cap an asset now: active or in cooldown. Iterates and serialises in the order of [`HardFailFlag::ALL`].
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct HardFailSet(u16);
 
@@ -73,7 +73,7 @@ impl HardFailSet {
         self.0 >> flag as u16 & 1 == 1
     }
 
-    /// Whether there is none.
+    /// Whether the set has no flags.
     pub const fn is_empty(self) -> bool {
         self.0 == 0
     }
@@ -83,7 +83,7 @@ impl HardFailSet {
         HardFailFlag::ALL.iter().copied().filter(move |flag| self.contains(*flag))
     }
 
-    /// The lowest cap of the set: what an exposure to the asset carries as its hard-fail cap.
+    /// The lowest cap of the set; the hard-fail cap of an exposure to the asset.
     pub fn lowest_cap(self) -> Option<MilliPoints> {
         self.iter().map(tables::hard_fail_cap).min()
     }
@@ -104,23 +104,21 @@ impl Serialize for HardFailSet {
 }
 
 named_enum! {
-    /// What happened to a flag.
+    /// The kind of event of a hard-fail flag.
     pub enum Transition {
         Triggered = "triggered",
         Cleared = "cleared",
     }
 }
 
-/// One fact about one flag.
+/// One event of one flag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct HardFailEvent {
-    /// When it happened.
     pub at: Timestamp,
-    /// What happened.
     pub transition: Transition,
 }
 
-/// Where a flag stands.
+/// The state of a flag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum FlagState {
     /// Never raised, or its cooldown is over.
@@ -130,7 +128,7 @@ pub enum FlagState {
         /// The first trigger since the flag was last clear.
         since: Timestamp,
     },
-    /// Cleared; the cap still holds.
+    /// Cleared; the cap still applies.
     CoolingDown {
         /// The first instant without the cap.
         until: Timestamp,
@@ -138,7 +136,7 @@ pub enum FlagState {
 }
 
 impl FlagState {
-    /// Where `flag` stands at `now`, from its events in order of time. Events after `now` have not happened yet.
+    /// The state of `flag` at `now`, from its events in order of time. Events after `now` are ignored.
     pub fn at(flag: HardFailFlag, events: &[HardFailEvent], now: Timestamp) -> FlagState {
         let cooldown_seconds = tables::hard_fail_cooldown_days(flag) * 86_400;
         let happened = events.iter().filter(|event| event.at <= now);
@@ -148,7 +146,7 @@ impl FlagState {
             (FlagState::Active { .. }, Transition::Cleared) => {
                 FlagState::CoolingDown { until: event.at.plus_seconds(cooldown_seconds) }
             }
-            // Clearing what is not raised must not prolong a cooldown.
+            // Clearing a flag that is not active must not prolong its cooldown.
             (_, Transition::Cleared) => state,
         });
         match state {
@@ -163,19 +161,19 @@ impl FlagState {
     }
 }
 
-/// A person's decision, seconded by another, that a flag shall not cap until it expires. Served in provenance.
+/// A decision by two people that a hard-fail flag does not cap the score until the override expires.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Override {
-    /// The flag.
+    /// The flag that is lifted.
     flag: HardFailFlag,
-    /// Who decided.
+    /// The person who proposed the override.
     preparer: String,
-    /// Who seconded it.
+    /// The second person, who approved it.
     approver: String,
-    /// Why.
+    /// The reason given for the override.
     reason: String,
-    /// When the flag caps again.
+    /// When the override ends and the flag caps the score again.
     expires_at: Timestamp,
 }
 
@@ -224,12 +222,12 @@ impl Override {
         Ok(Override { flag, preparer: preparer.into(), approver: approver.into(), reason: reason.into(), expires_at })
     }
 
-    /// Whether it is in force at `now`.
+    /// Whether the override is in force at `now`.
     pub fn holds(&self, now: Timestamp) -> bool {
         now < self.expires_at
     }
 
-    /// Whether the flag is lifted at `now`.
+    /// Whether the override lifts `flag` at `now`.
     pub fn lifts(&self, flag: HardFailFlag, now: Timestamp) -> bool {
         self.flag == flag && self.holds(now)
     }
@@ -255,7 +253,7 @@ mod tests {
     }
 
     #[test]
-    fn the_cap_holds_through_the_cooldown_and_not_a_moment_longer() {
+    fn the_cap_applies_exactly_until_the_cooldown_ends() {
         let events = [raised(1), cleared(3)];
         assert_eq!(FlagState::at(DepegActive, &events, on_day(0)), FlagState::Gone);
         assert_eq!(FlagState::at(DepegActive, &events, on_day(2)), FlagState::Active { since: on_day(1) });
@@ -266,14 +264,14 @@ mod tests {
     }
 
     #[test]
-    fn a_new_trigger_starts_over_and_a_second_clear_does_not_prolong() {
+    fn a_new_trigger_reactivates_the_flag_and_a_second_clear_does_not_prolong_the_cooldown() {
         let events = [raised(1), cleared(3), cleared(9), raised(9)];
         assert_eq!(FlagState::at(DepegActive, &events[..3], on_day(10)), FlagState::Gone);
         assert_eq!(FlagState::at(DepegActive, &events, on_day(100)), FlagState::Active { since: on_day(9) });
     }
 
     #[test]
-    fn an_override_needs_two_people_a_reason_and_an_end() {
+    fn an_override_needs_two_people_a_reason_and_a_future_expiry() {
         let make = |people, reason, day| Override::new(DepegActive, people, reason, on_day(day), on_day(1)).err();
         assert_eq!(make(("ann", "Ann "), "feed fault", 2), Some(OverrideError::NotSeconded));
         assert_eq!(make(("ann", "bo"), " ", 2), Some(OverrideError::NoReason));

@@ -5,15 +5,13 @@ use crate::rules::tiers::{Tier, tier_of};
 use crate::scoring::{MilliPoints, named_enum, tables};
 
 named_enum! {
-    /// Where an RWA row's headline comes from.
-    ///
-    /// Source: interface, "RWA item".
+    /// Where the headline score of a real-world asset comes from.
     pub enum RwaScoreStatus {
-        /// The stored score.
+        /// It is the stored score.
         Scored = "scored",
-        /// The greatest of the five core dimensions.
+        /// There is no stored score; it is the highest of the five core dimensions.
         Derived = "derived",
-        /// Neither is known.
+        /// There is neither a stored score nor a core dimension.
         Unscored = "unscored",
     }
 }
@@ -23,14 +21,14 @@ named_enum! {
 pub struct Headline {
     /// Where `score` comes from.
     pub status: RwaScoreStatus,
-    /// What the list route shows. The detail route shows null when the status is `derived`.
+    /// The score shown by the list route. The detail route shows null when the status is `derived`.
     pub score: Option<MilliPoints>,
     /// The tier of a stored score; a derived one has none.
     pub tier: Option<Tier>,
 }
 
 impl Headline {
-    /// Whether the headline is only dimensions, and no score.
+    /// Whether the headline is derived from dimensions, without a stored score.
     pub fn dimensions_only(&self) -> bool {
         self.status == RwaScoreStatus::Derived
     }

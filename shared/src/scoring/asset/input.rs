@@ -1,4 +1,4 @@
-//! What an asset is scored from.
+//! The inputs of an asset's score.
 
 use super::{ChainSubScores, Dimensions, HardFailSet, Override};
 use crate::scoring::canonical::{Canonical, Canonicalize};
@@ -7,9 +7,7 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 named_enum! {
-    /// What kind of asset it is; decides which dimensions count and how much.
-    ///
-    /// Source: interface, "Enriched asset".
+    /// The kind of asset. It determines which dimensions count toward the score, and with what weight.
     pub enum AssetCategory {
         Native = "native",
         FiatBackedStablecoin = "fiat_backed_stablecoin",
@@ -26,7 +24,7 @@ named_enum! {
         CommodityBacked = "commodity_backed",
         TokenizedEquity = "tokenized_equity",
         WrappedCrypto = "wrapped_crypto",
-        /// Has no weights: never scored.
+        /// The category has no weights, so its assets are never scored.
         Unreviewed = "unreviewed",
     }
 }
@@ -51,7 +49,7 @@ impl AssetCategory {
 }
 
 named_enum! {
-    /// How far a review has come; each status has its cap.
+    /// The status of an asset's review; each status caps the score.
     pub enum ReviewStatus {
         Reviewed = "reviewed",
         Provisional = "provisional",
@@ -62,27 +60,26 @@ named_enum! {
 /// Everything an asset's score depends on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AssetInput {
-    /// Chooses the weights.
+    /// Determines the weights.
     pub category: AssetCategory,
-    /// Two-decimal values; null inside the category's table means "no evidence", outside it "not applicable".
+    /// Two-decimal values. For a weighted dimension of the category null means "no evidence", for any other "not applicable".
     pub dimensions: Dimensions,
     /// Days during which a holder cannot exit; 0 for none.
     pub lockup_days: u32,
-    /// For a yield-bearing form: the published score of the underlying, `Some(None)` when that is unscored.
+    /// For a yield-bearing asset: the published score of its underlying, `Some(None)` when that is unscored.
     pub underlying: Option<Option<MilliPoints>>,
     /// Assets this one depends on with their published scores, in `dependency_chain` order.
     pub dependencies: Vec<(String, Option<MilliPoints>)>,
-    /// The chain's profile; four nulls for a chain without one, `None` where no overlay applies.
+    /// The chain's profile: four nulls for a chain without a profile, `None` where no chain overlay applies.
     pub chain: Option<ChainSubScores>,
     /// Age of the evidence.
     pub age_seconds: i64,
     /// How often the evidence should be renewed.
     pub cadence_seconds: i64,
-    /// How far the review has come.
     pub review_status: ReviewStatus,
-    /// Active and cooling-down flags, without those that an override lifts.
+    /// Flags that are active or in cool-down, except those lifted by an override.
     pub hard_fail_flags: HardFailSet,
-    /// The overrides in force. They are told, not counted: what they lift is not in `hard_fail_flags`.
+    /// The overrides in force, for publication only: `hard_fail_flags` already excludes the flags they lift.
     pub overrides: Vec<Override>,
 }
 

@@ -1,6 +1,6 @@
 //! The asset score: weighted dimensions, then overlays that may only lower the running score.
 //!
-//! An approved review publishes at once: assets have no dwell.
+//! An approved review is published at once; assets have no dwell.
 
 mod breakdown;
 mod chain;
@@ -29,7 +29,7 @@ use alloc::vec::Vec;
 use core::fmt;
 use serde::{Serialize, Serializer};
 
-/// What the methodology makes of an [`AssetInput`]. Score, tier and sum are null together: the asset is unscored.
+/// The result for an [`AssetInput`]. Score, tier and sum are all null if the asset is unscored.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AssetOutcome {
     /// Σ weight · value over the category's table, before any overlay.
@@ -38,20 +38,20 @@ pub struct AssetOutcome {
     pub score: Option<MilliPoints>,
     /// The tier of `score`.
     pub tier: Option<Tier>,
-    /// The overlays that lowered the score, in order: `before` of one is `after` of the previous.
+    /// The overlays that lowered the score, in order; each one's `before` is the previous one's `after`.
     pub overlays: Vec<Overlay>,
-    /// What was counted conservatively for want of evidence.
+    /// The values that were counted conservatively because evidence is missing.
     pub flags: Vec<AssetFlag>,
 }
 
 impl AssetOutcome {
-    /// The applied overlays of kind cap, in order: the interface's `caps_applied[]`.
+    /// The applied overlays of kind cap, in order; published as `caps_applied[]`.
     pub fn caps_applied(&self) -> impl Iterator<Item = &OverlayRule> {
         self.overlays.iter().filter(|overlay| overlay.rule.kind() == OverlayKind::Cap).map(|overlay| &overlay.rule)
     }
 }
 
-/// Evidence that was not there when an asset was scored.
+/// Evidence that was missing when an asset was scored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AssetFlag {
     /// `missing_evidence:<dimension>`: a weighted dimension counted 2.50.
@@ -80,8 +80,8 @@ impl Serialize for AssetFlag {
 
 /// Scores an asset.
 ///
-/// Unscored when its category has no weights, or when dimensions of more than 40 of the 100 weight have no evidence.
-/// Source: methodology, "Asset score"; interface, "Enriched asset".
+/// It is unscored when its category has no weights, or when dimensions with more than 40 percent of the weight have no evidence.
+/// Source: methodology, "Asset score".
 pub fn evaluate(input: &AssetInput) -> AssetOutcome {
     let weights = tables::weights(input.category);
     let mut outcome = AssetOutcome::default();

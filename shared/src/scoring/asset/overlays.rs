@@ -1,4 +1,4 @@
-//! The overlays, in their one order. Each takes the running score and may only lower it.
+//! The overlays, applied in a fixed order. Each may only lower the running score.
 
 use super::hard_fail::HardFailFlag;
 use super::{AssetInput, ReviewStatus, multiplier_ppm};
@@ -10,7 +10,7 @@ use core::fmt;
 use serde::{Serialize, Serializer};
 
 named_enum! {
-    /// What an overlay does to the running score.
+    /// How an overlay changes the running score.
     pub enum OverlayKind {
         Subtract = "subtract",
         Cap = "cap",
@@ -21,29 +21,26 @@ named_enum! {
 /// Which rule lowered the score. Prints as the overlay's id.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OverlayRule {
-    /// `lockup`: a holder cannot exit for so many days.
-    Lockup {
-        /// Length of the lockup.
-        days: u32,
-    },
-    /// `yield-bearing`: bounded by the asset it is a form of.
+    /// `lockup`: a holder cannot exit for this many days.
+    Lockup { days: u32 },
+    /// `yield-bearing`: the score is bounded by the underlying asset's.
     YieldBearing,
-    /// `dependency:<asset_id>`: bounded by an asset it depends on.
+    /// `dependency:<asset_id>`: the score is bounded by that of an asset it depends on.
     Dependency(String),
-    /// `chain`: the profile of the chain it lives on.
+    /// `chain`: the profile of the asset's chain.
     Chain,
-    /// `staleness`: evidence older than one cadence.
+    /// `staleness`: the evidence is older than one cadence.
     Staleness,
-    /// `staleness:cap`: evidence older than two or four cadences.
+    /// `staleness:cap`: the evidence is older than two or four cadences.
     StalenessCap,
-    /// `review:<status>`: not fully reviewed.
+    /// `review:<status>`: the asset is not fully reviewed.
     Review(ReviewStatus),
-    /// `hard_fail:<flag>`: something is wrong now, or was until lately.
+    /// `hard_fail:<flag>`: the flag is active or in cooldown.
     HardFail(HardFailFlag),
 }
 
 impl OverlayRule {
-    /// What the rule does to the running score.
+    /// How the rule changes the running score.
     pub const fn kind(&self) -> OverlayKind {
         match self {
             OverlayRule::Lockup { .. } => OverlayKind::Subtract,
@@ -52,7 +49,7 @@ impl OverlayRule {
         }
     }
 
-    /// Why, in a few fixed words.
+    /// A short explanation, published with the overlay.
     pub fn reason(&self) -> impl fmt::Display {
         struct Reason<'a>(&'a OverlayRule);
         impl fmt::Display for Reason<'_> {
@@ -100,15 +97,14 @@ impl Serialize for OverlayRule {
 /// An overlay that lowered the score.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Overlay {
-    /// Which rule.
     pub rule: OverlayRule,
-    /// The running score it found.
+    /// The running score before the overlay.
     pub before: SumUnits,
-    /// The running score it left; always lower.
+    /// The running score after the overlay; always lower.
     pub after: SumUnits,
 }
 
-/// The running score, and what has lowered it so far.
+/// The running score, and the overlays that have lowered it so far.
 struct Running {
     score: SumUnits,
     applied: Vec<Overlay>,
@@ -133,7 +129,7 @@ impl Running {
     }
 }
 
-/// Applies every overlay to the weighted sum; answers those that lowered it.
+/// Applies every overlay to the weighted sum; returns those that lowered it.
 pub(super) fn apply(input: &AssetInput, weighted_sum: SumUnits) -> Vec<Overlay> {
     let mut running = Running { score: weighted_sum, applied: Vec::new() };
     let days = input.lockup_days;

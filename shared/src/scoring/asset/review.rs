@@ -1,12 +1,10 @@
-//! What a review must satisfy before it is accepted.
+//! Validation of a review before it is accepted.
 
 use super::{AssetCategory, Dimension, Dimensions};
 use crate::scoring::{Ppm, tables};
 use core::fmt;
 
-/// What stands behind an asset: shares that sum to about one.
-///
-/// Source: interface, "Enriched asset", `backing_profile` (served there in percent).
+/// The backing of an asset: shares that sum to about one. The API serves them in percent as `backing_profile`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Backing {
     /// Claims and cash outside any chain.
@@ -22,22 +20,22 @@ pub struct Backing {
 /// Why a review was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReviewError {
-    /// The backing shares miss one by more than half a percent, or one of them is negative.
+    /// The sum of the backing shares differs from one by more than half a percent, or a share is negative.
     BackingSum,
-    /// The dimension is not asked of the category.
+    /// The dimension does not apply to the category.
     NotAsked(Dimension),
     /// The category has no backing: native assets, staking derivatives, governance tokens.
     BackingNotApplicable,
-    /// A mostly hedged synthetic cannot have a dependency depth above 6.00.
+    /// A mostly hedged synthetic stablecoin cannot have a dependency depth above 6.00.
     HedgedTooShallow,
-    /// A known value below what "no evidence" counts cannot be withdrawn: the score would rise.
+    /// A value below that of missing evidence (2.50) cannot be withdrawn, because the score would rise.
     EvidenceWithdrawn(Dimension),
 }
 
 impl fmt::Display for ReviewError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            ReviewError::BackingSum => f.write_str("backing shares must be non-negative and sum to 100 percent"),
+            ReviewError::BackingSum => f.write_str("backing shares must not be negative and must sum to 100 percent"),
             ReviewError::NotAsked(dimension) => write!(f, "{dimension} does not apply to the asset's category"),
             ReviewError::BackingNotApplicable => f.write_str("the category has no backing profile"),
             ReviewError::HedgedTooShallow => {
@@ -52,16 +50,13 @@ impl fmt::Display for ReviewError {
 
 impl core::error::Error for ReviewError {}
 
-/// Whether anything can stand behind assets of a category: nothing does behind native assets, staking derivatives and
-/// governance tokens.
-///
-/// Source: interface, "Enriched asset", `backing_profile`.
+/// Whether assets of a category can have a backing; native assets, staking derivatives and governance tokens cannot.
 pub fn has_backing(category: AssetCategory) -> bool {
     use AssetCategory::{GovernanceToken, Lrt, Lst, Native};
     !matches!(category, Native | Lst | Lrt | GovernanceToken)
 }
 
-/// Checks a review against the one it replaces, which may have been made when the asset had another category.
+/// Checks a review, also against the one it replaces, which may date from when the asset had another category.
 pub fn check_review(
     category: AssetCategory,
     dimensions: &Dimensions,
@@ -131,7 +126,7 @@ mod tests {
     }
 
     #[test]
-    fn a_hedged_synthetic_cannot_claim_few_dependencies() {
+    fn a_mostly_hedged_synthetic_cannot_have_a_high_dependency_depth() {
         let check = |hedge, depth| {
             let backing = backing(1_000_000 - hedge, hedge);
             check_review(SyntheticStablecoin, &with(Dimension::DependencyDepth, depth), Some(&backing), None)
@@ -142,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_applies_to_the_category_can_be_answered() {
+    fn only_dimensions_of_the_category_can_be_scored() {
         let check = |category, dimension| check_review(category, &with(dimension, 9_000), None, None);
         assert_eq!(check(Lst, Dimension::OperatorQuality), Ok(()));
         let refused = ReviewError::NotAsked(Dimension::OperatorQuality);
@@ -151,7 +146,7 @@ mod tests {
             check(AssetCategory::Unreviewed, Dimension::Liquidity),
             Err(ReviewError::NotAsked(Dimension::Liquidity))
         );
-        // What was bad in a category that the asset has no longer is nothing to withdraw.
+        // A dimension that the asset's new category does not use may be withdrawn, whatever its value.
         let before = with(Dimension::OperatorQuality, 1_000);
         assert_eq!(check_review(SyntheticStablecoin, &Dimensions::default(), None, Some(&before)), Ok(()));
     }

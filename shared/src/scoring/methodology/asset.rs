@@ -1,4 +1,4 @@
-//! The asset score as data.
+//! The rules of the asset score, as data.
 
 use super::{ByName, percent, points, steps};
 use crate::scoring::asset::{
@@ -10,7 +10,7 @@ use crate::scoring::tables;
 use alloc::vec::Vec;
 use serde::Serialize;
 
-/// Declares the published numbers of overlays, one type each.
+/// Declares one type per overlay for its published numbers.
 macro_rules! overlay_numbers {
     ($($(#[$about:meta])* $name:ident { $($(#[$what:meta])* $field:ident: $type:ty,)* })*) => {$(
         $(#[$about])*
@@ -22,53 +22,53 @@ macro_rules! overlay_numbers {
     )*};
 }
 
-/// The asset score's rules.
+/// The rules of the asset score.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AssetRules {
-    /// What to do, in order.
+    /// The computation, one step per entry, in order.
     pub steps: &'static [&'static str],
-    /// Every dimension there is.
+    /// All dimensions.
     pub dimensions: &'static [Dimension],
-    /// What each category weighs.
+    /// The weights of the dimensions, by asset category.
     pub categories: ByName<Category>,
-    /// What a weighted dimension or a chain sub-score without evidence counts.
+    /// Points of a weighted dimension or a chain sub-score without evidence.
     pub missing_evidence: MilliPoints,
-    /// The most weight that may be without evidence.
+    /// Maximum weight, as a fraction, of the dimensions without evidence; above it the asset is unscored.
     pub max_missing_weight: Decimal,
-    /// What an unscored underlying or dependency counts.
+    /// Points of an unscored underlying or dependency.
     pub unscored_counts: MilliPoints,
-    /// In the order in which they apply.
+    /// The overlays, in the order in which they apply.
     pub overlays: Vec<OverlayEntry>,
-    /// How often an issuer that attests must, in seconds.
+    /// Maximum interval between two attestations of an issuer, in seconds, by attestation cadence.
     pub attestation_cadence_seconds: ByName<i64>,
-    /// What an age is called, by the number of cadences that it does not exceed; older is expired.
+    /// Freshness status by age, ascending; evidence older than the last step is expired.
     pub freshness: Vec<FreshnessStep>,
-    /// A recomputed score this close to the stored one is reconstructed in full.
+    /// Maximum difference, in points, between a recomputed score and the stored one for a full reconstruction.
     pub reconstruction_tolerance: MilliPoints,
-    /// The dimensions of which the greatest stands for an unscored real-world asset.
+    /// The dimensions whose highest value is the headline of an unscored real-world asset.
     pub rwa_headline_dimensions: [Dimension; 5],
 }
 
-/// One category.
+/// The weights and the evidence cadence of an asset category.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Category {
-    /// Fractions; they sum to 1. Empty for a category that is never scored.
+    /// Weights by dimension, as fractions that sum to 1. Empty for a category that is never scored.
     pub weights: ByName<Decimal>,
-    /// How often evidence should be renewed where nothing is attested.
+    /// How often evidence should be renewed if nothing is attested, in seconds.
     pub cadence_seconds: i64,
 }
 
-/// One overlay.
+/// An overlay of the asset score.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct OverlayEntry {
-    /// As applied overlays carry it, before any colon.
+    /// The overlay's id. The id of an applied overlay may append a colon and a subject, as in `dependency:usdc`.
     pub id: &'static str,
-    /// What it does.
+    /// How the overlay changes the running score.
     pub kind: OverlayKind,
-    /// Its numbers.
+    /// The overlay's numbers.
     pub rule: OverlayNumbers,
 }
 
@@ -76,81 +76,81 @@ pub struct OverlayEntry {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
-// Each alternative is a type of its own: client generators lose alternatives that have no name.
+// Each alternative is a separate type, because client generators drop alternatives without a name.
 pub enum OverlayNumbers {
-    /// Of `lockup`.
+    /// Numbers of `lockup`.
     Lockup(LockupNumbers),
-    /// Of `yield-bearing`.
+    /// Numbers of `yield-bearing`.
     YieldBearing(YieldBearingNumbers),
-    /// Of `dependency`.
+    /// Numbers of `dependency`.
     Dependency(DependencyNumbers),
-    /// Of `chain`.
+    /// Numbers of `chain`.
     Chain(ChainNumbers),
-    /// Of `staleness`.
+    /// Numbers of `staleness`.
     Staleness(StalenessNumbers),
-    /// Of `staleness:cap`.
+    /// Numbers of `staleness:cap`.
     StalenessCap(StalenessCapNumbers),
-    /// Of `review`.
+    /// Numbers of `review`.
     Review(ReviewNumbers),
-    /// Of `hard_fail`.
+    /// Numbers of `hard_fail`.
     HardFail(HardFailNumbers),
 }
 
 overlay_numbers! {
     /// Numbers of the overlay `lockup`.
     LockupNumbers {
-        /// What each length of lockup takes.
+        /// Points subtracted by length of the lockup, ascending; the first step that fits applies.
         less_by_days: Vec<LockupStep>,
     }
     /// Numbers of the overlay `yield-bearing`.
     YieldBearingNumbers {
-        /// How far below its underlying asset a yield-bearing asset scores at most.
+        /// A yield-bearing asset scores at least this many points below its underlying asset.
         below_underlying: MilliPoints,
     }
     /// Numbers of the overlay `dependency`.
     DependencyNumbers {
-        /// How far above each of its dependencies an asset scores at most.
+        /// An asset scores at most this many points above each of its dependencies.
         above_dependency: MilliPoints,
     }
-    /// Numbers of the overlay `chain`: the multiplier is floor plus gain for each summed thousandth of a point, rounded to parts
-    /// per million.
+    /// Numbers of the overlay `chain`. The multiplier is `floor` plus `gain_ppm` for each thousandth of a point of the sum of the
+    /// sub-scores, rounded to parts per million.
     ChainNumbers {
         /// The sub-scores that are summed.
         sub_scores: &'static [ChainSubScore],
-        /// The multiplier when all of them are 0.
+        /// The multiplier when all sub-scores are 0.
         floor: Ppm,
-        /// Parts per million for each thousandth of a point.
+        /// Increase of the multiplier per thousandth of a point, in parts per million.
         gain_ppm: Gain,
     }
     /// Numbers of the overlay `staleness`.
     StalenessNumbers {
-        /// The multiplier once the evidence is older than one cadence.
+        /// The multiplier if the evidence is older than one cadence.
         factor: Gain,
     }
     /// Numbers of the overlay `staleness:cap`.
     StalenessCapNumbers {
-        /// Caps by age; the first whose age is exceeded applies.
+        /// Caps by age, oldest first; the first whose age is exceeded applies.
         older_than_cadences: Vec<StalenessStep>,
     }
     /// Numbers of the overlay `review`.
     ReviewNumbers {
-        /// What an asset scores at most, by review status.
+        /// Maximum score by review status.
         caps: ByName<MilliPoints>,
     }
     /// Numbers of the overlay `hard_fail`.
     HardFailNumbers {
-        /// What each flag does, in table order.
+        /// Cap and cooldown of each flag, in table order.
         flags: ByName<HardFail>,
     }
 }
 
-/// A factor as a fraction of two integers.
+/// A number given as an exact fraction of two integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Gain {
-    /// Above the line.
+    /// The numerator.
     pub numerator: u64,
-    /// Below it.
+    /// The denominator.
     pub denominator: u64,
 }
 
@@ -161,43 +161,43 @@ impl From<(u128, u128)> for Gain {
     }
 }
 
-/// What a lockup of at most so many days takes.
+/// Points subtracted for a lockup of at most this length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LockupStep {
-    /// Null is any longer one.
+    /// Maximum length of the lockup in days, inclusive; null for no bound.
     pub up_to_days: Option<u32>,
-    /// Points taken.
+    /// Points subtracted.
     pub less: MilliPoints,
 }
 
-/// The cap of evidence older than so many cadences.
+/// The cap of evidence above an age.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StalenessStep {
-    /// So many cadences.
+    /// The cap applies to evidence older than this many cadences.
     pub cadences: i64,
-    /// What the asset scores at most.
+    /// Maximum score of the asset.
     pub cap: MilliPoints,
 }
 
-/// One hard-fail flag.
+/// The effect of a hard-fail flag.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HardFail {
-    /// What the asset scores at most.
+    /// Maximum score of the asset.
     pub cap: MilliPoints,
-    /// How long the cap holds once the flag is cleared.
+    /// How many days the cap remains after the flag was cleared.
     pub cooldown_days: i64,
 }
 
-/// The name of an age.
+/// The freshness status of evidence up to an age.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FreshnessStep {
-    /// At most so many cadences.
+    /// Maximum age in cadences, inclusive.
     pub up_to_cadences: i64,
-    /// The name.
+    /// The freshness status.
     pub status: FreshnessStatus,
 }
 

@@ -1,4 +1,4 @@
-//! What every basket shares, as data; the rest is each basket's own, and served with it.
+//! The rules common to all baskets, as data; each basket's own rules are served with the basket.
 
 use super::{points, steps};
 use crate::model::basket::RefreshRule;
@@ -7,27 +7,27 @@ use crate::rules::baskets::refresh::{self, Trigger};
 use crate::scoring::number::MilliPoints;
 use serde::Serialize;
 
-/// How baskets are weighed, and when that is asked again.
+/// How constituents of baskets are weighted, and when a basket is rebalanced.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct BasketRules {
-    /// What to do.
+    /// The computation of weights, one step per entry.
     pub steps: &'static [&'static str],
-    /// The caps of a basket of vaults that names no others.
+    /// Default caps of a basket of vaults.
     pub vault_caps: Caps,
-    /// The caps of a basket of assets that names no others.
+    /// Default caps of a basket of assets.
     pub asset_caps: Caps,
-    /// What scores of a basket of Prime alone are measured from, where it names no other.
+    /// Default pivot of a basket of Prime constituents only; weights are proportional to score minus pivot.
     pub prime_pivot: MilliPoints,
-    /// The same of a basket of several tiers.
+    /// Default pivot of a basket of several tiers.
     pub mixed_pivot: MilliPoints,
-    /// The quarter's day, in words.
+    /// When the quarterly rebalance is due, as text.
     pub calendar: &'static str,
-    /// What asks for a rebalance, the gravest first.
+    /// What triggers a rebalance, most severe first.
     pub triggers: &'static [Trigger],
-    /// A constituent's fall since the last version that does.
+    /// Drop of a constituent's score since the last version, in points, that triggers a rebalance.
     pub score_down: MilliPoints,
-    /// The rise that does; smaller ones are suppressed.
+    /// Rise of a constituent's score since the last version, in points, that triggers a rebalance.
     pub score_up: MilliPoints,
 }
 

@@ -1,4 +1,4 @@
-//! The caps as data: what a vault's score may not exceed, and when.
+//! The caps as data: upper bounds of a vault's score, and their conditions.
 
 use super::{points, tenths};
 use crate::scoring::number::{Decimal, MilliPoints, Ppm};
@@ -11,15 +11,15 @@ use serde::Serialize;
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CapRule {
-    /// Which.
+    /// The cap's id.
     pub id: CapId,
-    /// The most the score may be; null where `when` says what that follows from.
+    /// Maximum score under this cap, 0 to 10; null where it depends on the vault as described by `about` and `when`.
     pub value: Option<MilliPoints>,
-    /// When it applies, in words.
+    /// When the cap applies, as text. "This" refers to the number in `when`.
     pub about: &'static str,
-    /// The numbers of that condition; null where it has none.
+    /// The numbers of the condition; null where it has none.
     pub when: Option<CapNumbers>,
-    /// Whether it demotes without a dwell while it binds.
+    /// Whether the cap demotes without a dwell while it binds.
     pub at_once: bool,
 }
 
@@ -27,7 +27,6 @@ pub struct CapRule {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(untagged)]
-#[allow(missing_docs, reason = "named as they are published")]
 pub enum CapNumbers {
     HardFail { holding_from_share: Ppm },
     Incident { unresolved: MilliPoints, resolved: Vec<IncidentStep> },
@@ -39,13 +38,13 @@ pub enum CapNumbers {
     AboveAsset { above_asset_vector: MilliPoints },
 }
 
-/// The cap of a resolved major incident younger than so many days.
+/// The cap of a resolved major incident below an age. The first step that fits applies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct IncidentStep {
-    /// The age in days.
+    /// The step applies to incidents younger than this many days.
     pub younger_than_days: u32,
-    /// The most the score may be.
+    /// Maximum score under this cap, 0 to 10.
     pub cap: MilliPoints,
 }
 
@@ -58,13 +57,14 @@ fn rule(id: CapId) -> CapRule {
     let (value, about, when) = match id {
         CapId::AssetHardFail => (
             None,
-            "Lending: the deposit asset has an active hard fail; its score. Holdings: one of at least so much share has; the lowest points of those.",
+            "Lending: the deposit asset has an active hard fail; the cap is its score. \
+             Holdings: a holding of at least this share has an active hard fail; the cap is the lowest points of such holdings.",
             Some(CapNumbers::HardFail { holding_from_share: Ppm(tables::HOLDING_HARD_FAIL_PPM.into()) }),
         ),
         CapId::Unaudited => (Some(tables::UNAUDITED), "audits is 0.", None),
         CapId::Incident => (
             None,
-            "An incident that is not minor is unresolved, or resolved and younger than a step; the lowest over all of them.",
+            "A major incident is unresolved, or resolved and younger than a step; the lowest cap over all incidents applies.",
             Some(CapNumbers::Incident { unresolved: tables::INCIDENT_UNRESOLVED, resolved: incident_steps() }),
         ),
         CapId::VectorFloor | CapId::VectorWeak | CapId::PrimeGate => weak_vector(id),
@@ -86,7 +86,7 @@ fn rule(id: CapId) -> CapRule {
         ),
         CapId::LowTvl => (
             Some(tables::LOW_TVL),
-            "tvl_usd is below this; an unknown one counts 0.",
+            "tvl_usd is below this; an unknown TVL counts 0.",
             Some(CapNumbers::Size { tvl_usd_below: tables::LOW_TVL_USD }),
         ),
         CapId::EoaControl => (
@@ -113,30 +113,30 @@ fn incident_steps() -> Vec<IncidentStep> {
 
 fn weak_vector(id: CapId) -> (Option<MilliPoints>, &'static str, Option<CapNumbers>) {
     let found = tables::VECTOR_CAPS.iter().find(|(_, of, _)| *of == id);
-    let about = "The smallest vector is below this; of these three at most the first that holds is listed.";
+    let about = "The smallest vector is below this; of vector_floor, vector_weak and prime_gate only the first that applies is listed.";
     let when = found.map(|(bound, ..)| CapNumbers::Vector { smallest_vector_below: *bound });
     (found.map(|(.., value)| *value), about, when)
 }
 
-/// Shares of the informational flags, as fractions.
+/// The thresholds of the informational flags. Shares and rates are fractions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FlagRules {
-    /// `stale_audit`: the newest audit is older, in days.
+    /// `stale_audit` is raised if the newest audit is older than this many days, or undated.
     pub stale_audit_after_days: u32,
-    /// `reward_heavy`: less of the rate than this is interest.
+    /// `reward_heavy` is raised if a smaller part of the net rate than this is earned without rewards.
     pub reward_heavy_base_share_below: Decimal,
-    /// `high_utilization`: more than this is lent out.
+    /// `high_utilization` is raised if utilization is above this.
     pub high_utilization_above: Ppm,
-    /// `single_market`: one market holds more than this.
+    /// `single_market` is raised if one exposure of a lending vault is above this share.
     pub single_market_share_above: Decimal,
-    /// `custom_oracle`: at least this share is priced by an oracle of its own.
+    /// `custom_oracle` is raised if a custom or unknown oracle prices an exposure of at least this share of a lending vault.
     pub custom_oracle_share_from: Decimal,
-    /// `outlier_apr`: the net rate is above this.
+    /// `outlier_apr` is raised only if the net rate is above this.
     pub outlier_apr_above: Ppm,
-    /// `outlier_apr`: and more than so many times the median of its peers.
+    /// `outlier_apr` is raised only if the net rate is above this many times the median of its peers.
     pub outlier_apr_times_median: i64,
-    /// `outlier_apr`: peers without which the median says nothing.
+    /// `outlier_apr` is raised only with at least this many peers.
     pub outlier_apr_min_peers: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What is derived from scores and exposures: a portfolio's verdict, and the curated list of vaults.
+//! The rules of results derived from scores and exposures: a portfolio's verdict, and the list of high-confidence vaults.
 
 use super::{steps, tenths};
 use crate::graph::check::NEAR_FROM_TENTHS;
@@ -7,15 +7,15 @@ use crate::rules::yields::{HIGH_CONFIDENCE_APR, HIGH_CONFIDENCE_SCORE};
 use crate::scoring::number::{Decimal, MilliPoints, Ppm};
 use serde::Serialize;
 
-/// What a portfolio's exposures come to against its limits.
+/// How a portfolio's exposures are checked against its limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CheckRules {
-    /// What to do.
+    /// The check, one step per entry.
     pub steps: &'static [&'static str],
-    /// The least confidence of a verified mapping on which alone a portfolio is rejected.
+    /// Minimum confidence, as a fraction, from which a verified mapping counts as sure; only sure exposures reject a portfolio.
     pub sure_from_confidence: Ppm,
-    /// The part of its limit from which an exposure is near it.
+    /// Fraction of its limit from which an exposure is near the limit.
     pub near_from_share: Decimal,
 }
 
@@ -29,15 +29,15 @@ impl CheckRules {
     }
 }
 
-/// Which vaults are listed with high confidence: bounds that belong to it.
+/// Which vaults are listed with high confidence. All bounds are inclusive.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HighConfidenceRules {
-    /// The least score, 0 to 10.
+    /// Minimum score, 0 to 10.
     pub total_score_from: MilliPoints,
-    /// The least net APR, as a fraction.
+    /// Minimum net APR, as a fraction.
     pub apr_net_from: f64,
-    /// The greatest net APR, as a fraction.
+    /// Maximum net APR, as a fraction.
     pub apr_net_to: f64,
 }
 

@@ -1,8 +1,8 @@
-//! The rules as a document: what `/v1/methodology` serves, so that anyone can make a published score again.
+//! The rules as the document that `/v1/methodology` serves, so that clients can recompute a published score.
 //!
-//! Nothing here holds a number of its own. Every value is read from where the evaluator reads it: [`tables`](super::tables),
-//! [`decay`](super::decay), [`rules::tiers`](crate::rules::tiers) and [`rules::dwell`](crate::rules::dwell). Points are
-//! decimals (4.9), shares, rates and weights fractions, dollars and days whole.
+//! This module defines no numbers. Every value is read from the table that the evaluator uses: [`tables`](super::tables),
+//! [`decay`](super::decay), [`rules::tiers`](crate::rules::tiers) and [`rules::dwell`](crate::rules::dwell). Points are decimals (4.9);
+//! shares, rates and weights are fractions; dollars and days are whole numbers.
 
 mod asset;
 mod baskets;
@@ -26,31 +26,31 @@ use alloc::string::{String, ToString};
 use alloc::vec::Vec;
 use serde::{Serialize, Serializer};
 
-/// Everything a score depends on beside its inputs. Source: interface, "Methodology"; methodology, "Principles".
+/// Everything a score depends on besides its inputs.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Methodology {
-    /// The version that scores carry while these rules are in force.
+    /// Version of these rules, as stated by every score computed under them.
     pub methodology_version: &'static str,
-    /// How numbers are kept and rounded.
+    /// How numbers are represented and rounded.
     pub numbers: NumberRules,
     /// The tiers, best first.
     pub tiers: Vec<TierRule>,
-    /// The asset score.
+    /// The rules of the asset score.
     pub asset: AssetRules,
-    /// The vault score.
+    /// The rules of the vault score.
     pub vault: VaultRules,
-    /// When a result becomes the published score.
+    /// When a computed score becomes the published score.
     pub publication: PublicationRules,
-    /// When a whole run is held back.
+    /// When a whole score run is held back.
     pub run: RunRules,
-    /// What every basket shares; the rest is each basket's own, and served with it.
+    /// The rules common to all baskets; each basket's own rules are served with the basket.
     pub baskets: BasketRules,
-    /// What a portfolio's exposures come to against its limits.
+    /// How a portfolio's exposures are checked against its limits.
     pub check: CheckRules,
     /// Which vaults are listed with high confidence.
     pub high_confidence: HighConfidenceRules,
-    /// What these rules are known not to do well, a sentence each.
+    /// Known weaknesses of these rules, one per entry.
     pub known_weaknesses: &'static [&'static str],
 }
 
@@ -73,29 +73,29 @@ impl Methodology {
     }
 }
 
-/// How numbers are kept and rounded.
+/// How numbers are represented and rounded.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NumberRules {
-    /// Everything in one sentence each.
+    /// The rules, one per entry.
     pub steps: &'static [&'static str],
-    /// The three exponentials.
+    /// The tables of the three exponential decays.
     pub decay: DecayRules,
 }
 
-/// The exponentials, as fractions of 2^63. All are texts: they do not fit a JSON number.
+/// The exponential decays, as multiples of 2^-63. Values are decimal strings, because they do not fit a JSON number.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DecayRules {
-    /// One.
+    /// The representation of 1, which is 2^63.
     pub one: String,
-    /// Beyond this age in days all of them are 0.
+    /// Beyond this age in days every decay is 0.
     pub last_day: u32,
     /// e^(−d/365) at d = 2^k days, k from 0.
     pub maturity: Vec<String>,
-    /// e^(−d/180).
+    /// e^(−d/180) at d = 2^k days, k from 0.
     pub seasoning: Vec<String>,
-    /// 2^(−d/365).
+    /// 2^(−d/365) at d = 2^k days, k from 0.
     pub incident: Vec<String>,
 }
 
@@ -115,17 +115,17 @@ impl NumberRules {
     }
 }
 
-/// Where a tier begins.
+/// A tier and its lower bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TierRule {
     /// The tier.
     pub tier: Tier,
-    /// The lowest score of it.
+    /// The lowest score of the tier.
     pub from: MilliPoints,
 }
 
-/// A table by name; serialises as an object in the table's order.
+/// A table keyed by name; serialises as an object in the table's order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ByName<V>(pub Vec<(&'static str, V)>);
 
@@ -136,7 +136,7 @@ impl<V: Serialize> Serialize for ByName<V> {
 }
 
 impl<V> ByName<V> {
-    /// Names and values that stand in the same order.
+    /// Pairs names with values given in the same order.
     fn zip(names: &[&'static str], values: impl IntoIterator<Item = V>) -> Self {
         ByName(names.iter().copied().zip(values).collect())
     }
@@ -152,17 +152,17 @@ fn basis_points(bp: u32) -> Decimal {
     Decimal { units: bp.into(), scale: 4 }
 }
 
-/// One in so many, as a fraction.
+/// 1 / `parts` as a fraction.
 fn one_in(parts: u128) -> Decimal {
     Decimal { units: 1_000_000_i64.checked_div(i64::try_from(parts).unwrap_or(i64::MAX)).unwrap_or_default(), scale: 6 }
 }
 
-/// So many tenths, as a fraction.
+/// `parts` / 10 as a fraction.
 fn tenths(parts: u128) -> Decimal {
     Decimal { units: i64::try_from(parts).unwrap_or_default(), scale: 1 }
 }
 
-/// Milli-points that a rule adds or takes, as points.
+/// The magnitude of milli-points that a rule adds or subtracts.
 fn points(milli: i32) -> MilliPoints {
     MilliPoints::saturating(milli.unsigned_abs().into())
 }
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn every_table_sums_to_one_as_it_is_published() {
+    fn every_published_table_of_weights_sums_to_one() {
         let document = published();
         let sum = |weights: &serde_json::Value| -> f64 {
             weights.as_object().unwrap().values().filter_map(|it| it.as_f64()).sum()
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn whatever_is_computed_says_how_and_the_weak_points_are_named() {
+    fn every_computation_lists_its_steps_and_the_known_weaknesses_are_named() {
         let document = published();
         for path in ["/numbers", "/asset", "/vault", "/publication", "/baskets", "/check"] {
             assert!(document.pointer(path).unwrap()["steps"].as_array().unwrap().len() >= 3, "{path}");
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn fractions_and_points_read_as_the_methodology_writes_them() {
+    fn fractions_and_points_are_published_in_their_documented_units() {
         let document = published();
         for (path, value) in [
             ("/vault/asset_vector/worst_from_share", 0.05),

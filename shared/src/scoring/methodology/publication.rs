@@ -1,4 +1,4 @@
-//! Publication and runs as data.
+//! The rules of publication and of score runs, as data.
 
 use super::{one_in, points, steps};
 use crate::rules::{dwell, tiers};
@@ -8,23 +8,23 @@ use crate::scoring::vault::CapId;
 use alloc::vec::Vec;
 use serde::Serialize;
 
-/// When a result becomes the published score.
+/// When a computed score becomes the published score.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PublicationRules {
-    /// What to do.
+    /// The procedure, one step per entry.
     pub steps: &'static [&'static str],
-    /// How long a higher floor must be held.
+    /// How long the raw score must stay at or above a higher tier's floor before that tier is published, in seconds.
     pub promote_after_seconds: i64,
-    /// How long the published floor must be missed.
+    /// How long the raw score must stay below the published tier's floor before the lower tier is published, in seconds.
     pub demote_after_seconds: i64,
-    /// So far under the published floor demotes at once.
+    /// A raw score this many points or more below the published tier's floor demotes at once.
     pub hard_below_floor: MilliPoints,
-    /// So far under the last score outside a dwell does too.
+    /// A raw score this many points or more below the last score published outside a dwell demotes at once.
     pub hard_below_anchor: MilliPoints,
     /// Caps that demote at once while they bind.
     pub at_once: Vec<CapId>,
-    /// The smallest move that is published, and the distance that a held score keeps from the next floor.
+    /// The smallest move within a tier that is published, and the distance below the next floor at which a dwelling score is clamped.
     pub score_step: MilliPoints,
 }
 
@@ -42,13 +42,13 @@ impl PublicationRules {
     }
 }
 
-/// When a whole run is held back.
+/// When a whole score run is held back.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RunRules {
-    /// At least this share of the published tiers would move.
+    /// A run is held back if it would change at least this fraction of the published tiers at once.
     pub mass_move_share: Decimal,
-    /// Asked only from so many published tiers on.
+    /// The check applies only if at least this many tiers are published.
     pub mass_move_min_published: u64,
 }
 

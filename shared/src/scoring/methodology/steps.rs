@@ -1,98 +1,87 @@
-//! What to do with the tables, a sentence a step.
+//! The computation steps of the methodology as text, one step per entry.
 
-/// Numbers.
 pub(super) const NUMBERS: &[&str] = &[
     "Everything is computed in integers: points in thousandths, fractions in parts per million or basis points, ages in whole days.",
-    "Rounding is half to even, and happens nowhere but where a step says so.",
-    "A weighted sum, and a running score under overlays, is kept in hundred-thousandths of a point and never rounded.",
-    "What a later step reads is the published two-decimal value of the step before it.",
-    "A decay after d days: begin with one; for every set bit k of d, ascending, multiply by entry k and drop 63 bits. Beyond last_day it is 0.",
+    "Rounding is half to even, and happens only where a step says so.",
+    "Weighted sums, and running scores under overlays, are kept in hundred-thousandths of a point and are not rounded further.",
+    "A later step uses the published two-decimal value of the step before it.",
+    "A decay after d days: start with one; for every set bit k of d, in ascending order, multiply by entry k and drop the low 63 bits. Beyond last_day the decay is 0.",
 ];
 
-/// The asset score.
 pub(super) const ASSET: &[&str] = &[
-    "weighted_sum is the sum of weight times value over the dimensions of the category; one without evidence counts missing_evidence.",
-    "Where more weight than max_missing_weight has no evidence, or the category has no weights, the asset is unscored.",
-    "Overlays follow in their order. Each may only lower the running score, never below 0; one that would not lower it is not recorded.",
-    "Multiplications round to hundred-thousandths of a point. The score is what is left, rounded to two decimals.",
+    "weighted_sum is the sum of weight times value over the dimensions of the category; a dimension without evidence counts missing_evidence.",
+    "If the dimensions without evidence weigh more than max_missing_weight, or the category has no weights, the asset is unscored.",
+    "Overlays apply in the listed order. Each may only lower the running score, never below 0; an overlay that would not lower it is not recorded.",
+    "Multiplications round to hundred-thousandths of a point. The score is the final running score, rounded to two decimals.",
 ];
 
-/// The vault score.
 pub(super) const VAULT: &[&str] = &[
-    "Four vectors are computed from the inputs, each rounded to two decimals once, from the exact fraction.",
+    "Four vectors are computed from the inputs. Each is rounded once, to two decimals, from an exact fraction.",
     "Without an asset vector or a platform vector the vault is unscored.",
-    "weighted_sum is the sum of weight times vector, exact.",
-    "Every cap whose condition holds is listed, in table order. It binds when it is below weighted_sum.",
-    "raw_score is the least of weighted_sum and the listed caps, rounded to two decimals.",
+    "weighted_sum is the exact sum of weight times vector.",
+    "Every cap whose condition applies is listed, in table order. A cap binds when it is below weighted_sum.",
+    "raw_score is the minimum of weighted_sum and the listed caps, rounded to two decimals.",
 ];
 
-/// The asset vector.
 pub(super) const ASSET_VECTOR: &[&str] = &[
-    "Exposures that are unavailable count as one exposure of unscored_counts points; an exposure without a score counts that, or its hard_fail_cap where it is lower.",
-    "When lending, an exposure counts the lesser of its points and its oracle's cap, less the haircut of the first step that its lltv does not exceed; none without an lltv. Never below 0.",
-    "Exposures of one id are merged: shares add up, points are their share-weighted mean, rounded to three decimals.",
-    "Holdings: the share-weighted mean of all, rounded to two decimals; without holdings there is no vector.",
-    "Lending: mean_weight times that mean plus worst_weight times the worst exposure of at least worst_from_share of the whole (of all, when none reaches it), rounded to two decimals, and never above deposit_score. Without exposures it is deposit_score; without deposit_score there is no vector.",
+    "Unavailable exposures count as one exposure of unscored_counts points. An exposure without a score counts unscored_counts points, or its hard_fail_cap if that is lower.",
+    "Lending: an exposure counts the minimum of its points and its oracle's cap, less the haircut of the first step whose bound its lltv does not exceed, but never below 0. Without an lltv there is no haircut.",
+    "Exposures with the same id are merged: their shares add up, and their points are the share-weighted mean, rounded to three decimals.",
+    "Holdings: the vector is the share-weighted mean of all exposures, rounded to two decimals. Without holdings there is no vector.",
+    "Lending: the vector is mean_weight times the share-weighted mean plus worst_weight times the points of the worst exposure, rounded to two decimals, and at most deposit_score. The worst exposure is the lowest of those with at least worst_from_share of the whole, or the lowest of all if none reaches that share. Without exposures the vector is deposit_score; without deposit_score there is no vector.",
 ];
 
-/// The platform vector.
 pub(super) const PLATFORM: &[&str] = &[
-    "maturity is ten points times one less the maturity decay of version_age_days, rounded to three decimals.",
-    "audits counts by their number, the last entry for more. With at least one: plus the bounty's points from its amount on, less the stale audit's when the newest is older or undated; held within 0 and 10.",
-    "scale counts the first step that protocol_tvl_usd reaches; an unknown one counts 0 dollars.",
-    "The factor is that of worst_dependency, less step for each dependency beyond free, never below floor.",
-    "The vector is the weighted sum times the factor, rounded to two decimals. Without version_age_days, audits or strategy there is none.",
+    "maturity is ten points times (1 − the maturity decay of version_age_days), rounded to three decimals.",
+    "audits counts the points of the number of audits, the last entry also for more. With at least one audit, add the bounty's points if the bounty reaches from_usd, and subtract the stale_audit points if the newest audit is older than older_than_days or undated; the result is clamped to 0 to 10.",
+    "scale counts the points of the first step that protocol_tvl_usd reaches, or scale_below if it reaches no step; an unknown TVL counts 0 dollars.",
+    "The factor is that of worst_dependency, less step for each dependency beyond free, but at least floor.",
+    "The vector is the weighted sum times the factor, rounded to two decimals. Without version_age_days, audits or strategy there is no vector.",
 ];
 
-/// The control vector.
 pub(super) const CONTROL: &[&str] = &[
-    "A timelock in seconds counts the first step that it reaches, and none where it reaches no step; null counts unknown.",
-    "Of several signers the first step counts whose threshold and owners are both reached; one that reaches no step counts one_key, as does eoa. null counts unknown.",
-    "The vector is the weighted sum of the four, rounded to two decimals.",
+    "A timelock in seconds counts the points of the first step that it reaches, or those of none if it reaches no step; null counts the points of unknown.",
+    "A multisig counts the points of the first step whose threshold and owners it both reaches, or those of one_key if it reaches no step; eoa counts one_key too. null counts the points of unknown.",
+    "The vector is the weighted sum of the four parts, rounded to two decimals.",
 ];
 
-/// The history vector.
 pub(super) const HISTORY: &[&str] = &[
-    "seasoning is ten points times one less the seasoning decay of vault_age_days, rounded to three decimals; an unknown age counts 0.",
-    "incidents is ten points less the sum of each one's points times the incident decay of its age, that sum rounded to three decimals; not below 0.",
-    "stability is ten points less loss_per_basis_point for each basis point of drawdown up to takes_all_at, or unknown where it is null; less high_util_72h and tvl_halved_7d where they hold; not below 0.",
-    "The vector is the weighted sum of the three, rounded to two decimals.",
+    "seasoning is ten points times (1 − the seasoning decay of vault_age_days), rounded to three decimals; an unknown age counts 0 days.",
+    "incidents is ten points minus the sum, over all incidents, of the incident's points times the incident decay of its age; the sum is rounded to three decimals, and the result is at least 0.",
+    "stability is ten points minus loss_per_basis_point for each basis point of drawdown up to takes_all_at, or unknown if the drawdown is null; then high_util_72h and tvl_halved_7d are subtracted where these conditions apply. The result is at least 0.",
+    "The vector is the weighted sum of the three parts, rounded to two decimals.",
 ];
 
-/// Publication.
 pub(super) const PUBLICATION: &[&str] = &[
-    "Each boundary between two tiers has a clock, started anew whenever the raw score changes its side.",
-    "A higher tier is published when its floor has been held for promote_after_seconds, a lower one when the published floor has been missed for demote_after_seconds.",
-    "A lower one at once when a cap of at_once binds, or the raw score is hard_below_floor under the published floor or hard_below_anchor under the last score published outside a dwell.",
-    "Until then the raw score is held inside the published tier: not below its floor, not above the next one less score_step.",
-    "A move inside a tier of less than score_step is not published.",
-    "The first run of another methodology publishes its raw score without any of that, and starts every clock over; where it moves inside the tier by less than score_step, the published score stays.",
+    "Each boundary between two tiers has a clock, which restarts whenever the raw score crosses the boundary.",
+    "A higher tier is published once the raw score has been at or above its floor for promote_after_seconds; a lower tier is published once the raw score has been below the published tier's floor for demote_after_seconds.",
+    "A lower tier is published at once if a cap of at_once binds, if the raw score is hard_below_floor or more below the published tier's floor, or if it is hard_below_anchor or more below the last score published outside a dwell.",
+    "Until then the raw score is clamped to the published tier: not below its floor, and not above the next tier's floor less score_step.",
+    "A move within a tier of less than score_step is not published.",
+    "The first run under another methodology publishes its raw score without these rules and restarts every clock; if the tier is the same and the move is less than score_step, the published score stays.",
 ];
 
-/// Baskets.
 pub(super) const BASKETS: &[&str] = &[
-    "A name's excess is its score less the basket's pivot; a name without any is out.",
-    "There is a solution when min_constituents names are left and their issuers, each at its cap or at all its names' caps where that is less, come to the whole. Where there is none, no version is made.",
-    "Weights are proportional to excess. Names that would exceed the single-name cap stand at it and the others share what is left, until none does. Then every issuer that exceeds its cap stands at it and the others share what is left, until no issuer is new; the names of such an issuer are filled to exactly its cap in the same way.",
-    "All of that is in exact fractions. In the end parts per million are rounded down; those that are missing go to the greatest remainders, of equal ones to the smaller id, and never lift a name or an issuer above its cap.",
-    "Where a name is under the floor, the lightest is dropped, of equal ones that of the lower score and then of the greater id, and everything begins again.",
-    "No version is made while something that a constituent rests on is older than two of its cadences, unread or in quarantine; none that weighs the same names alike.",
+    "A name's excess is its score minus the basket's pivot; a name without a positive excess is excluded.",
+    "Weights exist if at least min_constituents names are left, and if the issuers together can hold the whole, each at most the issuer cap and at most the sum of its names' single-name caps. Otherwise no version is made.",
+    "Weights are proportional to excess. Names that would exceed the single-name cap are set to it and the others share the rest, until no name exceeds it. Then every issuer that exceeds the issuer cap is set to it and the others share the rest, until no further issuer exceeds it. The names of such an issuer share exactly its cap in the same way.",
+    "The computation uses exact fractions. At the end weights are rounded down to parts per million; the missing parts go to the largest remainders (ties: the smaller id first) and never lift a name or an issuer above its cap.",
+    "If a weight is below the floor, the lightest name is dropped (ties: the lower score first, then the greater id), and the computation starts again.",
+    "No version is made while the facts about a constituent of the current or the next version are older than two cadences, unread or in quarantine, and none is made if names and weights are unchanged.",
 ];
 
-/// The check of a portfolio.
 pub(super) const CHECK: &[&str] = &[
-    "Positions are whole micro-dollars; one vault's are added up, and the total holds those too that cannot be resolved. A limit is rounded down to parts per million.",
-    "For each limited dimension and key, every is the sum of amount times share over all mappings to it, and sure that over the verified ones with a confidence of sure_from_confidence or more.",
-    "sure above the limit's part of the total is a breach and rejects. every above it is advisory, every from near_from_share of it on is near: both are a caution, as is a vault that cannot be resolved. Without any of them the portfolio is approved.",
-    "The curator, protocol, chain, clusters and signer sets of a vault reach all of a position in it, once, even where they stand behind a part of it too. Those of a vault inside it, and an asset with its clusters, signer sets, oracles, their vendors and bridges, reach that part of the position which is held there.",
+    "Positions are in whole micro-dollars; positions in the same vault are added up, and the total includes positions that cannot be resolved. A limit is rounded down to parts per million.",
+    "For each limited dimension and key, every is the sum of amount times share over all mappings to the key, and sure is the same sum over the verified mappings with a confidence of sure_from_confidence or more.",
+    "If sure is above the limit's part of the total, that is a breach, and the portfolio is rejected. If every is above it, that is advisory; if every is at least near_from_share of it, that is near. Both are a caution, as is a vault that cannot be resolved. Without any of these the portfolio is approved.",
+    "The curator, protocol, chain, clusters and signer sets of a vault reach the whole of a position in it, once, even if they also stand behind a part of it. Those of a nested vault, and each asset with its clusters, signer sets, oracles, oracle vendors and bridges, reach only the part of the position that is held there.",
 ];
 
-/// What the rules are known not to do well.
 pub(super) const KNOWN_WEAKNESSES: &[&str] = &[
-    "Weights, caps and what each dimension's points mean are judgement: nobody fitted them to losses.",
-    "worst_from_share is a cliff: an exposure just under it moves the mean alone.",
-    "A timelock, signer set or dependency of which nothing is known counts more than one known to be bad. The unknown: flags say where that is so.",
-    "asset_drag holds a vault near what it lends and lends against, so that a good platform on middling assets hardly shows.",
-    "History knows published incidents alone: what nobody reported, and what was not linked to the vault or its protocol, is not in it.",
-    "A fall shows in drawdown once it is in the price per share; a loss that was not written down yet is not seen.",
+    "Weights, caps and the meaning of each dimension's points are judgement; they were not fitted to losses.",
+    "worst_from_share is a cliff: an exposure just below it affects the mean only.",
+    "An unknown timelock, signer set or dependency counts more than one known to be bad. The unknown: flags show where that is the case.",
+    "asset_drag keeps a vault near the assets that it lends and lends against, so that a good platform on middling assets has little effect.",
+    "History includes published incidents only: an incident that was not reported, or not linked to the vault or its protocol, is missing.",
+    "A loss shows in drawdown only once it is in the price per share; a loss that has not been written down yet is not seen.",
 ];

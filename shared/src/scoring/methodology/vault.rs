@@ -1,4 +1,4 @@
-//! The vault score as data.
+//! The rules of the vault score, as data.
 
 use super::caps::{self, CapRule, FlagRules};
 use super::{ByName, basis_points, one_in, percent, points, steps, tenths};
@@ -9,229 +9,229 @@ use crate::scoring::vault::{Exit, IncidentClass, Oracle, RequiredInput, Source, 
 use alloc::vec::Vec;
 use serde::Serialize;
 
-/// The vault score's rules.
+/// The rules of the vault score.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct VaultRules {
-    /// What to do, a sentence each.
+    /// The computation, one step per entry.
     pub steps: &'static [&'static str],
-    /// Of the four vectors, as fractions.
+    /// Weights of the four vectors, as fractions that sum to 1.
     pub weights: ByName<Decimal>,
-    /// Inputs without which there is no score.
+    /// Inputs without which a vault is unscored.
     pub required: &'static [RequiredInput],
-    /// What it holds or lends against.
+    /// The asset vector: the assets that the vault holds or lends against.
     pub asset_vector: AssetVectorRules,
-    /// The protocol it runs on.
+    /// The platform vector: the protocol that the vault runs on.
     pub platform: PlatformRules,
-    /// Who can change it, and how fast.
+    /// The control vector: who can change the vault, how fast, and how depositors exit.
     pub control: ControlRules,
-    /// What has happened to it.
+    /// The history vector: the vault's age, incidents and stability.
     pub history: HistoryRules,
-    /// In table order.
+    /// The caps, in table order.
     pub caps: Vec<CapRule>,
-    /// The numbers of the informational flags, which no score depends on.
+    /// The thresholds of the informational flags, which do not affect the score.
     pub flags: FlagRules,
 }
 
-/// What a vault holds or lends against.
+/// The rules of the asset vector.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AssetVectorRules {
-    /// What to do, a sentence each.
+    /// The computation, one step per entry.
     pub steps: &'static [&'static str],
-    /// What an asset without a score counts, in points.
+    /// Points of an asset without a score.
     pub unscored_counts: MilliPoints,
-    /// What a collateral counts at most, by where its price comes from.
+    /// Maximum points of a collateral, by its price source.
     pub oracle_caps: ByName<MilliPoints>,
-    /// What the liquidation loan-to-value takes of a collateral.
+    /// Haircuts by the collateral's liquidation loan-to-value, ascending; the first that fits applies.
     pub lltv_haircuts: Vec<Haircut>,
-    /// The same where collateral and loan track one reference.
+    /// Haircuts where collateral and loan asset track the same reference.
     pub same_peg_haircuts: Vec<Haircut>,
     /// Weight of the mean over all exposures, as a fraction.
     pub mean_weight: Decimal,
     /// Weight of the worst exposure, as a fraction.
     pub worst_weight: Decimal,
-    /// The share from which an exposure can be the worst.
+    /// Minimum share of the whole, as a fraction, of an exposure that can be the worst one.
     pub worst_from_share: Decimal,
 }
 
-/// What a loan-to-value of at most so much takes.
+/// A haircut for a liquidation loan-to-value up to a bound.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Haircut {
-    /// Null is any higher one.
+    /// Upper bound of the loan-to-value, inclusive, as a fraction; null for no bound.
     pub up_to: Option<Decimal>,
-    /// Points taken.
+    /// Points subtracted.
     pub less: MilliPoints,
 }
 
-/// The protocol it runs on.
+/// The rules of the platform vector.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PlatformRules {
-    /// What to do, a sentence each.
+    /// The computation, one step per entry.
     pub steps: &'static [&'static str],
-    /// Of its parts, as fractions.
+    /// Weights of the vector's parts, as fractions that sum to 1.
     pub weights: ByName<Decimal>,
-    /// By their number, from none.
+    /// Points by number of audits, from 0; the last entry also applies to more.
     pub audits: [MilliPoints; 5],
-    /// What a bounty adds.
+    /// Points added for a bounty.
     pub bounty: Bounty,
-    /// What an old audit takes.
+    /// Points subtracted for an old audit.
     pub stale_audit: StaleAudit,
-    /// By what the protocol does with funds, in points.
+    /// Points by strategy.
     pub strategies: ByName<MilliPoints>,
-    /// Descending; below the last one `scale_below`.
+    /// Points by the protocol's TVL, descending; below the last step `scale_below` applies.
     pub scale: Vec<ScaleStep>,
-    /// What a smaller protocol counts, in points.
+    /// Points of a protocol below every step of `scale`.
     pub scale_below: MilliPoints,
-    /// What protocols that it depends upon take.
+    /// The factor for the protocols that the protocol depends on.
     pub dependency: DependencyRules,
 }
 
-/// What a bounty adds.
+/// Points added for a bounty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Bounty {
-    /// The least bounty that counts, in USD.
+    /// Smallest bounty that counts, in USD.
     pub from_usd: u64,
     /// Points added.
     pub adds: MilliPoints,
 }
 
-/// What an old audit takes.
+/// Points subtracted when the newest audit is old or undated.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct StaleAudit {
-    /// The age in days beyond which it takes.
+    /// An audit older than this many days is old.
     pub older_than_days: u32,
-    /// Points taken.
+    /// Points subtracted.
     pub less: MilliPoints,
 }
 
-/// What the size of the protocol counts.
+/// Points of a protocol by its TVL.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ScaleStep {
-    /// The least value of the protocol, in USD.
+    /// Minimum TVL of the protocol for this step, in USD.
     pub from_usd: u64,
-    /// What that counts, in points.
+    /// Points of this step.
     pub counts: MilliPoints,
 }
 
-/// What protocols that it depends upon take.
+/// The factor by which a protocol's dependencies multiply its platform vector.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DependencyRules {
-    /// By the worst one.
+    /// The factor by the worst dependency.
     pub factors: ByName<Decimal>,
-    /// So many dependencies take nothing.
+    /// Number of dependencies that do not lower the factor.
     pub free: u32,
-    /// What each further one takes of the factor.
+    /// Amount by which each further dependency lowers the factor.
     pub step: Decimal,
-    /// The factor is never less.
+    /// The lowest factor.
     pub floor: Decimal,
 }
 
-/// Who can change it, and how fast.
+/// The rules of the control vector.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ControlRules {
-    /// What to do, a sentence each.
+    /// The computation, one step per entry.
     pub steps: &'static [&'static str],
-    /// Of its parts, as fractions.
+    /// Weights of the vector's parts, as fractions that sum to 1.
     pub weights: ByName<Decimal>,
-    /// How long a change waits.
+    /// Points by the delay of changes.
     pub timelock: TimelockRules,
-    /// Who must agree to a change.
+    /// Points by who must agree to a change.
     pub signers: SignerRules,
-    /// By how a depositor leaves, in points.
+    /// Points by how depositors exit.
     pub exits: ByName<MilliPoints>,
-    /// By whether the deployed code can be read, in points.
+    /// Points by whether the deployed code's source is verified.
     pub sources: ByName<MilliPoints>,
 }
 
-/// What the delay of changes counts, in points.
+/// Points by the delay of changes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TimelockRules {
-    /// Nothing can be changed.
+    /// Points of a vault that cannot be changed.
     pub immutable: MilliPoints,
-    /// Descending.
+    /// Points by delay, longest first.
     pub steps: Vec<TimelockStep>,
-    /// Changes do not wait.
+    /// Points if changes take effect without a delay.
     pub none: MilliPoints,
-    /// It was not established.
+    /// Points if the delay is not known.
     pub unknown: MilliPoints,
 }
 
-/// What a delay of at least so much counts.
+/// Points of a delay of at least this length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TimelockStep {
-    /// The least delay, in seconds.
+    /// Minimum delay for this step, in seconds.
     pub from_seconds: u64,
-    /// What that counts, in points.
+    /// Points of this step.
     pub counts: MilliPoints,
 }
 
-/// What those who must agree to a change count, in points.
+/// Points by who must agree to a change.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SignerRules {
-    /// Nobody can change it.
+    /// Points of a vault that cannot be changed.
     pub immutable: MilliPoints,
-    /// An on-chain vote can.
+    /// Points if an on-chain vote decides changes.
     pub dao: MilliPoints,
-    /// Best first.
+    /// Points of a multisig, best first.
     pub steps: Vec<SignerStep>,
-    /// One key can.
+    /// Points if one key can make changes.
     pub one_key: MilliPoints,
-    /// It was not established.
+    /// Points if the signers are not known.
     pub unknown: MilliPoints,
 }
 
-/// What a multisig of at least so many keys counts.
+/// Points of a multisig that reaches both bounds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct SignerStep {
-    /// Signatures that are needed, at least.
+    /// Minimum number of required signatures.
     pub threshold: u32,
-    /// Keys there are, at least.
+    /// Minimum number of keys.
     pub owners: u32,
-    /// What that counts, in points.
+    /// Points of this step.
     pub counts: MilliPoints,
 }
 
-/// What has happened to it.
+/// The rules of the history vector.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HistoryRules {
-    /// What to do, a sentence each.
+    /// The computation, one step per entry.
     pub steps: &'static [&'static str],
-    /// Of its parts, as fractions.
+    /// Weights of the vector's parts, as fractions that sum to 1.
     pub weights: ByName<Decimal>,
-    /// What a fresh incident takes, by its class.
+    /// Points that an incident of age 0 subtracts, by its class.
     pub incidents: ByName<MilliPoints>,
-    /// Returned funds from which an incident counts as recovered, as a share of the loss.
+    /// Minimum fraction of the loss that must be returned for an incident to count as recovered.
     pub recovered_from: Ppm,
-    /// What a fall of the share price takes.
+    /// Points subtracted for a drawdown of the share price.
     pub drawdown: DrawdownRules,
-    /// What three days of high utilization take, in points.
+    /// Points subtracted for 72 hours of high utilization.
     pub high_util_72h: MilliPoints,
-    /// What losing half of the value within a week takes, in points.
+    /// Points subtracted if TVL halved within 7 days.
     pub tvl_halved_7d: MilliPoints,
 }
 
-/// What a fall of the share price takes.
+/// Points subtracted for a drawdown of the share price.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DrawdownRules {
-    /// Points taken for each basis point.
+    /// Points subtracted per basis point.
     pub loss_per_basis_point: MilliPoints,
-    /// The fall that takes everything, as a fraction.
+    /// Drawdown from which no points are left, as a fraction.
     pub takes_all_at: Decimal,
-    /// What counts where it was not observed, in points.
+    /// Points if the drawdown is not known.
     pub unknown: MilliPoints,
 }
 
@@ -303,7 +303,7 @@ fn platform() -> PlatformRules {
 }
 
 fn control() -> ControlRules {
-    let held =
+    let delayed =
         |(from_seconds, counts): &(u64, MilliPoints)| TimelockStep { from_seconds: *from_seconds, counts: *counts };
     let signed = |((threshold, owners), counts): &((u32, u32), MilliPoints)| SignerStep {
         threshold: *threshold,
@@ -315,7 +315,7 @@ fn control() -> ControlRules {
         weights: weights(&["timelock", "signers", "exit", "source"], tables::CONTROL_WEIGHTS),
         timelock: TimelockRules {
             immutable: tables::TIMELOCK_IMMUTABLE,
-            steps: tables::TIMELOCK.iter().map(held).collect(),
+            steps: tables::TIMELOCK.iter().map(delayed).collect(),
             none: tables::TIMELOCK_NONE,
             unknown: tables::TIMELOCK_UNKNOWN,
         },

@@ -1,7 +1,7 @@
-//! The inputs of a vault's score as they are published: each with its value, its source and when it was observed.
+//! The published inputs of a vault's score, each with its value, its source and the time of observation.
 //!
-//! Shares, rates and drawdown are fractions, dollars whole, ages whole days or seconds. An unknown value is null, or
-//! `unknown` where the vocabulary has that word.
+//! Shares, rates and drawdown are fractions; dollars are whole; ages are whole days or seconds. An unknown value is null, or `unknown`
+//! where the vocabulary has that value.
 
 use crate::scoring::number::{Decimal, MilliPoints, Ppm};
 use crate::scoring::vault::{
@@ -15,21 +15,20 @@ use alloc::vec::Vec;
 use serde::ser::SerializeMap;
 use serde::{Serialize, Serializer};
 
-/// Where an input came from, and when.
+/// The origin of an input.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Observation {
     /// For example the adapter, or the reviewer.
     pub source: String,
-    /// When it was true.
+    /// The instant at which the input had this value.
     pub observed_at: Timestamp,
 }
 
-/// What is known about the origin of each input; an input without an entry is published with nulls.
+/// The origin of each input; an input without an entry is published with null origin.
 pub type Observations = BTreeMap<InputField, Observation>;
 
 /// An input that has an observation of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[allow(missing_docs, reason = "named as the inputs they stand for")]
 pub enum InputField {
     DepositScore,
     DepositHardFail,
@@ -63,30 +62,30 @@ pub enum InputField {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(inline))]
 pub struct Observed<T> {
-    /// What was used.
+    /// The value that the score was computed from.
     pub value: T,
-    /// Where it came from.
+    /// The source of the value, for example an adapter or a reviewer; null if none is recorded.
     pub source: Option<String>,
-    /// When it was true.
+    /// The instant at which the input had this value; null if none is recorded.
     pub observed_at: Option<Timestamp>,
 }
 
-/// Everything a vault's score depends on, grouped as the methodology groups it.
+/// Every input of a vault's score, grouped by vector.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "ScoreInputs"))]
 pub struct Inputs {
-    /// What it holds or lends against.
+    /// Inputs of the asset vector.
     pub asset: AssetInputs,
-    /// The protocol.
+    /// Inputs of the platform vector.
     pub platform: PlatformInputs,
-    /// Who can change it.
+    /// Inputs of the control vector.
     pub control: ControlInputs,
-    /// What has happened.
+    /// Inputs of the history vector.
     pub history: HistoryInputs,
-    /// What only caps read.
+    /// Inputs that caps and flags use, but no vector.
     pub caps: CapInputs,
-    /// What only flags read.
+    /// Inputs that only flags use.
     pub flags: FlagInputs,
 }
 
@@ -94,40 +93,40 @@ pub struct Inputs {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AssetInputs {
-    /// Lending or holdings.
+    /// How the vault uses deposits.
     pub asset_mode: AssetMode,
-    /// The deposit asset; only when lending, for nothing else reads it.
+    /// The deposit asset; present for a lending vault only.
     #[serde(flatten)]
     pub deposit: Option<DepositInputs>,
     /// Whether the exposures could be read.
     pub exposures_status: Observed<ExposuresStatus>,
-    /// In the order they were observed.
+    /// The exposures, in the order they were observed.
     pub exposures: Vec<PublishedExposure>,
 }
 
-/// The asset a lending vault takes.
+/// The deposit asset of a lending vault.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DepositInputs {
-    /// Its published score.
+    /// Published score of the deposit asset, 0 to 10; null if it is unscored.
     pub deposit_score: Observed<Option<MilliPoints>>,
-    /// Whether it has an active hard-fail flag.
+    /// Whether the deposit asset has an active hard-fail flag.
     pub deposit_hard_fail: Observed<bool>,
 }
 
-/// One exposure.
+/// An asset or nested vault that the vault holds or lends against.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PublishedExposure {
-    /// The asset.
+    /// Id of the asset or vault.
     pub id: String,
-    /// Fraction of the vault.
+    /// Share of the vault, as a fraction.
     pub share: Ppm,
-    /// Published score of the asset.
+    /// Published score of the asset, or asset vector of the nested vault; null if unscored.
     pub score: Option<MilliPoints>,
-    /// Lowest cap of its active hard-fail flags.
+    /// Lowest cap of the asset's active hard-fail flags; null without any.
     pub hard_fail_cap: Option<MilliPoints>,
-    /// How it is priced; only when lending.
+    /// How the collateral is priced and lent against; present for a lending vault only.
     #[serde(flatten)]
     pub collateral: Option<CollateralTerms>,
 }
@@ -136,13 +135,13 @@ pub struct PublishedExposure {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CollateralTerms {
-    /// Where the price comes from.
+    /// The price source.
     pub oracle: Oracle,
-    /// Liquidation loan-to-value as a fraction.
+    /// Liquidation loan-to-value as a fraction; null where nothing is borrowed against the asset.
     #[cfg_attr(feature = "schema", schemars(with = "Option<Decimal>"))]
     #[serde(serialize_with = "basis_points")]
     pub lltv: Option<u32>,
-    /// Collateral and loan track one reference.
+    /// Whether collateral and loan asset track the same reference.
     pub same_peg: bool,
 }
 
@@ -152,19 +151,19 @@ pub struct CollateralTerms {
 pub struct PlatformInputs {
     /// Age of the deployed version in days.
     pub version_age_days: Observed<Option<u32>>,
-    /// Audits of the deployed version.
+    /// Number of audits of the deployed version.
     pub audits: Observed<Option<u32>>,
-    /// Age of the newest of them in days.
+    /// Age of the newest of these audits in days.
     pub newest_audit_days: Observed<Option<u32>>,
-    /// Greatest live bounty, in whole USD.
+    /// Largest live bounty, in whole USD.
     pub bounty_usd: Observed<Option<u64>>,
-    /// What the protocol does with funds.
+    /// How the protocol uses funds.
     pub strategy: Observed<Option<Strategy>>,
-    /// Value of the protocol, in whole USD.
+    /// TVL of the protocol, in whole USD.
     pub protocol_tvl_usd: Observed<Option<u64>>,
-    /// `none`, `unknown` or a tier.
+    /// Worst tier of the protocols that the protocol depends on: `none`, `unknown` or a tier.
     pub worst_dependency: Observed<WorstDependency>,
-    /// How many protocols are depended upon.
+    /// Number of protocols that the protocol depends on.
     pub dependencies: Observed<u32>,
 }
 
@@ -172,13 +171,13 @@ pub struct PlatformInputs {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ControlInputs {
-    /// Seconds, `immutable`, or null.
+    /// Delay of a change in seconds, `immutable`, or null if unknown.
     pub timelock_seconds: Observed<Timelock>,
-    /// `{threshold, owners}`, `immutable`, `dao`, `eoa`, or null.
+    /// Who must agree to a change: `{threshold, owners}`, `immutable`, `dao`, `eoa`, or null if unknown.
     pub signers: Observed<Signers>,
-    /// How a depositor leaves.
+    /// How depositors exit.
     pub exit: Observed<Exit>,
-    /// Whether the deployed code can be read.
+    /// Whether the source code of the deployed contracts is published and verified.
     pub source: Observed<Source>,
 }
 
@@ -188,15 +187,15 @@ pub struct ControlInputs {
 pub struct HistoryInputs {
     /// Age of the vault in days.
     pub vault_age_days: Observed<Option<u32>>,
-    /// Incidents that counted.
+    /// The incidents that counted.
     pub incidents: Vec<PublishedIncident>,
-    /// A fraction.
+    /// Largest fall of the share price from its running peak in 365 days, as a fraction.
     #[cfg_attr(feature = "schema", schemars(with = "Observed<Option<Decimal>>"))]
     #[serde(serialize_with = "observed_basis_points")]
     pub drawdown: Observed<Option<u32>>,
-    /// Whether utilization was high for three days.
+    /// Whether utilization was above 0.95 in every sample of 72 hours.
     pub high_util_72h: Observed<bool>,
-    /// Whether half of the value left within a week.
+    /// Whether TVL is at most half of its value 7 days before.
     pub tvl_halved_7d: Observed<bool>,
 }
 
@@ -204,35 +203,35 @@ pub struct HistoryInputs {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct PublishedIncident {
-    /// How bad it was.
+    /// The severity of the incident.
     pub class: IncidentClass,
-    /// Whole days since it happened.
+    /// Whole days since the incident.
     pub age_days: u32,
-    /// Whether it is over.
+    /// Whether the incident is resolved.
     pub resolved: bool,
 }
 
-/// What only caps read.
+/// Inputs that caps and flags use, but no vector.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct CapInputs {
-    /// Value of the vault, in whole USD.
+    /// TVL of the vault, in whole USD.
     pub tvl_usd: Observed<Option<u64>>,
-    /// Borrowed over supplied.
+    /// Borrowed over supplied, as a fraction; may exceed 1.
     pub utilization: Observed<Option<Ppm>>,
-    /// Bad debt over supplied.
+    /// Bad debt over TVL, as a fraction.
     pub bad_debt: Observed<Option<Ppm>>,
     /// Whether a data-quality quarantine is active.
     pub needs_risk_review: Observed<bool>,
 }
 
-/// What only flags read.
+/// Inputs that only flags use.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct FlagInputs {
-    /// The part of the rate that is interest.
+    /// Rate without rewards, as a fraction.
     pub base_apr: Observed<Option<Ppm>>,
-    /// The whole net rate.
+    /// Net rate, as a fraction.
     pub apr_net: Observed<Option<Ppm>>,
 }
 

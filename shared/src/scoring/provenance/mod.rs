@@ -1,4 +1,4 @@
-//! `score_provenance`: what a vault's score was made of, so that anyone can make it again.
+//! `score_provenance`: everything that a vault's score was computed from, so that clients can recompute it.
 
 mod inputs;
 
@@ -12,31 +12,29 @@ use alloc::string::String;
 use alloc::vec::Vec;
 use serde::{Serialize, Serializer};
 
-/// One vector and how much it weighs.
+/// A vector of the vault score and its weight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WeightedVector {
-    /// Two decimals; null where it cannot be computed.
+    /// The vector, 0 to 10, rounded to two decimals; null where it cannot be computed.
     pub score: Option<MilliPoints>,
-    /// As a fraction; the four sum to 1.
+    /// The weight as a fraction; the four weights sum to 1.
     #[cfg_attr(feature = "schema", schemars(with = "Decimal"))]
     #[serde(serialize_with = "fraction")]
     pub weight: i64,
 }
 
-/// The four vectors behind a vault's score.
-///
-/// Source: interface, "Vault detail", `risk_vectors`.
+/// The four vectors of a vault's score.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct RiskVectors {
-    /// What the vault holds or lends against.
+    /// The assets that the vault holds or lends against.
     pub asset: WeightedVector,
-    /// The protocol it runs on.
+    /// The protocol that the vault runs on.
     pub platform: WeightedVector,
-    /// Who can change it, and how fast.
+    /// Who can change the vault, how fast, and how depositors exit.
     pub control: WeightedVector,
-    /// What has happened to it.
+    /// The vault's age, incidents and stability.
     pub history: WeightedVector,
 }
 
@@ -53,31 +51,32 @@ impl From<Vectors> for RiskVectors {
     }
 }
 
-/// The published provenance of a vault's score.
+/// The provenance of a vault's score.
 ///
-/// Source: methodology, "What is published on the vault detail"; interface, "Vault detail", score provenance.
+/// Source: methodology, "What is published on the vault detail".
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ScoreProvenance {
-    /// The rules that made it.
+    /// Version of the methodology that computed the score.
     pub methodology_version: &'static str,
-    /// The run that made it.
+    /// Id of the score run that computed the score.
     pub score_run_id: String,
-    /// What the run arrived at; `total_score` is what is published of it.
+    /// The score computed by the run, 0 to 10; null if the vault is unscored. The published `total_score` differs during a dwell, or after a
+    /// move that is too small to publish.
     pub raw_score: Option<MilliPoints>,
-    /// The vectors' weighted sum, unrounded.
+    /// The exact weighted sum of the vectors, in points; null if the vault is unscored.
     pub weighted_sum: Option<SumUnits>,
-    /// A tier that is on its way.
+    /// The pending tier change; null without one.
     pub dwell: Option<Dwell>,
     /// Every cap that applied, binding or not, in table order.
     pub caps: Vec<Cap>,
-    /// Informational.
+    /// Informational flags, which do not affect the score.
     pub flags: Vec<Flag>,
-    /// Everything the score depends on.
+    /// Every input of the score.
     pub inputs: Inputs,
 }
 
-/// Why the vault has its score: the rules that applied, every input, and which required inputs were missing.
+/// How the vault's score was computed: the rules that applied, every input, and the required inputs that were missing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(rename = "ScoreProvenance"))]
@@ -85,12 +84,12 @@ pub struct PublishedProvenance<'a> {
     /// The provenance.
     #[serde(flatten)]
     pub provenance: ScoreProvenance,
-    /// Required inputs for want of which the vault is unscored.
+    /// Required inputs that are unknown; the vault is unscored if there are any.
     pub missing: &'a [RequiredInput],
 }
 
 impl ScoreProvenance {
-    /// The provenance of one vault in one run. `observations` says where each input came from, and when.
+    /// The provenance of one vault in one run. `observations` holds the source and time of each input.
     pub fn new(
         score_run_id: &str,
         input: &VaultInput,

@@ -5,26 +5,26 @@ use crate::scoring::MilliPoints;
 use crate::scoring::asset::Dimension::{self, *};
 use crate::scoring::asset::{AssetCategory, AttestationCadence, FreshnessStatus, HardFailFlag, ReviewStatus};
 
-/// What a weighted dimension, or a chain sub-score, without evidence counts: 2.50.
+/// Value of a weighted dimension, or of a chain sub-score, without evidence: 2.50.
 pub const MISSING_EVIDENCE: MilliPoints = mp(2500);
-/// An asset is unscored when dimensions of more than this weight are missing.
+/// An asset is unscored when dimensions of more than this total weight (in percent) are missing.
 pub const MAX_MISSING_WEIGHT: u32 = 40;
-/// What an unscored underlying, dependency or exposure counts: 3.00.
+/// Value of an unscored underlying, dependency or exposure: 3.00.
 pub const UNSCORED_COUNTS: MilliPoints = mp(3000);
 
-/// Points subtracted by lockup, by the greatest number of days of each step.
+/// Points subtracted for a lockup of at most this many days; the first step that fits applies.
 pub const LOCKUP_STEPS: [(u32, MilliPoints); 3] = [(7, mp(500)), (30, mp(1000)), (u32::MAX, mp(1500))];
-/// A yield-bearing form stays at least this far below its underlying.
+/// A yield-bearing asset scores at least this far below its underlying.
 pub const YIELD_BEARING_BELOW: i32 = 250;
 /// An asset is at most this far above any of its dependencies.
 pub const DEPENDENCY_ABOVE: i32 = 1000;
 /// The chain multiplier when all four sub-scores are 0.
 pub const CHAIN_FLOOR_PPM: u128 = 850_000;
-/// What the chain multiplier gains per summed milli-point of the four sub-scores: 15/4 ppm.
+/// Increase of the chain multiplier per milli-point of the sum of the four sub-scores: 15/4 ppm.
 pub const CHAIN_GAIN: (u128, u128) = (15, 4);
-/// Evidence older than one cadence: the running score times 97/100.
+/// Evidence older than one cadence multiplies the running score by 97/100.
 pub const STALENESS_FACTOR: (u128, u128) = (97, 100);
-/// Evidence older than this many cadences caps the score; the first that is exceeded applies.
+/// Evidence older than this many cadences caps the score; the first step that is exceeded applies.
 pub const STALENESS_CAPS: [(i64, MilliPoints); 2] = [(4, mp(4900)), (2, mp(7900))];
 
 /// The cap of a review status.
@@ -49,7 +49,7 @@ pub const fn hard_fail_cap(flag: HardFailFlag) -> MilliPoints {
     }
 }
 
-/// How long the cap of a flag holds after it was cleared, in days.
+/// How long the cap of a flag remains after the flag was cleared, in days.
 pub const fn hard_fail_cooldown_days(flag: HardFailFlag) -> i64 {
     match flag {
         HardFailFlag::SanctionsExposure
@@ -71,24 +71,24 @@ pub const fn attestation_cadence_seconds(cadence: AttestationCadence) -> i64 {
         AttestationCadence::Annual => 31_622_400,
     }
 }
-/// The name of an age of at most so many cadences; older is expired.
+/// The freshness status of evidence at most this many cadences old; older evidence is expired.
 pub const FRESHNESS: [(i64, FreshnessStatus); 3] =
     [(1, FreshnessStatus::Fresh), (2, FreshnessStatus::Aging), (4, FreshnessStatus::Stale)];
-/// Evidence cadence without an attestation, for categories whose evidence is on chain: a week.
+/// Evidence cadence without an attestation, for categories whose evidence is on chain: 7 days.
 pub const ON_CHAIN_CADENCE_SECONDS: i64 = 604_800;
-/// Evidence cadence without an attestation, for the other categories: a month.
+/// Evidence cadence without an attestation, for the other categories: 31 days.
 pub const OFF_CHAIN_CADENCE_SECONDS: i64 = 2_678_400;
 
-/// Backing percentages may miss 100 by this much: 0.5 percent.
+/// Largest deviation of the sum of the backing shares from one: 0.5 percent.
 pub const BACKING_TOLERANCE_PPM: i64 = 5_000;
-/// A synthetic backed by hedges above this share …
+/// A synthetic stablecoin with a larger hedged share than this is limited by [`DELTA_HEDGE_MAX_DEPTH`].
 pub const DELTA_HEDGE_LIMIT_PPM: i64 = 500_000;
-/// … cannot be reviewed with a dependency depth above this.
+/// Maximum dependency depth in the review of a mostly hedged synthetic stablecoin.
 pub const DELTA_HEDGE_MAX_DEPTH: MilliPoints = mp(6000);
-/// A recomputed score this close to the stored one still counts as reconstructed in full.
+/// A recomputed score is reconstructed in full if it differs from the stored one by at most this many milli-points.
 pub const RECONSTRUCTION_TOLERANCE: u32 = 50;
 
-/// The five dimensions an RWA headline is derived from when no score is stored.
+/// The five dimensions from which an RWA headline is derived when no score is stored.
 pub const RWA_CORE_DIMENSIONS: [Dimension; 5] =
     [IssuerCustody, ReserveTransparency, Redeemability, ProtocolSecurity, Liquidity];
 
@@ -225,7 +225,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_category_but_unreviewed_weighs_100_percent_without_naming_a_dimension_twice() {
+    fn the_weights_of_every_category_but_unreviewed_sum_to_100_percent_without_duplicates() {
         for category in AssetCategory::ALL {
             let table = weights(*category);
             let total: u32 = table.iter().map(|(_, weight)| u32::from(*weight)).sum();
@@ -236,7 +236,7 @@ mod tests {
     }
 
     #[test]
-    fn hard_fail_caps_ascend_so_that_the_first_active_flag_decides() {
+    fn hard_fail_caps_ascend_so_that_the_first_active_flag_is_the_lowest() {
         assert!(HardFailFlag::ALL.is_sorted_by_key(|flag| hard_fail_cap(*flag)));
     }
 }

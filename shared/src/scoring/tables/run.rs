@@ -1,10 +1,10 @@
-//! Numbers of the scoring run: when a whole run is held back.
+//! Numbers of the score run: when a whole run is held back.
 
-/// A run is held back when at least one in this many published tiers would move at once.
+/// A run is held back when at least one in this many published tiers would change at once: 20 percent.
 pub const MASS_MOVE_ONE_IN: u64 = 5;
-/// Below this many published tiers a fraction says nothing, and single moves must still publish.
+/// The check applies from this many published tiers on; with fewer, a single change could hold the run back.
 pub const MASS_MOVE_MIN_PUBLISHED: u64 = 20;
-/// A reading older than so many of its cadences is stale.
+/// A reading is stale when it is older than this many cadences.
 pub const STALE_CADENCES: i64 = 2;
-/// A vault is read at least once in so many seconds.
+/// Longest interval between two readings of a vault, in seconds.
 pub const READING_CADENCE_SECONDS: i64 = 86_400;

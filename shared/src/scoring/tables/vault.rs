@@ -1,4 +1,4 @@
-//! Numbers of the vault score: vector weights, what each observation counts, caps.
+//! Numbers of the vault score: vector weights, the points of each observation, caps.
 
 use super::mp;
 use crate::rules::tiers::Tier;
@@ -8,12 +8,12 @@ use crate::scoring::vault::{CapId, Exit, IncidentClass, Oracle, Source, Strategy
 /// Weights of the asset, platform, control and history vectors, in percent.
 pub const VECTOR_WEIGHTS: [i64; 4] = [35, 30, 20, 15];
 
-/// Shares of mean and worst exposure in the asset vector, in tenths.
+/// Weights of the mean and of the worst exposure in the asset vector, in tenths.
 pub const BLEND: (u128, u128) = (7, 3);
-/// An exposure counts as the worst one from this share of the whole, as one in so many: 5 percent.
+/// An exposure can be the worst one if it is at least one part in this many of the whole: 5 percent.
 pub const WORST_ONE_IN: u128 = 20;
 
-/// The best a price source lets an exposure count.
+/// Maximum points of an exposure, by its price source.
 pub const fn oracle_cap(oracle: Oracle) -> MilliPoints {
     match oracle {
         Oracle::PushFeed | Oracle::None => MilliPoints::MAX,
@@ -26,25 +26,25 @@ pub const fn oracle_cap(oracle: Oracle) -> MilliPoints {
     }
 }
 
-/// Haircut by loan-to-value, in basis points: the first step that is not exceeded.
+/// Haircut by liquidation loan-to-value in basis points; the first step that is not exceeded applies.
 pub const LLTV_HAIRCUTS: [(u32, MilliPoints); 4] =
     [(8000, MilliPoints::ZERO), (8600, mp(250)), (9150, mp(500)), (u32::MAX, mp(1000))];
-/// The same for a pair that tracks one reference.
+/// Haircuts where collateral and loan asset track the same reference.
 pub const SAME_PEG_HAIRCUTS: [(u32, MilliPoints); 2] = [(9000, MilliPoints::ZERO), (u32::MAX, mp(250))];
 
 /// Weights of maturity, audits, strategy and scale in the platform vector, in percent.
 pub const PLATFORM_WEIGHTS: [u128; 4] = [35, 35, 15, 15];
-/// What a number of audits counts; more than four count as four.
+/// Points by number of audits, from 0; more than four audits count as four.
 pub const AUDITS: [MilliPoints; 5] = [MilliPoints::ZERO, mp(5000), mp(7000), mp(8500), mp(9500)];
-/// The least live bounty, in whole dollars, that earns [`BOUNTY_BONUS`].
+/// Smallest live bounty, in whole dollars, that earns [`BOUNTY_BONUS`].
 pub const BOUNTY_USD: u64 = 250_000;
-/// Added to the audits of an audited protocol with a bounty.
+/// Added to the audit points of an audited protocol with a bounty, in milli-points.
 pub const BOUNTY_BONUS: i32 = 500;
 /// An audit older than this many days, or undated, is stale.
 pub const AUDIT_STALE_DAYS: u32 = 730;
-/// Taken from the audits when the newest is stale.
+/// Subtracted from the audit points when the newest audit is stale, in milli-points.
 pub const STALE_AUDIT_LOSS: i32 = 1000;
-/// What a protocol's TVL in whole dollars counts, descending; below the last bound [`SCALE_BELOW`].
+/// Points by the protocol's TVL in whole dollars, descending; below the last bound [`SCALE_BELOW`] applies.
 pub const SCALE: [(u64, MilliPoints); 5] = [
     (1_000_000_000, mp(10_000)),
     (250_000_000, mp(9000)),
@@ -52,16 +52,16 @@ pub const SCALE: [(u64, MilliPoints); 5] = [
     (10_000_000, mp(6000)),
     (1_000_000, mp(4000)),
 ];
-/// What a TVL below every bound, or an unknown one, counts.
+/// Points of a TVL below every bound, or of an unknown one.
 pub const SCALE_BELOW: MilliPoints = mp(2000);
-/// This many dependencies are free.
+/// Number of dependencies that do not lower the factor.
 pub const FREE_DEPENDENCIES: u32 = 3;
-/// Each further dependency lowers the factor by this, in basis points.
+/// Reduction of the factor by each further dependency, in basis points.
 pub const DEPENDENCY_STEP_BP: u32 = 100;
 /// The lowest dependency factor, in basis points.
 pub const DEPENDENCY_FLOOR_BP: u32 = 7000;
 
-/// What a strategy counts.
+/// Points by strategy.
 pub const fn strategy_points(strategy: Strategy) -> MilliPoints {
     match strategy {
         Strategy::LendingPool | Strategy::IsolatedLending => mp(9500),
@@ -85,7 +85,7 @@ pub const fn dependency_factor_bp(worst: WorstDependency) -> u32 {
 
 /// Weights of timelock, signers, exit and source in the control vector, in percent.
 pub const CONTROL_WEIGHTS: [u128; 4] = [45, 30, 15, 10];
-/// What a timelock of at least so many seconds counts, descending; 0 seconds count [`TIMELOCK_NONE`].
+/// Points of a timelock of at least this many seconds, descending; for 0 seconds [`TIMELOCK_NONE`] applies.
 pub const TIMELOCK: [(u64, MilliPoints); 6] = [
     (604_800, mp(9000)),
     (259_200, mp(8000)),
@@ -94,23 +94,23 @@ pub const TIMELOCK: [(u64, MilliPoints); 6] = [
     (21_600, mp(4000)),
     (1, mp(2000)),
 ];
-/// A vault that nobody can change.
+/// Timelock points of an immutable vault.
 pub const TIMELOCK_IMMUTABLE: MilliPoints = MilliPoints::MAX;
-/// No timelock.
+/// Points without a timelock.
 pub const TIMELOCK_NONE: MilliPoints = mp(1000);
-/// Unknown timelock.
+/// Points of an unknown timelock.
 pub const TIMELOCK_UNKNOWN: MilliPoints = mp(4000);
-/// What a multisig counts by (threshold, owners), best first; one signer counts [`SIGNERS_SINGLE`].
+/// Points of a multisig of at least (threshold, owners), best first; below all of them [`SIGNERS_SINGLE`] applies.
 pub const MULTISIG: [((u32, u32), MilliPoints); 4] =
     [((5, 8), mp(9000)), ((4, 0), mp(8000)), ((3, 0), mp(7000)), ((2, 0), mp(5000))];
-/// Nobody can sign, or an on-chain vote does.
+/// Signer points of an immutable vault, or of one controlled by an on-chain vote.
 pub const SIGNERS_NOBODY_OR_VOTE: MilliPoints = MilliPoints::MAX;
-/// One key, or one of several.
+/// Points where one key suffices.
 pub const SIGNERS_SINGLE: MilliPoints = mp(1000);
-/// Unknown signers.
+/// Points of unknown signers.
 pub const SIGNERS_UNKNOWN: MilliPoints = mp(3000);
 
-/// What a way out counts.
+/// Points by how depositors exit.
 pub const fn exit_points(exit: Exit) -> MilliPoints {
     match exit {
         Exit::Instant => MilliPoints::MAX,
@@ -120,7 +120,7 @@ pub const fn exit_points(exit: Exit) -> MilliPoints {
     }
 }
 
-/// What published source code counts.
+/// Points by source verification.
 pub const fn source_points(source: Source) -> MilliPoints {
     match source {
         Source::Verified => MilliPoints::MAX,
@@ -131,18 +131,18 @@ pub const fn source_points(source: Source) -> MilliPoints {
 
 /// Weights of seasoning, incidents and stability in the history vector, in percent.
 pub const HISTORY_WEIGHTS: [u128; 3] = [40, 40, 20];
-/// Stability lost per basis point of drawdown, in milli-points.
+/// Stability points lost per basis point of drawdown, in milli-points.
 pub const DRAWDOWN_LOSS_PER_BP: u32 = 40;
-/// Drawdown that takes all stability, in basis points.
+/// Drawdown from which stability is 0, in basis points.
 pub const DRAWDOWN_TAKES_ALL_BP: u32 = 250;
-/// Stability of an unknown drawdown.
+/// Stability points with an unknown drawdown.
 pub const STABILITY_UNKNOWN: MilliPoints = mp(5000);
-/// Taken from stability by 72 hours of utilization above 0.95.
+/// Subtracted from stability for 72 hours of utilization above 0.95, in milli-points.
 pub const HIGH_UTILIZATION_LOSS: i32 = 2000;
-/// Taken from stability by a TVL that halved within 7 days.
+/// Subtracted from stability when TVL halved within 7 days, in milli-points.
 pub const TVL_HALVED_LOSS: i32 = 1000;
 
-/// What a fresh incident takes from the history vector's incident part.
+/// Points that an incident of age 0 subtracts from the incident part of the history vector.
 pub const fn incident_loss(class: IncidentClass) -> MilliPoints {
     match class {
         IncidentClass::MajorUnrecovered => mp(8000),
@@ -150,57 +150,57 @@ pub const fn incident_loss(class: IncidentClass) -> MilliPoints {
         IncidentClass::Minor => mp(2000),
     }
 }
-/// Returned funds, in parts per million of the loss, from which an incident counts as recovered.
+/// Smallest part of the loss that must be returned for an incident to count as recovered, in parts per million.
 pub const RECOVERED_FROM_PPM: u128 = 900_000;
 
-/// The cap of a resolved major incident younger than so many days.
+/// The cap of a resolved major incident younger than this many days; the first step that fits applies.
 pub const INCIDENT_CAPS: [(u32, MilliPoints); 3] = [(30, mp(3900)), (90, mp(6500)), (180, mp(7900))];
 /// The cap of an unresolved major incident of any age.
 pub const INCIDENT_UNRESOLVED: MilliPoints = mp(3900);
-/// The caps of the smallest vector: the first bound it stays under, at most one of the three.
+/// The caps by the smallest vector: the first whose bound the vector is below applies, at most one of the three.
 pub const VECTOR_CAPS: [(MilliPoints, CapId, MilliPoints); 3] = [
     (mp(2000), CapId::VectorFloor, mp(4900)),
     (mp(4000), CapId::VectorWeak, mp(7400)),
     (mp(6500), CapId::PrimeGate, mp(7950)),
 ];
-/// Cap of a vault on unaudited code.
+/// Cap of a vault on an unaudited protocol version.
 pub const UNAUDITED: MilliPoints = mp(4900);
-/// Raw utilization above this is a deficit: more is lent than there is.
+/// Utilization above this is a deficit: more is lent out than was supplied.
 pub const DEFICIT_ABOVE_PPM: i64 = 1_000_000;
 /// Cap of a vault in deficit.
 pub const LIQUIDITY_DEFICIT: MilliPoints = mp(6000);
 /// Cap of a vault with more than [`BAD_DEBT_PPM`] of bad debt.
 pub const BAD_DEBT: MilliPoints = mp(4900);
-/// Bad debt over TVL that caps: above 1 percent.
+/// Bad debt over TVL above this caps the score: 1 percent.
 pub const BAD_DEBT_PPM: i64 = 10_000;
 /// Cap during a data-quality quarantine.
 pub const NEEDS_RISK_REVIEW: MilliPoints = mp(7900);
 /// Cap of a vault younger than [`NEW_VAULT_DAYS`].
 pub const NEW_VAULT: MilliPoints = mp(7400);
-/// Younger than this many days is new.
+/// A vault younger than this many days is new.
 pub const NEW_VAULT_DAYS: u32 = 30;
 /// Cap of a vault smaller than [`LOW_TVL_USD`].
 pub const LOW_TVL: MilliPoints = mp(7400);
-/// Whole dollars below which a vault is small.
+/// A vault with a TVL below this many whole dollars is small.
 pub const LOW_TVL_USD: u64 = 100_000;
-/// Cap of a vault one key can change at once.
+/// Cap of a vault that one key can change without a delay.
 pub const EOA_CONTROL: MilliPoints = mp(4900);
-/// A vault is at most this far above its asset vector.
+/// A vault scores at most this far above its asset vector, in milli-points.
 pub const ASSET_DRAG_ABOVE: i32 = 1000;
-/// A holding of at least this share carries its hard fail to the vault.
+/// The hard fail of a holding caps the vault if the holding has at least this share.
 pub const HOLDING_HARD_FAIL_PPM: u32 = 50_000;
 
-/// A net rate of which less than one in so many parts is earned without rewards is flagged.
+/// `reward_heavy` is flagged when less than one part in this many of the net rate is earned without rewards.
 pub const REWARD_HEAVY_ONE_IN: i128 = 2;
-/// Utilization above which `high_utilization` is flagged.
+/// `high_utilization` is flagged above this utilization.
 pub const HIGH_UTILIZATION_PPM: i64 = 950_000;
-/// An exposure above this many tenths of the whole is flagged as a single market.
+/// `single_market` is flagged when one exposure is above this many tenths of the whole.
 pub const SINGLE_MARKET_TENTHS: u128 = 6;
-/// A custom oracle is flagged from this share of the whole, as one in so many.
+/// `custom_oracle` is flagged when an exposure with such an oracle is at least one part in this many of the whole: 5 percent.
 pub const CUSTOM_ORACLE_ONE_IN: u128 = 20;
-/// Net rates above this can be outliers: 0.30.
+/// `outlier_apr` is flagged only for net rates above this: 0.30.
 pub const OUTLIER_APR_PPM: i64 = 300_000;
-/// … when they exceed so many times the median of their peers …
+/// `outlier_apr` is flagged only for net rates above this many times the median of the peers.
 pub const OUTLIER_TIMES_MEDIAN: i128 = 4;
-/// … and there are at least so many peers.
+/// `outlier_apr` is flagged only with at least this many peers.
 pub const OUTLIER_MIN_PEERS: usize = 5;

@@ -1,4 +1,4 @@
-//! The asset vector: what a vault holds or lends against.
+//! The asset vector: the assets that a vault holds or lends against.
 
 use super::{AssetMode, Exposure, ExposuresStatus, VaultInput};
 use crate::scoring::number::{MilliPoints, cents, milli};
@@ -6,15 +6,15 @@ use crate::scoring::tables;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 
-/// All exposures to one id: their share, and their mean.
+/// All exposures to one id: the sum of their shares, and their mean points.
 struct Merged {
     share: u128,
     points: MilliPoints,
 }
 
-/// The asset vector; null when a lending vault's deposit asset is unscored, or a holding vault holds nothing.
+/// The asset vector; null when a lending vault's deposit asset is unscored, or when a holdings vault has no holdings.
 ///
-/// Lending blends mean and worst collateral and is bounded by the deposit asset; holdings are a plain mean.
+/// Lending: a blend of the mean and the worst collateral, at most the deposit asset's score. Holdings: the mean.
 pub(super) fn score(input: &VaultInput) -> Option<MilliPoints> {
     let merged = merged(input);
     let total: u128 = merged.iter().map(|one| one.share).sum();
@@ -32,7 +32,7 @@ pub(super) fn score(input: &VaultInput) -> Option<MilliPoints> {
     Some(deposit.min(blended))
 }
 
-/// Merged by id, so that splitting one asset over many markets cannot hide it below the five percent.
+/// Exposures merged by id, so that splitting one asset over many markets cannot keep it below the 5 percent of the worst exposure.
 fn merged(input: &VaultInput) -> Vec<Merged> {
     if input.exposures_status == ExposuresStatus::Unavailable {
         return alloc::vec![Merged { share: 1, points: tables::UNSCORED_COUNTS }];
@@ -51,13 +51,13 @@ fn merged(input: &VaultInput) -> Vec<Merged> {
     held.map(|(share, sum)| Merged { share, points: milli(sum, share) }).collect()
 }
 
-/// What an exposure's asset counts; an unscored one 3.00, or less when a hard-fail cap is lower.
+/// Points of an exposure's asset: its score; if unscored 3.00, or its hard-fail cap if that is lower.
 pub(super) fn counted(exposure: &Exposure) -> MilliPoints {
     let unscored = || exposure.hard_fail_cap.map_or(tables::UNSCORED_COUNTS, |cap| cap.min(tables::UNSCORED_COUNTS));
     exposure.score.unwrap_or_else(unscored)
 }
 
-/// What a collateral counts: no better than its price source, less the haircut of its loan-to-value.
+/// Points of a collateral: at most the cap of its price source, less the haircut of its loan-to-value.
 fn lent_against(exposure: &Exposure) -> MilliPoints {
     let haircuts: &[(u32, MilliPoints)] =
         if exposure.same_peg { &tables::SAME_PEG_HAIRCUTS } else { &tables::LLTV_HAIRCUTS };

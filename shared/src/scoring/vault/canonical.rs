@@ -1,4 +1,4 @@
-//! A vault's inputs as the canonical value a scoring run hashes.
+//! A vault's inputs as canonical JSON, hashed by the score run.
 
 use super::{Exposure, Incident, Signers, Timelock, VaultInput};
 use crate::scoring::canonical::{Canonical, Canonicalize};

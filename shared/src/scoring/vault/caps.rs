@@ -1,4 +1,4 @@
-//! Caps: what a vault's score may not exceed, whatever its vectors say.
+//! Caps: upper bounds of a vault's score, independent of its vectors' weighted sum.
 
 use super::asset_vector::counted;
 use super::{AssetMode, Incident, Signers, Timelock, VaultInput};
@@ -8,33 +8,39 @@ use alloc::vec::Vec;
 use serde::Serialize;
 
 named_enum! {
-    /// Which rule caps the score, in table order.
+    /// The rule that caps a vault's score, in table order.
     pub enum CapId {
         /// The deposit asset, or a holding of at least 5 %, has an active hard-fail flag.
         AssetHardFail = "asset_hard_fail",
+        /// The deployed version of the protocol has no audit.
         Unaudited = "unaudited",
-        /// A major incident is unresolved or younger than 180 days.
+        /// A major incident is unresolved, or resolved and younger than 180 days.
         Incident = "incident",
         /// The smallest vector is below 2.00.
         VectorFloor = "vector_floor",
         /// The smallest vector is below 4.00.
         VectorWeak = "vector_weak",
-        /// The smallest vector is below 6.50: never Prime.
+        /// The smallest vector is below 6.50; the vault cannot be Prime.
         PrimeGate = "prime_gate",
+        /// More is lent out than was supplied.
         LiquidityDeficit = "liquidity_deficit",
+        /// Bad debt exceeds 1 % of the vault's value.
         BadDebt = "bad_debt",
+        /// The vault is in data-quality quarantine.
         NeedsRiskReview = "needs_risk_review",
+        /// The vault is younger than 30 days, or its age is unknown.
         NewVault = "new_vault",
+        /// The vault's TVL is below 100,000 USD, or unknown.
         LowTvl = "low_tvl",
-        /// One key can change the vault at once.
+        /// One key can change the vault without a delay.
         EoaControl = "eoa_control",
-        /// Always: one point above the asset vector.
+        /// Always applies: the asset vector plus one point.
         AssetDrag = "asset_drag",
     }
 }
 
 impl CapId {
-    /// Whether it demotes without a dwell while it binds.
+    /// Whether the cap demotes without a dwell while it binds.
     pub const fn demotes_at_once(self) -> bool {
         matches!(self, CapId::AssetHardFail | CapId::Incident | CapId::BadDebt)
     }
@@ -44,11 +50,11 @@ impl CapId {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Cap {
-    /// Which rule.
+    /// The rule.
     pub id: CapId,
-    /// The most the score may be.
+    /// Maximum score under this cap, 0 to 10.
     pub value: MilliPoints,
-    /// Whether it is below the weighted sum and would lower the score by itself.
+    /// Whether the cap is below the weighted sum, so that it would lower the score by itself.
     pub binding: bool,
 }
 
@@ -81,7 +87,7 @@ pub(super) fn applying(input: &VaultInput, vectors: [MilliPoints; 4], weighted_s
     listed.into_iter().filter_map(cap).collect()
 }
 
-/// The score of the hard-failed asset the vault stands on, the lowest when it holds several.
+/// The points of the hard-failed deposit asset, or the lowest points of the hard-failed holdings.
 fn hard_failed(input: &VaultInput) -> Option<MilliPoints> {
     match input.asset_mode {
         AssetMode::Lending => input.deposit_score.filter(|_| input.deposit_hard_fail),

@@ -4,7 +4,7 @@ use super::{ControlInput, Signers, Timelock};
 use crate::scoring::number::{MilliPoints, cents};
 use crate::scoring::tables;
 
-/// The control vector; every unknown has its own conservative value.
+/// The control vector; every unknown input counts a conservative value of its own.
 pub(super) fn score(input: &ControlInput) -> MilliPoints {
     let parts = [
         timelock(input.timelock),

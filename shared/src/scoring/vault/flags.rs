@@ -1,4 +1,4 @@
-//! Flags: what a reader of a vault's score should know and the arithmetic never reads.
+//! Flags: information about a vault's score that does not affect it.
 
 use super::platform::newest_audit_is_stale;
 use super::{AssetMode, Exit, ExposuresStatus, Oracle, Signers, Source, Timelock, VaultInput, WorstDependency};
@@ -6,10 +6,11 @@ use crate::scoring::{named_enum, tables};
 use alloc::vec::Vec;
 
 named_enum! {
-    /// An informational flag, in the order they are listed.
+    /// An informational flag of a vault, which does not affect its score.
     pub enum Flag {
+        /// The vault's exposures could not be read.
         ExposuresUnavailable = "exposures_unavailable",
-        /// The newest covering audit is older than two years or undated.
+        /// The newest audit that covers the deployed version is older than two years or undated.
         StaleAudit = "stale_audit",
         /// Less than half of the net rate is earned without rewards.
         RewardHeavy = "reward_heavy",
@@ -19,6 +20,7 @@ named_enum! {
         SingleMarket = "single_market",
         /// A custom or unknown oracle prices at least 5 % of a lending vault.
         CustomOracle = "custom_oracle",
+        /// The vault can be changed without a delay.
         UpgradeableNoTimelock = "upgradeable_no_timelock",
         UnknownTimelock = "unknown:timelock",
         UnknownSigners = "unknown:signers",
@@ -28,12 +30,12 @@ named_enum! {
         UnknownProtocolTvl = "unknown:protocol_tvl",
         UnknownVaultAge = "unknown:vault_age",
         UnknownDrawdown = "unknown:drawdown",
-        /// Raised from the market around the vault by [`outlier_apr`], not by `evaluate`.
+        /// The net rate is above 0.30 and above four times the median of comparable vaults.
         OutlierApr = "outlier_apr",
     }
 }
 
-/// The flags a vault's own inputs raise.
+/// The flags that follow from the vault's own inputs: all but [`Flag::OutlierApr`], which needs its peers.
 pub(super) fn raised(input: &VaultInput) -> Vec<Flag> {
     let (platform, control, history) = (&input.platform, &input.control, &input.history);
     let lending = input.asset_mode == AssetMode::Lending;
@@ -76,9 +78,9 @@ fn reward_heavy(base_apr_ppm: Option<i64>, apr_net_ppm: Option<i64>) -> bool {
     }
 }
 
-/// Whether a net rate stands out: above 0.30 and over four times the median of its peers.
+/// Whether a net rate is an outlier: above 0.30 and above four times the median of its peers. False with fewer than five peers.
 ///
-/// `peers` are the net rates, in parts per million, of at least five active vaults of the same asset and chain.
+/// `peers` are the net rates, in parts per million, of active vaults of the same asset and chain.
 pub fn outlier_apr(apr_net_ppm: Option<i64>, peers: &[i64]) -> bool {
     let Some(apr) = apr_net_ppm.filter(|apr| *apr > tables::OUTLIER_APR_PPM) else { return false };
     if peers.len() < tables::OUTLIER_MIN_PEERS {
@@ -86,7 +88,7 @@ pub fn outlier_apr(apr_net_ppm: Option<i64>, peers: &[i64]) -> bool {
     }
     let mut sorted = Vec::from(peers);
     sorted.sort_unstable();
-    // Of an even number of peers, the mean of the middle two; doubled, so that nothing is rounded.
+    // With an even number of peers the median is the mean of the middle two; doubled here to avoid rounding.
     let middle = |place: usize| sorted.get(place).copied().map_or(0, i128::from);
     let twice_median = middle((sorted.len() - 1) / 2) + middle(sorted.len() / 2);
     2 * i128::from(apr) > tables::OUTLIER_TIMES_MEDIAN * twice_median
@@ -97,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rate_stands_out_only_among_enough_peers_and_above_thirty_percent() {
+    fn a_rate_is_an_outlier_only_among_enough_peers_and_above_thirty_percent() {
         let peers = [50_000, 60_000, 70_000, 80_000, 90_000];
         assert!(!outlier_apr(Some(300_000), &peers));
         assert!(outlier_apr(Some(300_001), &peers));

@@ -1,10 +1,10 @@
-//! The history vector: how long a vault has stood, and what has happened to it.
+//! The history vector: a vault's age, its incidents, and its stability.
 
 use super::HistoryInput;
 use crate::scoring::number::{MilliPoints, cents, milli};
 use crate::scoring::{decay, tables};
 
-/// The history vector; an unknown age counts 0, an unknown drawdown half.
+/// The history vector; an unknown age counts 0 days, an unknown drawdown half of the stability points.
 pub(super) fn score(input: &HistoryInput) -> MilliPoints {
     let seasoning = decay::SEASONING.grown(input.vault_age_days.unwrap_or(0));
     let parts = [seasoning, incidents(input), stability(input)];

@@ -1,4 +1,4 @@
-//! What a vault is scored from. "Unknown" is a value of every input, not an error.
+//! The inputs of a vault's score. Any input may be unknown; that is a value, not an error.
 
 use crate::rules::tiers::Tier;
 use crate::scoring::{MilliPoints, named_enum, tables};
@@ -6,11 +6,11 @@ use alloc::string::String;
 use alloc::vec::Vec;
 
 named_enum! {
-    /// What the vault does with deposits.
+    /// How a vault uses deposits.
     pub enum AssetMode {
-        /// One deposit asset, lent against collateral.
+        /// The vault lends one deposit asset against collateral.
         Lending = "lending",
-        /// Savings, liquidity positions, direct holdings.
+        /// The vault holds assets: savings, liquidity positions, direct holdings.
         Holdings = "holdings",
     }
 }
@@ -18,8 +18,9 @@ named_enum! {
 named_enum! {
     /// Whether the exposures could be read.
     pub enum ExposuresStatus {
+        /// The exposures were read.
         Observed = "observed",
-        /// Counts as one exposure of 3.00.
+        /// The exposures could not be read; they count as one exposure of 3.00 points.
         Unavailable = "unavailable",
     }
 }
@@ -27,30 +28,31 @@ named_enum! {
 named_enum! {
     /// Where the price of a collateral comes from.
     pub enum Oracle {
-        /// Deviation and heartbeat feed of a decentralised network.
+        /// A feed of a decentralised network, updated on deviation and heartbeat.
         PushFeed = "push_feed",
-        /// Signed, validator-attested push feed.
+        /// A signed push feed attested by validators.
         AttestedPush = "attested_push",
-        /// Price brought by the caller.
+        /// The caller supplies the price.
         PullFeed = "pull_feed",
-        /// Rate read from the token's own contract.
+        /// The exchange rate is read from the token's own contract.
         ExchangeRate = "exchange_rate",
-        /// On-chain time-weighted price.
+        /// An on-chain time-weighted average price.
         Twap = "twap",
-        /// Hard-coded.
+        /// A hard-coded price.
         Fixed = "fixed",
-        /// Anything else.
+        /// Any other price source.
         Custom = "custom",
+        /// The price source is not known.
         Unknown = "unknown",
-        /// No price involved: nested vaults, holdings.
+        /// No price is needed: nested vaults, holdings.
         None = "none",
     }
 }
 
-/// One thing a vault holds or lends against.
+/// An asset or nested vault that a vault holds or lends against.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Exposure {
-    /// The asset; exposures of one id are merged.
+    /// The asset's id; exposures with the same id are merged.
     pub id: String,
     /// Share of the vault, in parts per million.
     pub share_ppm: u32,
@@ -58,16 +60,15 @@ pub struct Exposure {
     pub score: Option<MilliPoints>,
     /// Lowest cap of the asset's active hard-fail flags.
     pub hard_fail_cap: Option<MilliPoints>,
-    /// Where its price comes from.
     pub oracle: Oracle,
-    /// Liquidation loan-to-value in basis points; null where nothing is borrowed against it.
+    /// Liquidation loan-to-value in basis points; null where nothing is borrowed against the asset.
     pub lltv_bp: Option<u32>,
-    /// Collateral and loan track one reference.
+    /// Whether collateral and loan asset track the same reference.
     pub same_peg: bool,
 }
 
 named_enum! {
-    /// What the protocol does with funds.
+    /// How the protocol uses funds.
     pub enum Strategy {
         LendingPool = "lending_pool",
         IsolatedLending = "isolated_lending",
@@ -83,12 +84,12 @@ named_enum! {
 /// The worst tier among the protocols depended upon.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum WorstDependency {
-    /// Depends on no other protocol.
+    /// The protocol depends on no other protocol.
     None,
-    /// Dependencies could not be established.
+    /// The dependencies could not be determined.
     #[default]
     Unknown,
-    /// The worst of them, each by [`platform_sum_tier`](super::platform_sum_tier).
+    /// The worst tier of the dependencies, each rated by [`platform_sum_tier`](super::platform_sum_tier).
     Known(Tier),
 }
 
@@ -103,24 +104,23 @@ impl WorstDependency {
     }
 }
 
-/// The protocol a vault runs on. The default knows nothing.
+/// Inputs of the platform vector. By default every input is unknown.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct PlatformInput {
-    /// Age of the deployed version, not of the brand. Required.
+    /// Age of the deployed version, not of the protocol. Required.
     pub version_age_days: Option<u32>,
-    /// Audits of the deployed version. Required.
+    /// Number of audits of the deployed version. Required.
     pub audits: Option<u32>,
     /// Age of the newest audit that covers the deployed version.
     pub newest_audit_days: Option<u32>,
-    /// Greatest live bounty, in whole dollars.
+    /// Largest live bounty, in whole dollars.
     pub bounty_usd: Option<u64>,
     /// Required.
     pub strategy: Option<Strategy>,
     /// In whole dollars.
     pub protocol_tvl_usd: Option<u64>,
-    /// Worst tier among the protocols depended upon.
     pub worst_dependency: WorstDependency,
-    /// How many protocols are depended upon.
+    /// Number of protocols that this protocol depends on.
     pub dependencies: u32,
 }
 
@@ -129,9 +129,9 @@ pub struct PlatformInput {
 pub enum Timelock {
     /// Nothing can be changed.
     Immutable,
-    /// Seconds; 0 is no timelock.
+    /// Delay in seconds; 0 is no timelock.
     Seconds(u64),
-    /// Not established.
+    /// Could not be determined.
     #[default]
     Unknown,
 }
@@ -139,40 +139,38 @@ pub enum Timelock {
 /// Who must agree to a change.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Signers {
-    /// Nobody can.
+    /// Nobody can change the vault.
     Immutable,
     /// An on-chain vote.
     Dao,
     /// One externally owned key.
     Eoa,
-    /// So many of so many keys.
-    Multisig {
-        /// Keys that must sign.
-        threshold: u32,
-        /// Keys there are.
-        owners: u32,
-    },
-    /// Not established.
+    /// `threshold` of `owners` keys must sign.
+    Multisig { threshold: u32, owners: u32 },
+    /// Could not be determined.
     #[default]
     Unknown,
 }
 
 named_enum! {
-    /// How a depositor leaves.
+    /// How depositors exit a vault.
     pub enum Exit {
+        /// Withdrawals are executed at once.
         Instant = "instant",
-        /// A queue of up to seven days.
+        /// Withdrawals wait in a queue for at most seven days.
         Queue7d = "queue_7d",
+        /// Withdrawals wait in a queue for more than seven days.
         QueueLong = "queue_long",
         Gated = "gated",
-        /// An administrator can stop it.
+        /// An administrator can stop withdrawals.
         Blockable = "blockable",
+        /// The exit terms are not known.
         Unknown = "unknown",
     }
 }
 
 named_enum! {
-    /// Whether the deployed code can be read.
+    /// Whether the source code of the deployed contracts is published and verified.
     #[cfg_attr(feature = "schema", schemars(rename = "SourceVerification"))]
     pub enum Source {
         Verified = "verified",
@@ -182,16 +180,12 @@ named_enum! {
     }
 }
 
-/// Who can change a vault, and how fast.
+/// Inputs of the control vector.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ControlInput {
-    /// How long a change waits.
     pub timelock: Timelock,
-    /// Who must agree to it.
     pub signers: Signers,
-    /// How a depositor leaves.
     pub exit: Exit,
-    /// Whether the code can be read.
     pub source: Source,
 }
 
@@ -207,7 +201,7 @@ impl Default for ControlInput {
 }
 
 named_enum! {
-    /// How bad an incident was. Recovered means that at least 90 % of the loss came back.
+    /// The severity of an incident. Recovered means that at least 90 % of the loss was returned.
     pub enum IncidentClass {
         MajorUnrecovered = "major_unrecovered",
         MajorRecovered = "major_recovered",
@@ -216,9 +210,9 @@ named_enum! {
 }
 
 impl IncidentClass {
-    /// The class of a major incident, by what was lost and what came back, in millionths of a dollar.
+    /// The class of a major incident, by the loss and the returned amount in millionths of a dollar.
     ///
-    /// A loss that is unknown or nothing cannot have been recovered.
+    /// With an unknown loss, or a loss of 0, the incident counts as unrecovered.
     pub fn of_major(loss: Option<u64>, returned: Option<u64>) -> Self {
         let (loss, returned) = (u128::from(loss.unwrap_or(0)), u128::from(returned.unwrap_or(0)));
         if loss > 0 && returned * 1_000_000 >= loss * tables::RECOVERED_FROM_PPM {
@@ -234,58 +228,51 @@ impl IncidentClass {
     }
 }
 
-/// A published, unretracted incident that counts for the vault.
+/// A published, unretracted incident that counts against the vault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Incident {
-    /// How bad it was.
     pub class: IncidentClass,
-    /// Whole days since it happened.
+    /// Whole days since the incident.
     pub age_days: u32,
-    /// Whether it is over.
     pub resolved: bool,
 }
 
-/// What has happened to a vault. The default knows nothing.
+/// Inputs of the history vector. By default every input is unknown and there are no incidents.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HistoryInput {
     /// Whole days since deployment.
     pub vault_age_days: Option<u32>,
-    /// None known is an empty list.
+    /// Empty when none is known.
     pub incidents: Vec<Incident>,
-    /// Greatest fall of the share price from its running peak in 365 days, in basis points.
+    /// Largest fall of the share price from its running peak in 365 days, in basis points.
     pub drawdown_bp: Option<u32>,
-    /// Utilization above 0.95 in every sample of 72 hours.
+    /// Whether utilization was above 0.95 in every sample of the last 72 hours.
     pub high_util_72h: bool,
-    /// TVL at or under half of what it was 7 days before.
+    /// Whether TVL is at most half of its value 7 days before.
     pub tvl_halved_7d: bool,
 }
 
 /// Everything a vault's score depends on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VaultInput {
-    /// What it does with deposits.
     pub asset_mode: AssetMode,
     /// Published score of the deposit asset; required when lending.
     pub deposit_score: Option<MilliPoints>,
     /// Whether the deposit asset has an active hard-fail flag.
     pub deposit_hard_fail: bool,
-    /// Whether the exposures could be read.
     pub exposures_status: ExposuresStatus,
     /// In any order.
     pub exposures: Vec<Exposure>,
-    /// The protocol.
     pub platform: PlatformInput,
-    /// Who can change it.
     pub control: ControlInput,
-    /// What has happened.
     pub history: HistoryInput,
     /// Whole dollars; unknown counts 0.
     pub tvl_usd: Option<u64>,
-    /// Raw utilization, may exceed one; parts per million.
+    /// Utilization in parts per million; may exceed one.
     pub utilization_ppm: Option<i64>,
-    /// Bad debt over TVL; parts per million.
+    /// Bad debt over TVL, in parts per million.
     pub bad_debt_ppm: Option<i64>,
-    /// A data-quality quarantine is active.
+    /// Whether a data-quality quarantine is active.
     pub needs_risk_review: bool,
     /// Rate without rewards; parts per million. Only flags read it.
     pub base_apr_ppm: Option<i64>,
@@ -294,7 +281,7 @@ pub struct VaultInput {
 }
 
 impl VaultInput {
-    /// A vault of which nothing else is known.
+    /// A vault whose other inputs are all unknown.
     pub fn new(asset_mode: AssetMode) -> Self {
         VaultInput {
             asset_mode,
@@ -320,7 +307,7 @@ mod tests {
     use super::IncidentClass;
 
     #[test]
-    fn an_incident_is_recovered_from_ninety_percent_of_a_known_loss() {
+    fn an_incident_is_recovered_when_ninety_percent_of_a_known_loss_was_returned() {
         let recovered = |loss, returned| IncidentClass::of_major(loss, returned) == IncidentClass::MajorRecovered;
         assert!(recovered(Some(1_000), Some(900)) && !recovered(Some(1_000), Some(899)));
         assert!(!recovered(None, Some(900)) && !recovered(Some(0), Some(0)) && !recovered(Some(1), None));

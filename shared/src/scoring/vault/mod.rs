@@ -1,7 +1,7 @@
 //! The vault score: four vectors, their weighted sum, and the lowest cap.
 //!
-//! What passes between the steps is what is published: vectors read published asset scores, the sum reads published
-//! vectors. A vault without an asset or platform vector is unscored.
+//! Every step uses the published, rounded results of the previous one: vectors are computed from published asset scores, the sum from
+//! published vectors. A vault without an asset or platform vector is unscored.
 
 mod asset_vector;
 mod canonical;
@@ -28,13 +28,13 @@ use alloc::vec::Vec;
 /// The four vectors, two decimals each; null where one cannot be computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Vectors {
-    /// What the vault holds or lends against.
+    /// The assets that the vault holds or lends against.
     pub asset: Option<MilliPoints>,
     /// The protocol it runs on.
     pub platform: Option<MilliPoints>,
-    /// Who can change it, and how fast.
+    /// Who can change it, how fast, and how depositors exit.
     pub control: MilliPoints,
-    /// What has happened to it.
+    /// Its age, incidents and stability.
     pub history: MilliPoints,
 }
 
@@ -49,16 +49,15 @@ named_enum! {
     }
 }
 
-/// What the methodology makes of a [`VaultInput`]. Sum, score and tier are null together: the vault is unscored.
+/// The result for a [`VaultInput`]. Sum, score and tier are all null if the vault is unscored.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct VaultOutcome {
-    /// The four vectors.
     pub vectors: Vectors,
     /// 35·asset + 30·platform + 20·control + 15·history, exact.
     pub weighted_sum: Option<SumUnits>,
     /// Every cap that applies, in table order; empty when unscored.
     pub caps: Vec<Cap>,
-    /// Informational, never in the arithmetic.
+    /// Informational; they do not affect the score.
     pub flags: Vec<Flag>,
     /// The raw score of this run, two decimals.
     pub score: Option<MilliPoints>,
@@ -68,12 +67,12 @@ pub struct VaultOutcome {
 }
 
 impl VaultOutcome {
-    /// Whether a cap binds that demotes without dwell: a hard-failed asset, an incident, bad debt.
+    /// Whether a cap binds that demotes without a dwell: a hard-failed asset, an incident, or bad debt.
     pub fn hard(&self) -> bool {
         self.caps.iter().any(|cap| cap.binding && cap.id.demotes_at_once())
     }
 
-    /// The required inputs that were unknown; not empty exactly when the vault is unscored.
+    /// The required inputs that are unknown; empty if and only if the vault is scored.
     pub fn missing(&self) -> &[RequiredInput] {
         &self.missing
     }

@@ -1,4 +1,4 @@
-//! The platform vector: the protocol a vault runs on, and what that depends on.
+//! The platform vector: the protocol a vault runs on, and the protocols that it depends on.
 
 use super::PlatformInput;
 use crate::rules::tiers::{Tier, tier_of};
@@ -17,9 +17,9 @@ pub(super) fn score(input: &PlatformInput) -> Option<MilliPoints> {
     Some(cents(sum(input)? * u128::from(factor), 100 * WHOLE_BP))
 }
 
-/// The tier of a protocol as somebody's dependency: that of its platform sum before its own dependency factor.
+/// The tier of a protocol that another one depends on: the tier of its platform sum, without its own dependency factor.
 ///
-/// Leaving the factor out keeps the definition from recursing. Null without version age, audits or strategy.
+/// Without the factor the definition is not recursive. Null without version age, audits or strategy.
 pub fn platform_sum_tier(input: &PlatformInput) -> Option<Tier> {
     Some(tier_of(cents(sum(input)?, 100)))
 }
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_dependency_is_judged_before_its_own_dependencies() {
+    fn the_tier_of_a_dependency_ignores_its_own_dependencies() {
         let protocol = PlatformInput {
             version_age_days: Some(1300),
             audits: Some(6),
@@ -69,7 +69,7 @@ mod tests {
             dependencies: 9,
         };
         assert_eq!(platform_sum_tier(&protocol), Some(Tier::Prime));
-        // 9.83 at the floor of the factor, 0.70.
+        // 9.83 times the lowest factor, 0.70.
         assert_eq!(score(&protocol).map(MilliPoints::get), Some(6880));
         assert_eq!(platform_sum_tier(&PlatformInput::default()), None);
     }
